@@ -12,10 +12,10 @@ use crate::reader::Reader;
 use crate::tail::Tail;
 use crate::target::Target;
 
-/// The commits of a conversation after a position, as the stream's leader knows them; `None`: there are none.
+/// The commits of a conversation after a position, read from the leader of the stream; `None`: there are none.
 ///
 /// # Errors
-/// The conversation was erased, or an ancestor where it is a fork; or a dependency does not answer.
+/// The conversation or an ancestor was erased, or a dependency does not answer.
 pub async fn commits_after(
     reader: &Reader,
     target: &Target,

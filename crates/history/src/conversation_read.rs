@@ -1,14 +1,14 @@
-//! One conversation as rows and record hold it: the row, and the last commit where the row is behind.
+//! One conversation: its row, and its last commit in the record if the row is behind.
 //!
-//! The version of the read is that of the last commit, or that of the row where the row is ahead: a replica that answers for
-//! the record may lag. What lies between the row and the last commit is read by [`Tail`].
+//! The version of the read is that of the last commit. If a lagging replica answered for the record, the row may be ahead;
+//! then it is the version of the row. [`Tail`] reads the commits between both.
 
 use std::sync::Arc;
 
 use domain::{AgentId, Conversation, ForkPoint, Head, Sequence, Status};
 use event_log::{StoredCommit, StoredMessage};
 use read_model::queries::{self, EventQuery};
-use read_model::{EventRow, ReadModelError, Standing};
+use read_model::{EventRow, HeadRow, ReadModelError};
 use wire::status::Problem;
 
 use crate::position::CommitPosition;
@@ -17,39 +17,39 @@ use crate::reader::Reader;
 use crate::tail::Tail;
 use crate::target::Target;
 
-/// What to read of the rows, in one statement.
+/// What to read from the rows, in one statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RowQuery<'q> {
-    /// The whole conversation, without events.
+    /// The complete conversation without events.
     Conversation,
-    /// The head, and these events.
+    /// The head and these events.
     Events(&'q EventQuery),
 }
 
-/// What the rows hold of a conversation; nothing where they do not know it.
+/// The rows of a conversation; empty if it has none.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    pub(crate) standing: Option<Standing>,
+    pub(crate) head_row: Option<HeadRow>,
     pub(crate) conversation: Option<Conversation>,
     pub(crate) events: Vec<EventRow>,
 }
 
-/// A conversation as rows and record hold it.
+/// A conversation from rows and record.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationRead {
     pub(crate) rows: Rows,
-    /// The last commit that is known.
+    /// The position of the last known commit.
     pub(crate) position: CommitPosition,
-    /// That commit, where the rows do not hold it.
+    /// The last commit, if the rows do not contain it.
     ahead: Option<Arc<StoredCommit>>,
 }
 
 impl ConversationRead {
-    /// Combines rows and the record's last commit.
-    pub(crate) fn of(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
-        let standing = rows.standing.as_ref();
+    /// Combines rows and the last commit of the record.
+    pub(crate) fn new(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
+        let head_row = rows.head_row.as_ref();
         let read = Self {
-            position: standing.map_or_else(CommitPosition::default, CommitPosition::of_row),
+            position: head_row.map_or_else(CommitPosition::default, CommitPosition::from_row),
             rows,
             ahead: None,
         };
@@ -59,7 +59,7 @@ impl ConversationRead {
         }
     }
 
-    /// The same with a last commit, where that is ahead of what is known.
+    /// Replaces the last commit by a later one.
     pub(crate) fn with_last(mut self, last: &StoredMessage) -> Result<Self, Problem> {
         if last.position.sequence > self.position.sequence {
             let last = last
@@ -75,32 +75,32 @@ impl ConversationRead {
     pub(crate) fn head(&self) -> Option<&Head> {
         match &self.ahead {
             Some(ahead) => Some(&ahead.opened.commit.head),
-            None => self.rows.standing.as_ref().map(|row| &row.head),
+            None => self.rows.head_row.as_ref().map(|row| &row.head),
         }
     }
 
-    /// Where a fork leaves its parent.
+    /// The fork point, if the conversation is a fork.
     pub(crate) fn forked_from(&self) -> Option<&ForkPoint> {
         self.head().and_then(|head| head.forked_from.as_ref())
     }
 
-    /// The position that the rows hold; before the first own event where they hold nothing.
+    /// The position of the rows; without rows, the position before the first own event.
     pub(crate) fn row_position(&self) -> CommitPosition {
         let inherited = || self.forked_from().map(|fork| fork.version);
-        let beginning = || CommitPosition {
+        let start = || CommitPosition {
             version: inherited().unwrap_or_default(),
             sequence: Sequence(0),
         };
-        let row = self.rows.standing.as_ref();
-        row.map_or_else(beginning, CommitPosition::of_row)
+        let row = self.rows.head_row.as_ref();
+        row.map_or_else(start, CommitPosition::from_row)
     }
 
-    /// Whether the rows hold everything that is known.
+    /// Whether the rows contain the last known commit.
     pub(crate) fn is_in_rows(&self) -> bool {
         self.ahead.is_none()
     }
 
-    /// The commits between `after`, or the rows where they are further, and the last commit; `None`: there are none.
+    /// The commits after `after` and after the rows, up to the last commit; `None`: there are none.
     pub(crate) fn tail(&self, target: &Target, after: CommitPosition) -> Option<Tail> {
         let after = after.later(self.row_position());
         let ahead = self.ahead.as_ref();
@@ -108,16 +108,11 @@ impl ConversationRead {
         Some(Tail::new(target.key.clone(), after, Arc::clone(ahead)))
     }
 
-    /// A missing conversation, another agent's and an erased one look alike.
+    /// Returns the same error for a missing conversation, an erased one and one of another agent.
     pub(crate) fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
-        let visible = self
-            .head()
-            .is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
-        if visible {
-            Ok(())
-        } else {
-            Err(problem::not_found())
-        }
+        let is_visible = |head: &&Head| head.status != Status::Erased && head.agent == *agent;
+        let head = self.head().filter(is_visible);
+        head.map(drop).ok_or_else(problem::not_found)
     }
 }
 
@@ -130,11 +125,10 @@ pub(crate) async fn rows(
     let (tenant, id) = (&target.access.tenant, &target.key.conversation);
     match query {
         RowQuery::Events(query) => {
-            let found =
-                queries::standing_with_events(&reader.read_model, tenant, id, query).await?;
-            let (standing, events) = found.unzip();
+            let found = queries::head_and_events(&reader.read_model, tenant, id, query).await?;
+            let (head_row, events) = found.unzip();
             Ok(Rows {
-                standing,
+                head_row,
                 events: events.unwrap_or_default(),
                 ..Rows::default()
             })
@@ -142,7 +136,7 @@ pub(crate) async fn rows(
         RowQuery::Conversation => {
             let conversation = queries::conversation(&reader.read_model, tenant, id).await?;
             Ok(Rows {
-                standing: conversation.as_ref().map(|row| Standing {
+                head_row: conversation.as_ref().map(|row| HeadRow {
                     head: row.head.clone(),
                     sequence: row.position.sequence,
                 }),

@@ -1,4 +1,4 @@
-//! A cursor over a snapshot: events of a range in one direction, batch by batch, from rows and record.
+//! A cursor over a snapshot: reads events of a range in one direction, batch by batch, from rows and record.
 
 mod backward;
 mod forward;
@@ -32,7 +32,7 @@ pub enum View<'s> {
 pub struct CursorEvent {
     /// The event.
     pub row: EventRow,
-    /// A commit before the event's own, where that is known: what follows can be read from there on.
+    /// The commit before the event's commit, if known: a later read can start there.
     pub after: CommitPosition,
 }
 
@@ -45,14 +45,14 @@ impl CursorEvent {
     }
 }
 
-/// A batch while it is read.
-struct Filling {
+/// A batch being read.
+struct BatchBuilder {
     events: Vec<CursorEvent>,
     bytes: u64,
     batch: Batch,
 }
 
-impl Filling {
+impl BatchBuilder {
     fn new(batch: Batch) -> Self {
         Self {
             events: Vec::new(),
@@ -77,8 +77,8 @@ impl Filling {
         self.events.len() >= self.batch.events_max || self.bytes >= self.batch.bytes_max
     }
 
-    /// What is left of the batch.
-    fn left(&self) -> Batch {
+    /// The remaining bounds of the batch.
+    fn remaining(&self) -> Batch {
         Batch {
             events_max: self.batch.events_max.saturating_sub(self.events.len()),
             bytes_max: self.batch.bytes_max.saturating_sub(self.bytes),
@@ -91,15 +91,15 @@ impl Filling {
     }
 }
 
-/// How many of the prefetched rows of a range were taken.
+/// How many prefetched rows of a range were used.
 enum RowsRead {
-    /// All that the rows hold of it.
+    /// All rows of the range.
     All,
-    /// Those through a version.
+    /// The rows up to a version.
     Through(Version),
 }
 
-/// Whether rows fill a batch; otherwise there are no more of them.
+/// Whether rows fill a batch; otherwise these are the last rows.
 fn fills(rows: &[EventRow], batch: Batch) -> bool {
     rows.len() >= batch.events_max || rows.iter().map(size_bytes).sum::<u64>() >= batch.bytes_max
 }
@@ -111,7 +111,7 @@ pub struct Cursor<'s> {
     query: Query<'s>,
     segments: &'s Segments,
     prefetched: Option<Prefetched>,
-    /// The version to go on from, itself not returned yet; `None`: the range is read to its end.
+    /// The next version to read; `None`: the range is complete.
     next: Option<Version>,
 }
 
@@ -151,23 +151,23 @@ impl<'s> Cursor<'s> {
         self.segments
     }
 
-    /// The next events of the range; `None`: there are no more. A batch that is not full is the last one.
+    /// The next events of the range; `None`: the end. An incomplete batch is the last one.
     ///
     /// # Errors
-    /// A dependency does not answer, a commit cannot be decoded, or the conversation was erased meanwhile.
+    /// A dependency does not answer, a commit cannot be decoded, or the conversation was erased concurrently.
     pub async fn next(&mut self, batch: Batch) -> Result<Option<Vec<CursorEvent>>, Problem> {
         if self.is_done() {
             return Ok(None);
         }
-        let mut filling = Filling::new(batch);
+        let mut batch_builder = BatchBuilder::new(batch);
         match self.query.direction {
-            Direction::Forward => self.forward(&mut filling).await?,
-            Direction::Backward => self.backward(&mut filling).await?,
+            Direction::Forward => self.forward(&mut batch_builder).await?,
+            Direction::Backward => self.backward(&mut batch_builder).await?,
         }
-        Ok((!filling.events.is_empty()).then_some(filling.events))
+        Ok((!batch_builder.events.is_empty()).then_some(batch_builder.events))
     }
 
-    /// Whether the range was read to its end.
+    /// Whether the range is complete.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let Some(next) = self.next else {
@@ -197,36 +197,40 @@ impl<'s> Cursor<'s> {
         inside.into_iter()
     }
 
-    /// Takes the prefetched rows that are part of the history, as many as fit. `None`: nothing was prefetched of that
+    /// Adds the prefetched rows that are part of the history, as many as fit. `None`: nothing was prefetched from that
     /// conversation.
-    fn take_prefetched(&mut self, ancestor: usize, filling: &mut Filling) -> Option<RowsRead> {
+    fn take_prefetched(
+        &mut self,
+        ancestor: usize,
+        batch_builder: &mut BatchBuilder,
+    ) -> Option<RowsRead> {
         if ancestor > 0 {
             return None;
         }
         let first = self.prefetched.take()?;
         let last = first.events.last().map(|event| event.version);
         let last = last.filter(|_| fills(&first.events, first.batch));
-        let shown = first.events.into_iter();
-        for event in shown.filter(|event| self.segments.contains(event.version)) {
-            if filling.is_full() {
-                return filling.last().map(RowsRead::Through);
+        let events = first.events.into_iter();
+        for event in events.filter(|event| self.segments.contains(event.version)) {
+            if batch_builder.is_full() {
+                return batch_builder.last().map(RowsRead::Through);
             }
-            filling.push(CursorEvent::of(event));
+            batch_builder.push(CursorEvent::of(event));
         }
         Some(last.map_or(RowsRead::All, RowsRead::Through))
     }
 
-    /// The events of one segment that the rows hold, in the query's direction.
+    /// Reads the events of one segment from the rows, in the direction of the query.
     async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<EventRow>, Problem> {
         let target = self.snapshot.source_target(segment.ancestor);
         let query = EventQuery {
             from: segment.first,
             to: segment.last,
-            ..self.query.of_rows(batch)
+            ..self.query.to_event_query(batch)
         };
         let found = rows(self.snapshot.reader, target, RowQuery::Events(&query));
         let found = target.deadline.rows(found).await?;
-        let row = found.standing.as_ref();
+        let row = found.head_row.as_ref();
         row.filter(|row| row.head.status != Status::Erased)
             .ok_or_else(problem::not_found)?;
         Ok(found.events)
@@ -251,7 +255,7 @@ impl Snapshot<'_> {
         Cursor::new(self, query, view, Some(first))
     }
 
-    /// The newest recorded event of a query, from a snapshot of its own; no other is read.
+    /// The newest recorded event of a query, from a snapshot of its own. Reads no other event.
     ///
     /// # Errors
     /// As [`Snapshot::open`], or the event cannot be decoded.
@@ -273,7 +277,7 @@ impl Snapshot<'_> {
             .transpose()
     }
 
-    /// The newest event of a query; no other is read.
+    /// The newest event of a query. Reads no other event.
     ///
     /// # Errors
     /// A dependency does not answer, or the event cannot be decoded.

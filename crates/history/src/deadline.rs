@@ -1,4 +1,4 @@
-//! How long a call waits for record and rows, so that its own answer comes before the caller's deadline.
+//! The deadline of reads from record and rows, so that a call answers before the caller's deadline.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,36 +11,36 @@ use wire::status::Problem;
 
 use crate::problem;
 
-/// Kept back from the deadline for the answer itself.
+/// Part of the deadline that is reserved for the answer itself.
 pub const ANSWER_MARGIN: Duration = Duration::from_millis(50);
-/// How long a call without a deadline waits.
+/// The timeout of a call without a deadline.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(10);
 
-/// When waiting ends.
+/// The end of waiting.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// The caller's deadline, less [`ANSWER_MARGIN`] or a quarter of what is left.
+    /// The caller's deadline minus [`ANSWER_MARGIN`], or minus a quarter of the remaining time.
     #[must_use]
     pub fn until(caller: Option<grpc::Deadline>) -> Self {
         let left = caller.map_or(WAIT_DEFAULT, grpc::Deadline::remaining);
         Self(Instant::now() + left.saturating_sub(ANSWER_MARGIN.min(left / 4)))
     }
 
-    /// The same, and no later than `longest` from now.
+    /// The earlier of this deadline and `longest` from now.
     #[must_use]
     pub fn at_most(self, longest: Duration) -> Self {
         Self(self.0.min(Instant::now() + longest))
     }
 
-    /// The same, earlier by `reserve`.
+    /// This deadline, earlier by `reserve`.
     #[must_use]
     pub fn less(self, reserve: Duration) -> Self {
         Self(self.0.checked_sub(reserve).unwrap_or(self.0))
     }
 
-    /// The time that is left.
+    /// The remaining time.
     #[must_use]
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
@@ -52,7 +52,7 @@ impl Deadline {
         self.0 <= Instant::now()
     }
 
-    /// Waits for the record.
+    /// Waits for an answer of the record.
     ///
     /// # Errors
     /// The record's error, or `RECORD_UNAVAILABLE` at the deadline.
@@ -62,11 +62,11 @@ impl Deadline {
     ) -> Result<T, Problem> {
         match timeout_at(self.0, answer).await {
             Ok(answer) => answer.map_err(|error| problem::of_record(&error)),
-            Err(_) => Err(problem::record_silent()),
+            Err(_) => Err(problem::record_timed_out()),
         }
     }
 
-    /// Waits for the read model.
+    /// Waits for an answer of the read model.
     ///
     /// # Errors
     /// The read model's error, or `READ_MODEL_UNAVAILABLE` at the deadline.
@@ -76,7 +76,7 @@ impl Deadline {
     ) -> Result<T, Problem> {
         match timeout_at(self.0, answer).await {
             Ok(answer) => answer.map_err(|error| problem::of_read_model(&error)),
-            Err(_) => Err(problem::read_model_silent()),
+            Err(_) => Err(problem::read_model_timed_out()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The effective history of a snapshot: what was recorded, without what rewinds hide.
+//! The effective history of a snapshot: the recorded events except those that rewinds hide.
 
 use domain::{EventKind, RecordedEvent, Segments, Version};
 use wire::status::Problem;
@@ -9,7 +9,7 @@ use crate::lineage::Ancestor;
 use crate::query::{Batch, Direction, Query};
 use crate::snapshot::Snapshot;
 
-/// A batch of rewinds.
+/// The bounds of a batch of rewinds.
 const REWINDS: Batch = Batch {
     events_max: 1_000,
     bytes_max: 1024 * 1024,
@@ -25,7 +25,7 @@ impl Snapshot<'_> {
         if own.is_none() && !self.ancestors.iter().any(Ancestor::is_rewound) {
             return Ok(self.recorded.clone());
         }
-        // Boxed: most conversations were never rewound.
+        // Boxed: few conversations have rewinds.
         let rewinds = Box::pin(self.rewinds(at)).await?;
         Ok(self.recorded.clone().without_rewound(&rewinds))
     }

@@ -1,4 +1,4 @@
-//! Events of commits as rows, and rows as the domain's events.
+//! Converts events of commits to rows, and rows to events of the domain.
 
 use domain::{ConversationKey, RecordedEvent};
 use event_log::StoredCommit;
@@ -7,7 +7,7 @@ use wire::status::Problem;
 
 use crate::problem;
 
-/// The events of a commit, as their rows will be.
+/// The events of a commit in the form of rows.
 pub fn event_rows(commit: &StoredCommit) -> impl Iterator<Item = EventRow> {
     let (opened, head) = (&commit.opened, &commit.opened.commit);
     let bytes = opened.event_bytes.iter().enumerate();
@@ -22,7 +22,7 @@ pub fn event_rows(commit: &StoredCommit) -> impl Iterator<Item = EventRow> {
 /// Decodes an event.
 ///
 /// # Errors
-/// `DATA_CORRUPT`: the bytes are not those of an event.
+/// `DATA_CORRUPT`: the bytes are not an event.
 pub fn decode(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Problem> {
     let event = wire::commit::decode_event(row.bytes.clone()).map_err(|corrupt| {
         problem::of_contradiction(format!(
@@ -38,7 +38,7 @@ pub fn decode(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Pr
     })
 }
 
-/// The length of an event's bytes.
+/// The size of an event in bytes.
 pub(crate) fn size_bytes(event: &EventRow) -> u64 {
     u64::try_from(event.bytes.len()).unwrap_or(u64::MAX)
 }

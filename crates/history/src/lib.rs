@@ -1,9 +1,9 @@
 //! The only way to read a conversation.
 //!
-//! A request opens one [`Snapshot`]: the conversation's row and its last commit in the record, read at the same time, and
-//! the ancestors of a fork. A [`Cursor`] over the snapshot returns events in either direction, from the rows and from the
-//! commits that the rows do not hold yet. The caller chooses a [`View`]: everything that was recorded, or the effective
-//! history, without what a rewind hides. [`Newest`] and [`Page`] collect events from a cursor within bounds.
+//! A request opens one [`Snapshot`]: the row of the conversation, its last commit in the record, read concurrently, and the
+//! ancestors of a fork. A [`Cursor`] over the snapshot returns events in either direction, from the rows and from the tail.
+//! The caller chooses a [`View`]: everything that was recorded, or the effective history, without events that a rewind hides.
+//! [`Newest`] and [`Page`] collect events from a cursor within bounds.
 
 mod commits_after;
 mod consistency;
@@ -22,12 +22,13 @@ mod reader;
 mod snapshot;
 mod tail;
 mod target;
+mod window;
 
 pub use commits_after::commits_after;
 pub use cursor::{Cursor, CursorEvent, View};
 pub use deadline::{ANSWER_MARGIN, Deadline, WAIT_DEFAULT};
 pub use event::{decode, event_rows};
-pub use newest::{Coverage, Newest, WindowBounds};
+pub use newest::{Coverage, Newest};
 pub use page::{Page, PageBounds, PageStart};
 pub use position::CommitPosition;
 pub use query::{Batch, Direction, Query};
@@ -35,3 +36,4 @@ pub use reader::Reader;
 pub use snapshot::{Prefetched, Readable, Snapshot};
 pub use tail::{TAIL_PAGE_BYTES_MAX, TAIL_PAGE_COMMITS_MAX, Tail};
 pub use target::{Freshness, Target};
+pub use window::WindowBounds;

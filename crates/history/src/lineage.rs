@@ -1,13 +1,13 @@
 //! The ancestors of a fork, read concurrently.
 //!
-//! Their rows come in one statement. Then the record's last commit of each is read at the same time, because an ancestor that
-//! was erased makes the fork unreadable at once. An ancestor that the rows do not know is read by itself.
+//! One statement reads their rows. Then the last commit of each is read concurrently from the record, because an erased
+//! ancestor makes the fork unreadable at once. An ancestor without a row is read by itself.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ConversationKey, ForkPoint, Inherited, Version};
 use futures::future::try_join_all;
 use read_model::queries::{self, EventRange, RangesQuery};
-use read_model::{EventRow, Standing};
+use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
 
 use crate::consistency;
@@ -18,7 +18,7 @@ use crate::problem;
 use crate::reader::Reader;
 use crate::target::Target;
 
-/// A conversation that a fork inherits events of.
+/// A conversation from which a fork inherits events.
 #[derive(Debug)]
 pub(crate) struct Ancestor {
     pub(crate) target: Target,
@@ -29,23 +29,21 @@ pub(crate) struct Ancestor {
 impl Ancestor {
     /// Whether the conversation has a summary of its own.
     pub(crate) fn has_summary(&self) -> bool {
-        self.read
-            .head()
-            .is_some_and(|head| head.latest_summary.is_some())
+        let head = self.read.head();
+        head.is_some_and(|head| head.latest_summary.is_some())
     }
 
     /// Whether the conversation was ever rewound.
     pub(crate) fn is_rewound(&self) -> bool {
-        self.read
-            .head()
-            .is_some_and(|head| head.latest_rewind.is_some())
+        let head = self.read.head();
+        head.is_some_and(|head| head.latest_rewind.is_some())
     }
 }
 
-/// Reads the ancestors of a fork that leaves its parent at `from`, the nearest first.
+/// Reads the ancestors of a fork with the fork point `from`, the nearest first.
 ///
 /// # Errors
-/// One of them was erased, or a dependency does not answer.
+/// An ancestor was erased, or a dependency does not answer.
 pub(crate) async fn read(
     reader: &Reader,
     fork: &Target,
@@ -71,12 +69,12 @@ pub(crate) async fn read(
     Ok(ancestors)
 }
 
-/// The fork points from this one on that the rows know, and the first that they do not.
+/// The fork points from `from` on that have rows, and the first without a row.
 async fn known(
     reader: &Reader,
     fork: &Target,
     from: ForkPoint,
-) -> Result<Vec<(ForkPoint, Option<Standing>)>, Problem> {
+) -> Result<Vec<(ForkPoint, Option<HeadRow>)>, Problem> {
     let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from.conversation);
     let rows = fork.deadline.rows(rows).await?;
     let (mut known, mut next) = (Vec::with_capacity(rows.len()), Some(from));
@@ -90,12 +88,12 @@ async fn known(
     Ok(known)
 }
 
-/// Reads one ancestor, which holds at least the version that the fork leaves from: it did when the fork was recorded.
+/// Reads one ancestor. It contains at least the version of the fork point: it did when the fork was recorded.
 async fn ancestor(
     reader: &Reader,
     fork: &Target,
     from: ForkPoint,
-    row: Option<Standing>,
+    row: Option<HeadRow>,
 ) -> Result<Ancestor, Problem> {
     let target = Target {
         key: ConversationKey {
@@ -106,7 +104,7 @@ async fn ancestor(
         ..fork.clone()
     };
     let rows = Rows {
-        standing: row,
+        head_row: row,
         ..Rows::default()
     };
     let mut read = consistency::read_with(reader, &target, rows).await?;
@@ -133,7 +131,7 @@ async fn ancestor(
     })
 }
 
-/// A fork inherits of each ancestor no more than of the nearer one.
+/// Limits the inherited versions of each ancestor to those of the nearer one.
 fn inherit(ancestors: &mut [Ancestor]) {
     let mut last = Version(u64::MAX);
     for ancestor in ancestors {
@@ -144,14 +142,14 @@ fn inherit(ancestors: &mut [Ancestor]) {
     }
 }
 
-/// Reads each ancestor's count of tokens at the last version that is inherited: all that the rows hold in one statement.
+/// Reads the token count of each ancestor at its last inherited version: those in rows in one statement.
 async fn count_tokens(
     reader: &Reader,
     fork: &Target,
     ancestors: &mut [Ancestor],
 ) -> Result<(), Problem> {
-    let holds_any = |one: &&Ancestor| one.inherited.first <= one.inherited.last;
-    let in_rows = ancestors.iter().filter(holds_any);
+    let is_inherited = |one: &&Ancestor| one.inherited.first <= one.inherited.last;
+    let in_rows = ancestors.iter().filter(is_inherited);
     let in_rows = in_rows.filter(|one| one.inherited.last <= one.read.row_position().version);
     let ranges: Vec<EventRange> = in_rows
         .map(|one| EventRange {
@@ -178,8 +176,8 @@ async fn count_tokens(
         if inherited.first > inherited.last {
             continue;
         }
-        let row = events.iter().find(|event| event.version == inherited.last);
-        let row = match row {
+        let mut events = events.iter();
+        let row = match events.find(|event| event.version == inherited.last) {
             Some(row) => row.clone(),
             None => last_of_tail(reader, ancestor).await?,
         };
@@ -189,7 +187,7 @@ async fn count_tokens(
     Ok(())
 }
 
-/// The last inherited event of an ancestor whose rows do not hold it.
+/// The last inherited event of an ancestor, from its tail.
 async fn last_of_tail(reader: &Reader, ancestor: &Ancestor) -> Result<EventRow, Problem> {
     let target = &ancestor.target;
     let tail = ancestor.read.tail(target, CommitPosition::default());
@@ -205,7 +203,7 @@ async fn last_of_tail(reader: &Reader, ancestor: &Ancestor) -> Result<EventRow, 
 
 fn contradiction(target: &Target) -> Problem {
     problem::of_contradiction(format!(
-        "conversation {} lacks what a fork goes on from",
+        "conversation {} lacks the version of a fork point",
         target.key.conversation
     ))
 }

@@ -17,15 +17,15 @@ use crate::target::Target;
 /// The bounds of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageBounds {
-    /// Most events.
+    /// Maximum number of events.
     pub events_max: u32,
-    /// Most bytes of events; at least one event is returned, whatever its size.
+    /// Maximum bytes of events; at least one event is returned, regardless of its size.
     pub bytes_max: u64,
 }
 
 impl PageBounds {
-    /// What to read to know whether there is a next page.
-    fn to_read(self) -> Batch {
+    /// The batch to read: one event more, to detect a next page.
+    fn batch(self) -> Batch {
         let events_max = self.events_max.saturating_add(1);
         Batch {
             events_max: usize::try_from(events_max).unwrap_or(usize::MAX),
@@ -50,7 +50,7 @@ pub struct Page {
 pub struct PageStart {
     /// The version of its first event.
     pub version: Version,
-    /// A commit before that version, as late as is known, for [`Query::after`].
+    /// The last known commit before that version, for [`Query::after`].
     pub after: CommitPosition,
 }
 
@@ -65,7 +65,7 @@ impl Page {
         query: Query<'_>,
         bounds: PageBounds,
     ) -> Result<Self, Problem> {
-        let opened = Snapshot::open_with(reader, target, &query, bounds.to_read());
+        let opened = Snapshot::open_with(reader, target, &query, bounds.batch());
         let (snapshot, first) = opened.await?;
         let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
         Self::read(&mut cursor, bounds).await
@@ -76,7 +76,7 @@ impl Page {
     /// # Errors
     /// As [`Cursor::next`].
     pub async fn read(cursor: &mut Cursor<'_>, bounds: PageBounds) -> Result<Self, Problem> {
-        let mut filling = Filling {
+        let mut builder = PageBuilder {
             page: Self {
                 position: cursor.snapshot().position(),
                 ..Self::default()
@@ -84,26 +84,26 @@ impl Page {
             bounds,
             bytes: 0,
         };
-        while let Some(batch) = cursor.next(bounds.to_read()).await? {
+        while let Some(batch) = cursor.next(bounds.batch()).await? {
             for event in batch {
-                if filling.push(event).is_break() {
-                    return Ok(filling.page);
+                if builder.push(event).is_break() {
+                    return Ok(builder.page);
                 }
             }
         }
-        Ok(filling.page)
+        Ok(builder.page)
     }
 }
 
 /// A page being filled.
-struct Filling {
+struct PageBuilder {
     page: Page,
     bounds: PageBounds,
     bytes: u64,
 }
 
-impl Filling {
-    /// Adds the next event; breaks when it belongs to the next page.
+impl PageBuilder {
+    /// Adds the next event; breaks if it belongs to the next page.
     fn push(&mut self, event: CursorEvent) -> ControlFlow<()> {
         let CursorEvent { row, after } = event;
         let bytes = self.bytes.saturating_add(size_bytes(&row));

@@ -2,7 +2,7 @@
 
 use domain::{ConversationKey, Position, Sequence, Version};
 use event_log::StoredCommit;
-use read_model::Standing;
+use read_model::HeadRow;
 use wire::token::PositionToken;
 
 use crate::reader::Reader;
@@ -26,8 +26,8 @@ impl CommitPosition {
         }
     }
 
-    /// The position that a row holds.
-    pub(crate) fn of_row(row: &Standing) -> Self {
+    /// The position in a row.
+    pub(crate) fn from_row(row: &HeadRow) -> Self {
         Self {
             version: row.head.version,
             sequence: row.sequence,

@@ -1,4 +1,4 @@
-//! The problems of reads, as callers see them.
+//! The errors of reads, as callers get them.
 
 use std::error::Error;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
 use wire::status::{Problem, Reason};
 
-/// When to retry once a dependency does not answer or a position is not reached.
+/// Delay before a retry if a dependency does not answer or a position is not reached.
 pub const RETRY_AFTER: Duration = Duration::from_millis(250);
 
-/// No such conversation, another agent's, or an erased one: nothing tells them apart.
+/// The conversation does not exist, is erased or belongs to another agent: the answer is the same.
 #[must_use]
 pub fn not_found() -> Problem {
     Problem::new(
@@ -29,9 +29,9 @@ pub fn of_record(error: &Unavailable) -> Problem {
     .retry_after(Duration::from_millis(error.retry_after_ms))
 }
 
-/// The record's answer did not come within the call's deadline, or lacks what it held a moment ago.
+/// The record did not answer before the deadline, or lacks commits that it had before.
 #[must_use]
-pub fn record_silent() -> Problem {
+pub fn record_timed_out() -> Problem {
     Problem::new(
         Reason::RecordUnavailable,
         "the record did not answer in time: try again, or read with consistency eventual",
@@ -39,20 +39,20 @@ pub fn record_silent() -> Problem {
     .retry_after(RETRY_AFTER)
 }
 
-/// The read model does not answer, or not sensibly.
+/// The read model is unavailable or corrupt.
 #[must_use]
 pub fn of_read_model(error: &ReadModelError) -> Problem {
     if let ReadModelError::Unavailable { retry_after_ms, .. } = error {
-        let message = "the read model does not answer: try again";
+        let message = "the read model is unavailable: try again";
         return Problem::new(Reason::ReadModelUnavailable, message)
             .retry_after(Duration::from_millis(*retry_after_ms));
     }
     corrupt(error)
 }
 
-/// The read model's answer did not come within the call's deadline.
+/// The read model did not answer before the deadline.
 #[must_use]
-pub fn read_model_silent() -> Problem {
+pub fn read_model_timed_out() -> Problem {
     Problem::new(
         Reason::ReadModelUnavailable,
         "the read model did not answer in time: try again",
@@ -60,20 +60,20 @@ pub fn read_model_silent() -> Problem {
     .retry_after(RETRY_AFTER)
 }
 
-/// A message of the record that cannot be read.
+/// A message of the record cannot be decoded.
 #[must_use]
 pub fn of_corrupt(message: &CorruptMessage) -> Problem {
     corrupt(message)
 }
 
-/// What is kept of a conversation contradicts itself; `what` names the place.
+/// The data of a conversation is inconsistent; `what` describes where.
 #[must_use]
 pub fn of_contradiction(what: String) -> Problem {
     tracing::error!(what, "conversation is corrupt");
     Problem::new(Reason::DataCorrupt, what)
 }
 
-/// The position that the caller named was not reached in time.
+/// The position token of the caller was not reached in time.
 #[must_use]
 pub fn position_not_reached() -> Problem {
     Problem::new(
@@ -84,6 +84,6 @@ pub fn position_not_reached() -> Problem {
 }
 
 fn corrupt(error: &(dyn Error + 'static)) -> Problem {
-    tracing::error!(error, "what is kept cannot be read");
+    tracing::error!(error, "stored data cannot be decoded");
     Problem::new(Reason::DataCorrupt, error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Which events to read, and how many at a time.
+//! The events to read, and the size of batches.
 
 use domain::{EventKind, Version};
 pub use read_model::queries::Direction;
@@ -11,13 +11,13 @@ use crate::position::CommitPosition;
 pub struct Query<'q> {
     /// The first version.
     pub from: Version,
-    /// The last version; [`EventQuery::TO_THE_END`] for all.
+    /// The last version; [`EventQuery::OPEN_END`] for all.
     pub to: Version,
     /// Only events of these kinds; empty: all.
     pub kinds: &'q [EventKind],
-    /// Oldest or newest first.
+    /// The direction.
     pub direction: Direction,
-    /// A commit before the first version, as late as is known: a long tail is read from there on. For reads forward.
+    /// The last known commit before the first version: a long tail is read from there. For forward reads.
     pub after: CommitPosition,
 }
 
@@ -27,7 +27,7 @@ impl Query<'static> {
     pub fn all(direction: Direction) -> Self {
         Self {
             from: Version::ZERO.next(),
-            to: EventQuery::TO_THE_END,
+            to: EventQuery::OPEN_END,
             kinds: &[],
             direction,
             after: CommitPosition::default(),
@@ -37,7 +37,7 @@ impl Query<'static> {
 
 impl Query<'_> {
     /// The part of the query that the statement of the snapshot reads: the conversation's own rows.
-    pub(crate) fn of_rows(&self, batch: Batch) -> EventQuery {
+    pub(crate) fn to_event_query(&self, batch: Batch) -> EventQuery {
         EventQuery {
             from: self.from,
             to: self.to,
@@ -49,23 +49,23 @@ impl Query<'_> {
     }
 }
 
-/// How much to read at a time.
+/// The bounds of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Most events.
+    /// Maximum number of events.
     pub events_max: usize,
-    /// A batch ends with the event that brings the sum of bytes to this or past it.
+    /// A batch ends with the event whose bytes make the sum reach this limit.
     pub bytes_max: u64,
 }
 
 impl Batch {
-    /// One event, whatever its size.
+    /// One event of any size.
     pub const ONE: Self = Self {
         events_max: 1,
         bytes_max: 1,
     };
 
-    /// As much of it as one statement reads.
+    /// The part that one statement reads.
     pub(crate) fn of_one_statement(self) -> Self {
         let events_max = usize::try_from(EVENTS_PER_READ_MAX).unwrap_or(usize::MAX);
         Self {

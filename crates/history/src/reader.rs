@@ -1,16 +1,16 @@
-//! What every read needs.
+//! The dependencies of reads.
 
 use std::time::Duration;
 
 use event_log::Record;
 use read_model::ReadModel;
 
-/// The record, the rows, and how long to wait for a position. Clones share them.
+/// The record, the read model and the timeout of fences. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Reader {
     /// The record.
     pub record: Record,
-    /// The rows.
+    /// The read model.
     pub read_model: ReadModel,
     /// The longest wait until a fence is reached.
     pub fence_wait: Duration,

@@ -1,6 +1,6 @@
 //! One view of a conversation for one request: its state, its last commit, and the ancestors of a fork.
 //!
-//! Everything that a request reads of a conversation comes from one snapshot, so its parts agree with each other.
+//! A request reads everything of a conversation from one snapshot, so that its parts are consistent.
 
 use domain::{
     Change, Conversation, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
@@ -23,12 +23,12 @@ pub struct Snapshot<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) target: &'a Target,
     pub(crate) read: ConversationRead,
-    /// The nearest first; none where the conversation is no fork.
+    /// The nearest first; empty if the conversation is not a fork.
     pub(crate) ancestors: Vec<Ancestor>,
     pub(crate) recorded: Segments,
 }
 
-/// The first events of a query, read in the statement that opened the snapshot.
+/// The first events of a query, read with the snapshot in one statement.
 #[derive(Debug)]
 pub struct Prefetched {
     pub(crate) events: Vec<EventRow>,
@@ -36,14 +36,14 @@ pub struct Prefetched {
 }
 
 impl<'a> Snapshot<'a> {
-    /// Opens a snapshot with the conversation's whole row.
+    /// Opens a snapshot with the complete row of the conversation.
     ///
     /// # Errors
-    /// There is no such conversation for the caller, or an ancestor of it was erased; a dependency does not answer, or the
-    /// fence is not reached in time.
+    /// The conversation is not visible to the caller, or an ancestor was erased; a dependency does not answer, or the fence
+    /// is not reached in time.
     pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
         let read = consistency::read(reader, target, RowQuery::Conversation).await?;
-        Self::of(reader, target, read).await
+        Self::from_read(reader, target, read).await
     }
 
     /// Opens a snapshot and reads the first events of a query in the same statement. Give them to [`Snapshot::cursor_from`].
@@ -56,22 +56,22 @@ impl<'a> Snapshot<'a> {
         query: &Query<'_>,
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
-        let rows = query.of_rows(batch);
+        let rows = query.to_event_query(batch);
         let read = consistency::read(reader, target, RowQuery::Events(&rows)).await?;
-        let mut snapshot = Self::of(reader, target, read).await?;
+        let mut snapshot = Self::from_read(reader, target, read).await?;
         let events = std::mem::take(&mut snapshot.read.rows.events);
         let batch = batch.of_one_statement();
         Ok((snapshot, Prefetched { events, batch }))
     }
 
-    async fn of(
+    async fn from_read(
         reader: &'a Reader,
         target: &'a Target,
         read: ConversationRead,
     ) -> Result<Self, Problem> {
         read.check_visible(&target.access.agent)?;
         let ancestors = match read.forked_from() {
-            // Boxed: most conversations are no forks, and need no room for this in their own reads.
+            // Boxed, to keep the future small: few conversations are forks.
             Some(from) => Box::pin(lineage::read(reader, target, from)).await?,
             None => Vec::new(),
         };
@@ -91,7 +91,7 @@ impl<'a> Snapshot<'a> {
         self.read.position
     }
 
-    /// Whether the rows hold all of the conversation's own commits.
+    /// Whether the rows contain all own commits of the conversation.
     #[must_use]
     pub fn is_in_rows(&self) -> bool {
         self.read.is_in_rows()
@@ -121,7 +121,7 @@ impl<'a> Snapshot<'a> {
         self.read.head()
     }
 
-    /// Where a fork leaves its parent.
+    /// The fork point, if the conversation is a fork.
     #[must_use]
     pub fn forked_from(&self) -> Option<&ForkPoint> {
         self.read.forked_from()
@@ -147,11 +147,11 @@ impl<'a> Snapshot<'a> {
         own.is_some() || self.ancestors.iter().any(Ancestor::has_summary)
     }
 
-    /// The conversation after the last commit: the row, with the commits that it does not hold folded in by the projector's
-    /// fold. The snapshot was opened by [`Snapshot::open`].
+    /// The conversation after the last commit: its row, and the tail applied with the fold of the projector. Requires
+    /// [`Snapshot::open`].
     ///
     /// # Errors
-    /// A dependency does not answer; the record does not begin with the conversation's creation.
+    /// A dependency does not answer, or the first commit of the conversation is missing.
     pub async fn into_conversation(self) -> Result<Conversation, Problem> {
         let mut change: Option<Change> = None;
         if let Some(mut tail) = self.read.tail(self.target, CommitPosition::default()) {
@@ -172,20 +172,20 @@ impl<'a> Snapshot<'a> {
         };
         conversation.ok_or_else(|| {
             problem::of_contradiction(format!(
-                "the record of conversation {} does not begin with its creation",
+                "the record lacks the first commit of conversation {}",
                 self.target.key.conversation
             ))
         })
     }
 
-    /// The conversation that recorded a segment: 0 the conversation itself.
+    /// The conversation that recorded a segment; 0 is the conversation itself.
     pub(crate) fn source(&self, ancestor: usize) -> &ConversationRead {
         let index = ancestor.checked_sub(1);
         let found = index.and_then(|index| self.ancestors.get(index));
         found.map_or(&self.read, |ancestor| &ancestor.read)
     }
 
-    /// How that conversation is read.
+    /// The target of that conversation.
     pub(crate) fn source_target(&self, ancestor: usize) -> &Target {
         let index = ancestor.checked_sub(1);
         let found = index.and_then(|index| self.ancestors.get(index));
@@ -193,19 +193,19 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// Whether a conversation can be read, by the head that a fresh read returns.
+/// Whether a conversation can be read, according to a consistent read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readable {
-    /// It can; its owner.
+    /// It can be read. Contains its owner.
     Yes(Option<Owner>),
-    /// It is there, and cannot be read: one of its ancestors was erased. Its owner.
-    Severed(Option<Owner>),
-    /// There is no such conversation for the agent.
+    /// It exists and cannot be read, because an ancestor was erased. Contains its owner.
+    AncestorErased(Option<Owner>),
+    /// The agent has no such conversation.
     No,
 }
 
 impl Readable {
-    /// Reads whether a conversation can be read.
+    /// Determines whether a conversation can be read.
     ///
     /// # Errors
     /// A dependency does not answer.
@@ -215,10 +215,10 @@ impl Readable {
             return Ok(Self::No);
         }
         let owner = read.head().and_then(|head| head.owner.clone());
-        match Snapshot::of(reader, target, read).await {
+        match Snapshot::from_read(reader, target, read).await {
             Ok(_) => Ok(Self::Yes(owner)),
             Err(problem) if problem.reason() == Reason::ConversationNotFound => {
-                Ok(Self::Severed(owner))
+                Ok(Self::AncestorErased(owner))
             }
             Err(problem) => Err(problem),
         }

@@ -1,6 +1,6 @@
-//! The commits of a conversation that the rows do not hold yet, straight from the record, page by page.
+//! The commits of a conversation that have no rows yet, read from the record page by page.
 //!
-//! Memory is bounded by a page, however far the projector is behind: the caller folds a page and drops it.
+//! A page bounds the memory, regardless of the lag of the projector: the caller folds a page and drops it.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::position::CommitPosition;
 use crate::problem;
 use crate::reader::Reader;
 
-/// Most commits of a page of the tail.
+/// Maximum number of commits of a page.
 pub const TAIL_PAGE_COMMITS_MAX: usize = 256;
-/// Most bytes of a page of the tail, as the record keeps them; at least one commit comes whatever its size.
+/// Maximum bytes of a page, as stored in the record; a page contains at least one commit.
 pub const TAIL_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What is missing may be in the archive, which only the projector reads.
+/// The missing commits may be in the archive, which only the projector reads.
 const ARCHIVED: Unavailable = Unavailable {
-    what: "the rows do not hold all that is archived yet",
+    what: "the rows do not contain all archived commits yet",
     retry_after_ms: 5_000,
 };
 
-/// The commits after a position up to a last one, which is known. A gap in their versions is an error.
+/// The commits after a position up to a known last one. A gap in their versions is an error.
 #[derive(Debug)]
 pub struct Tail {
     key: ConversationKey,
@@ -51,13 +51,13 @@ impl Tail {
         }
     }
 
-    /// The same in pages of at most so many commits, for a caller that may need no more than that.
+    /// Limits pages to this number of commits, for a caller that may not need more.
     pub(crate) fn in_pages_of(mut self, commits_max: usize) -> Self {
         self.page_commits_max = commits_max.clamp(1, TAIL_PAGE_COMMITS_MAX);
         self
     }
 
-    /// The position of the last commit that was returned, or of the beginning of the tail.
+    /// The position of the last returned commit, or of the start of the tail.
     #[must_use]
     pub fn position(&self) -> CommitPosition {
         self.after
@@ -66,7 +66,7 @@ impl Tail {
     /// The next commits, in order; `None` after the last.
     ///
     /// # Errors
-    /// The record is away, a commit cannot be read, or the conversation was erased meanwhile.
+    /// The record is unavailable, a commit cannot be decoded, or the conversation was erased concurrently.
     pub async fn next_page(
         &mut self,
         reader: &Reader,
@@ -91,7 +91,7 @@ impl Tail {
         Ok(Some(page))
     }
 
-    /// The next commits before the last one; at least one. What a replica does not know yet is asked of the leader.
+    /// The next commits before the last one; at least one. Reads from the leader if a replica has none.
     async fn fetch(
         &mut self,
         reader: &Reader,
@@ -103,10 +103,10 @@ impl Tail {
         };
         let (record, after) = (&reader.record, self.after.sequence);
         let tail = record.tail(&self.key, after, bounds);
-        let mut commits = self.open(&deadline.record(tail).await?.commits)?;
+        let mut commits = self.decode(&deadline.record(tail).await?.commits)?;
         if commits.is_empty() {
             let tail = record.tail_from_leader(&self.key, after, bounds);
-            commits = self.open(&deadline.record(tail).await?.commits)?;
+            commits = self.decode(&deadline.record(tail).await?.commits)?;
         }
         let count = self.follow(&commits);
         if count == commits.len() && count > 0 {
@@ -115,21 +115,18 @@ impl Tail {
         Err(self.gap(reader, deadline).await)
     }
 
-    /// Opens the messages that stand before the last commit.
-    fn open(&self, messages: &[StoredMessage]) -> Result<Vec<Arc<StoredCommit>>, Problem> {
+    /// Decodes the messages before the last commit.
+    fn decode(&self, messages: &[StoredMessage]) -> Result<Vec<Arc<StoredCommit>>, Problem> {
         let end = self.last.as_ref().map(|last| last.position.sequence);
-        let before = messages
-            .iter()
-            .take_while(|message| end.is_some_and(|end| message.position.sequence < end));
-        before
-            .map(|message| {
-                let commit = message.open().map(Arc::new);
-                commit.map_err(|corrupt| problem::of_corrupt(&corrupt))
-            })
-            .collect()
+        let is_before = |message: &&StoredMessage| end > Some(message.position.sequence);
+        let commit = |message: &StoredMessage| {
+            let commit = message.open().map(Arc::new);
+            commit.map_err(|corrupt| problem::of_corrupt(&corrupt))
+        };
+        messages.iter().take_while(is_before).map(commit).collect()
     }
 
-    /// Moves on over the commits that follow each other without a gap; how many these are.
+    /// Advances over the commits without a gap. Returns their number.
     fn follow(&mut self, commits: &[Arc<StoredCommit>]) -> usize {
         let mut count = 0;
         for commit in commits {
@@ -142,8 +139,8 @@ impl Tail {
         count
     }
 
-    /// Why commits are missing: the conversation was erased after its last commit was read, or the rows are being made anew and
-    /// the archive has what they do not hold yet, or the record lost them.
+    /// Why commits are missing: the conversation was erased after its last commit was read, or a rebuild has not read the archive
+    /// yet, or the record lost them.
     async fn gap(&self, reader: &Reader, deadline: Deadline) -> Problem {
         let last = reader.record.last_from_leader(&self.key);
         let last = match deadline.record(last).await {

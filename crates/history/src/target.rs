@@ -1,33 +1,33 @@
-//! Which conversation a request reads, and how fresh.
+//! The conversation that a request reads, and the required freshness.
 
 use domain::{ConversationKey, Position};
 use event_log::registry::AgentAccess;
 
 use crate::deadline::Deadline;
 
-/// Which conversation to read, and how fresh.
+/// The conversation to read, and the required freshness.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The caller's permission to read the agent's conversations.
     pub access: AgentAccess,
     /// The conversation.
     pub key: ConversationKey,
-    /// How fresh the read must be.
+    /// The required freshness.
     pub freshness: Freshness,
-    /// The position that the read must reach: that of a write which it follows.
+    /// The position that the read must reach: that of a write before it.
     pub fence: Option<Position>,
-    /// How long to wait for record and rows.
+    /// The deadline of reads from record and rows.
     pub deadline: Deadline,
 }
 
-/// How fresh a read must be.
+/// The freshness of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// It holds the rows and what any replica of the record knows beyond them, and at least the target's fence.
+    /// It contains the rows, the later commits of any replica of the record, and the fence of the target.
     Fresh,
-    /// It holds every commit that was acknowledged before it began: the last commit is read from the stream's leader. For
-    /// reads that decide on a write.
+    /// It contains every commit that was acknowledged before it started: the last commit is read from the leader of the
+    /// stream. For reads that decide about a write.
     Leader,
-    /// It holds what the rows hold.
+    /// It contains only the rows.
     Eventual,
 }

@@ -1,4 +1,4 @@
-//! Tokens of tenants' administrators.
+//! Verifies tokens of tenant administrators.
 
 use domain::{Label, TenantId, Timestamp};
 use jsonwebtoken::dangerous::insecure_decode_claims;
@@ -9,10 +9,10 @@ use crate::key::Key;
 use crate::rules::TokenRules;
 use crate::token::{check_length, signed_claims};
 
-/// The role that an administrator's token must have.
+/// The required `role` of an administrator token.
 pub const ADMIN_ROLE: &str = "admin";
 
-/// An administrator of a tenant, by a token that the tenant has signed. Made by [`verify_admin`] alone.
+/// An administrator of a tenant, from a verified token. Only [`verify_admin`] creates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedAdmin {
     tenant: TenantId,
@@ -26,28 +26,28 @@ impl VerifiedAdmin {
         &self.tenant
     }
 
-    /// The administrator, as the tenant names them.
+    /// The subject: the tenant's name of the administrator.
     #[must_use]
     pub fn subject(&self) -> &Label {
         &self.subject
     }
 }
 
-/// The tenant that a token speaks of: good for finding that tenant's keys, and for nothing else. Nothing is verified.
+/// The unverified `tenant` of a token. Use it only to find the keys of that tenant.
 ///
 /// # Errors
-/// Too long, no JWT, or without a tenant.
+/// The token is too long, is not a JWT, or has no tenant.
 pub fn claimed_tenant(token: &str) -> Result<TenantId, TokenError> {
     check_length(token)?;
     let claims: Claims = insecure_decode_claims(token).map_err(|_| TokenError::Malformed)?;
     tenant_of(&claims)
 }
 
-/// Whom an administrator's token names: its `sub`.
+/// Verifies an administrator token and returns its `sub`.
 ///
-/// `keys` are the tenant's keys for administrators that are valid now. `tenant` and `role` ([`ADMIN_ROLE`]) are required;
-/// `aud` must be or have the tenant's audience; where the tenant has none, `aud` may be missing, or is or has [`AUDIENCE`]. Time,
-/// [`TokenRules`] and `kid` are as for [`crate::verify_user`].
+/// `keys` are the currently valid administrator keys of the tenant. `tenant` and `role` ([`ADMIN_ROLE`]) are required. `aud`
+/// must be or contain the audience of the tenant; if the tenant has none, `aud` may be missing, or must be or contain
+/// [`AUDIENCE`]. Time, [`TokenRules`] and `kid` are checked as in [`crate::verify_user`].
 ///
 /// # Errors
 /// [`TokenError`].

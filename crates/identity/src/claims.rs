@@ -1,4 +1,4 @@
-//! What the claims of a token must say, whoever it is for.
+//! Checks of the claims of every token.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use serde_json::{Number, Value};
 use crate::error::TokenError;
 use crate::rules::{TokenRules, token_id_digest};
 
-/// How far the clocks of those who make tokens may be off.
+/// Maximum clock skew of token issuers.
 pub const LEEWAY: Duration = Duration::from_secs(30);
-/// The audience that every token may have.
+/// The audience that is accepted for every token.
 pub const AUDIENCE: &str = "hansard";
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// The claims that are looked at. `Debug` is left out: they are content.
+/// The claims that are checked. No `Debug`, because they are content.
 #[derive(Deserialize)]
 pub(crate) struct Claims {
     sub: Option<Value>,
@@ -32,7 +32,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Checks that the token is valid now: `exp` must be there; `nbf` and `iat`, where they are, must not lie ahead.
+    /// Checks that the token is valid now: `exp` is required; `nbf` and `iat` are optional and must not be in the future.
     pub(crate) fn check_time(&self, now: Timestamp) -> Result<(), TokenError> {
         let now = i128::from(now.0);
         let leeway = i128::try_from(LEEWAY.as_nanos()).unwrap_or(i128::MAX);
@@ -41,21 +41,16 @@ impl Claims {
         if now >= expiry.saturating_add(leeway) {
             return Err(TokenError::Expired);
         }
-        let begins = [
-            nanos("nbf", self.nbf.as_ref())?,
-            nanos("iat", self.iat.as_ref())?,
-        ];
-        if begins
-            .iter()
-            .flatten()
-            .any(|begin| *begin > now.saturating_add(leeway))
-        {
-            return Err(TokenError::NotYetValid);
+        for (claim, value) in [("nbf", &self.nbf), ("iat", &self.iat)] {
+            let start = nanos(claim, value.as_ref())?;
+            if start.is_some_and(|start| start > now.saturating_add(leeway)) {
+                return Err(TokenError::NotYetValid);
+            }
         }
         Ok(())
     }
 
-    /// Checks what the tenant demands. Without `iat`, the life of a token begins now.
+    /// Checks the rules of the tenant. Without `iat`, the lifetime of a token starts now.
     pub(crate) fn check_rules(&self, rules: &TokenRules, now: Timestamp) -> Result<(), TokenError> {
         if let Some(issuer) = &rules.issuer {
             let missing = TokenError::Claim { claim: "iss" };
@@ -65,9 +60,9 @@ impl Claims {
         }
         let missing = TokenError::Claim { claim: "exp" };
         let expiry = nanos("exp", self.exp.as_ref())?.ok_or(missing)?;
-        let begin = nanos("iat", self.iat.as_ref())?.unwrap_or_else(|| i128::from(now.0));
+        let start = nanos("iat", self.iat.as_ref())?.unwrap_or_else(|| i128::from(now.0));
         let lifetime_max = i128::try_from(rules.lifetime_max.as_nanos()).unwrap_or(i128::MAX);
-        if expiry.saturating_sub(begin) > lifetime_max {
+        if expiry.saturating_sub(start) > lifetime_max {
             return Err(TokenError::TooLongLived);
         }
         let id = text("jti", self.jti.as_ref())?;
@@ -77,7 +72,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Checks the audience: the tenant's own where it has one; else the token, where it names an audience, names one of these.
+    /// Checks the audience. It must be the tenant's if the tenant has one; otherwise it may be missing or must be accepted.
     pub(crate) fn check_audience(
         &self,
         rules: &TokenRules,
@@ -92,18 +87,15 @@ impl Claims {
         self.check_audiences(&[audience])
     }
 
-    /// Checks that the token, where it names an audience, names one of these.
+    /// Checks that the audience is missing or accepted.
     fn check_audiences(&self, accepted: &[&str]) -> Result<(), TokenError> {
         let is_accepted = |value: &Value| value.as_str().is_some_and(|one| accepted.contains(&one));
-        let is_meant = match &self.aud {
-            None => true,
-            Some(Value::Array(several)) => several.iter().any(is_accepted),
-            Some(one) => is_accepted(one),
-        };
-        if is_meant {
-            return Ok(());
+        match &self.aud {
+            None => Ok(()),
+            Some(Value::Array(several)) if several.iter().any(is_accepted) => Ok(()),
+            Some(one) if is_accepted(one) => Ok(()),
+            Some(_) => Err(TokenError::WrongAudience),
         }
-        Err(TokenError::WrongAudience)
     }
 
     pub(crate) fn subject(&self) -> Result<&str, TokenError> {
@@ -150,7 +142,7 @@ fn whole(seconds: &Number) -> Option<i128> {
     whole.map(|whole| whole.saturating_mul(NANOS_PER_SECOND))
 }
 
-/// Before the epoch, and past what a duration holds, there is none.
+/// Times before the epoch and outside of the range of `Duration` are invalid.
 fn fraction(seconds: &Number) -> Option<i128> {
     let since_epoch = Duration::try_from_secs_f64(seconds.as_f64()?).ok()?;
     i128::try_from(since_epoch.as_nanos()).ok()

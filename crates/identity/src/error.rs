@@ -1,56 +1,58 @@
-//! What can be wrong with a token or a key. What stands in them is never told.
+//! Errors of tokens and keys. They never contain their content.
 
 use thiserror::Error;
 
 use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, TOKEN_BYTES_MAX};
 
-/// Why a token names nobody, by what its maker can do.
+/// Why a token is invalid, by what its issuer can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// It is too long: put less into it.
+    /// It is too long: use fewer claims.
     #[error("the token is longer than {TOKEN_BYTES_MAX} bytes")]
     TooLong,
-    /// It is no JWT, or none that is signed in a way that is taken.
-    #[error("the token is no JWT that is signed by HS256, RS256, ES256 or EdDSA")]
+    /// It is not a JWT with an accepted signature algorithm.
+    #[error("the token is not a JWT signed with HS256, RS256, ES256 or EdDSA")]
     Malformed,
-    /// No valid key is meant by its `kid`, or none is for its algorithm: sign with a key that was added and not retired.
-    #[error("the token is signed by no valid key of the tenant's")]
+    /// No valid key has its `kid` and its algorithm: sign with a key that was added and not retired.
+    #[error(
+        "no valid key of the tenant matches the token: sign with a key that was added and not retired"
+    )]
     UnknownKey,
-    /// The key is there, and the signature is not its own.
-    #[error("the token's signature is wrong")]
+    /// The signature does not match the key.
+    #[error("the signature of the token is invalid")]
     BadSignature,
-    /// A claim is missing, or has another form than it must have.
-    #[error("the token's claim {claim} is missing or malformed")]
+    /// A claim is missing or has an invalid form.
+    #[error("the claim {claim} of the token is missing or malformed")]
     Claim {
-        /// The claim's name.
+        /// The name of the claim.
         claim: &'static str,
     },
-    /// It has ended: ask for a new one.
+    /// It has expired: get a new one.
     #[error("the token has expired")]
     Expired,
-    /// It is valid later, or was made by a clock that runs ahead.
+    /// It becomes valid later, or the clock of its issuer is ahead.
     #[error("the token is not valid yet")]
     NotYetValid,
-    /// It is meant for somebody else.
-    #[error("the token's audience is another")]
+    /// Its audience is not accepted.
+    #[error("the audience of the token is not accepted")]
     WrongAudience,
-    /// It was made by somebody else.
-    #[error("the token's issuer is another")]
+    /// Its issuer is not the tenant's.
+    #[error("the issuer of the token is not accepted")]
     WrongIssuer,
-    /// It holds for longer than the tenant allows: make it for a shorter time.
-    #[error("the token holds for longer than the tenant allows")]
+    /// Its lifetime is longer than the tenant allows: use a shorter one.
+    #[error("the lifetime of the token is longer than the tenant allows")]
     TooLongLived,
-    /// It was revoked: ask for a new one.
+    /// It was revoked: get a new one.
     #[error("the token was revoked")]
     Revoked,
-    /// It is another tenant's.
-    #[error("the token is another tenant's")]
+    /// It is for another tenant.
+    #[error("the token is for another tenant")]
     WrongTenant,
     /// It is for another agent.
     #[error("the token is for another agent")]
     WrongAgent,
-    /// It is no administrator's.
-    #[error("the token is no administrator's")]
+    /// It is not an administrator token.
+    #[error("the token is not an administrator token: its role must be admin")]
     NotAdmin,
 }
 
@@ -62,8 +64,8 @@ pub enum KeyError {
         "is not {} to {} bytes long", HS256_SECRET_BYTES.start(), HS256_SECRET_BYTES.end()
     )]
     SecretLength,
-    /// The text is no JWK set.
-    #[error("is no JWK set: give JSON text of an object with `keys`")]
+    /// The text is not a JWK set.
+    #[error("is not a JWK set: give a JSON object with `keys`")]
     NotASet,
     /// The set is too long.
     #[error("is longer than {JWKS_BYTES_MAX} bytes")]

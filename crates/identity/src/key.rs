@@ -1,4 +1,4 @@
-//! Keys: each for one algorithm, so that none is ever used as a key of another kind.
+//! Keys that verify tokens. Each has one algorithm, so that it is never used as a key of another kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, RSA_MODULUS_BYTES};
 use crate::error::KeyError;
 
-/// Bytes of the coordinates of a point of P-256, with the mark before them.
+/// Bytes of a P-256 point: the prefix and two coordinates.
 const P256_POINT_BYTES: usize = 65;
-/// Bytes of a public key of Ed25519.
+/// Bytes of an Ed25519 public key.
 const ED25519_BYTES: usize = 32;
 
-/// A key by which tokens are checked. Clones share it; its `Debug` hides it.
+/// A key that verifies tokens. Clones share it; `Debug` hides it.
 #[derive(Clone)]
 pub struct Key(Arc<Parts>);
 
@@ -34,7 +34,7 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// A secret of HS256.
+    /// A key from an HS256 secret.
     ///
     /// # Errors
     /// [`KeyError::SecretLength`].
@@ -54,7 +54,7 @@ impl Key {
         }))
     }
 
-    pub(crate) fn is_called(&self, kid: &str) -> bool {
+    pub(crate) fn has_id(&self, kid: &str) -> bool {
         self.0.kid == kid
     }
 
@@ -67,18 +67,17 @@ impl Key {
     }
 }
 
-/// A JWK set as far as it must be one; each key is read by itself, so that one of a new kind spoils no other.
+/// A JWK set. Each key is parsed separately, so that unknown kinds are skipped.
 #[derive(Deserialize)]
 struct JwkSet {
     keys: Vec<Value>,
 }
 
-/// The usable keys of a JWK set, in its order: public ones for signatures by RS256, ES256 or `EdDSA`, by what they are
-/// themselves. Secrets, keys for encryption and keys for other algorithms are passed over. A key without a `kid` is
-/// called as `id` says.
+/// The usable keys of a JWK set, in order: public keys for RS256, ES256 or `EdDSA` signatures. The type of the key determines
+/// the algorithm. Secrets, encryption keys and keys for other algorithms are skipped. A key without a `kid` gets `id`.
 ///
 /// # Errors
-/// No JWK set, over [`JWKS_BYTES_MAX`] or [`JWKS_KEYS_MAX`], or without a usable key.
+/// The text is not a JWK set, exceeds [`JWKS_BYTES_MAX`] or [`JWKS_KEYS_MAX`], or contains no usable key.
 pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
     if json.len() > JWKS_BYTES_MAX {
         return Err(KeyError::TooLong);
@@ -87,11 +86,8 @@ pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
     if set.keys.len() > JWKS_KEYS_MAX {
         return Err(KeyError::TooMany);
     }
-    let keys: Vec<Key> = set
-        .keys
-        .into_iter()
-        .filter_map(|key| usable(id, key))
-        .collect();
+    let keys = set.keys.into_iter().filter_map(|key| usable(id, key));
+    let keys: Vec<Key> = keys.collect();
     if keys.is_empty() {
         return Err(KeyError::NoneUsable);
     }
@@ -100,7 +96,7 @@ pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "kinds of keys are named by what is taken: others may be added"
+    reason = "only accepted kinds of keys are listed; the enum may grow"
 )]
 fn usable(id: &SigningKeyId, key: Value) -> Option<Key> {
     let jwk: Jwk = serde_json::from_value(key).ok()?;
@@ -115,18 +111,18 @@ fn usable(id: &SigningKeyId, key: Value) -> Option<Key> {
         _ => return None,
     };
     let common = &jwk.common;
-    let is_for_it = common.key_algorithm.is_none_or(|key| key == named);
+    let has_algorithm = common.key_algorithm.is_none_or(|key| key == named);
     let usage = common.public_key_use.as_ref();
     let signs = usage.is_none_or(|usage| *usage == PublicKeyUse::Signature);
     let decoding = DecodingKey::from_jwk(&jwk).ok()?;
-    if !is_for_it || !signs || !has_its_size(algorithm, &decoding) {
+    if !has_algorithm || !signs || !has_valid_size(algorithm, &decoding) {
         return None;
     }
     let kid = common.key_id.as_deref().unwrap_or(id.as_str());
     Some(Key::new(kid, algorithm, decoding))
 }
 
-fn has_its_size(algorithm: Algorithm, key: &DecodingKey) -> bool {
+fn has_valid_size(algorithm: Algorithm, key: &DecodingKey) -> bool {
     match key.kind() {
         DecodingKeyKind::RsaModulusExponent { n, .. } => {
             algorithm == Algorithm::RS256 && RSA_MODULUS_BYTES.contains(&n.len())

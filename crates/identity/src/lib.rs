@@ -1,8 +1,7 @@
-//! Users' and administrators' tokens, and issued sessions: whom each names, once its signature and its claims hold.
+//! Verifies tokens of users and administrators, and issues and verifies sessions.
 //!
-//! Pure: keys and the time are passed in, nothing is fetched and nothing is kept. Keys come from the registry, and from
-//! the JWK sets that it names; what was verified goes to whoever grants access. A token and what stands in it reach no
-//! error and no `Debug`.
+//! Pure: keys and the time are arguments; nothing is fetched or stored. Keys come from the registry and from its JWK sets. The
+//! caller grants access by the verified identity. Errors and `Debug` never contain tokens or their content.
 //!
 //! Source: RFC 7519 (JWT), RFC 7515 (JWS), RFC 7517 (JWK), RFC 8725 (best current practices).
 

@@ -1,6 +1,6 @@
-//! Signatures are checked by ring, which TLS brings along: `jsonwebtoken`'s own backends would be a second one.
+//! The crypto backend of `jsonwebtoken`: ring, which TLS uses already.
 //!
-//! It only checks: nothing here makes a token.
+//! It only verifies signatures and cannot sign tokens.
 
 use std::sync::Once;
 
@@ -21,9 +21,9 @@ static BACKEND: CryptoProvider = CryptoProvider {
 };
 static INSTALL: Once = Once::new();
 
-/// Makes ring the backend of this process, once.
+/// Installs ring as the backend of this process, once.
 pub(crate) fn install() {
-    // A backend that somebody else has installed before checks the same signatures.
+    // A backend that was installed before verifies the same signatures.
     INSTALL.call_once(|| {
         let _ = BACKEND.install_default();
     });
@@ -36,7 +36,7 @@ struct RingVerifier {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the form of the crate's factories"
+    reason = "the signature of the crate's factories"
 )]
 fn no_signer(_: &Algorithm, _: &EncodingKey) -> Result<Box<dyn JwtSigner>> {
     Err(ErrorKind::UnsupportedAlgorithm.into())
@@ -44,7 +44,7 @@ fn no_signer(_: &Algorithm, _: &EncodingKey) -> Result<Box<dyn JwtSigner>> {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the form of the crate's factories"
+    reason = "the signature of the crate's factories"
 )]
 fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
     if key.family() != algorithm.family() {

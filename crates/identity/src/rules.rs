@@ -1,4 +1,4 @@
-//! What a tenant demands of its tokens, beside their signature.
+//! The rules of a tenant for its tokens, besides the signature.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 
-/// The longest life of a token where the tenant says nothing.
+/// The default maximum lifetime of a token.
 pub const LIFETIME_MAX_DEFAULT: Duration = Duration::from_hours(24);
 
 /// SHA-256 of a token's `jti`.
 pub type TokenIdDigest = [u8; 32];
 
-/// What a tenant demands of its tokens. Clones share the revoked ones.
+/// The rules of a tenant for its tokens. Clones share the set of revoked tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRules {
-    /// The audience that `aud` must have; none: `aud` may be missing, and names Hansard or the agent where it is there.
+    /// The required audience; none: `aud` may be missing, or must be Hansard or the agent.
     pub audience: Option<String>,
-    /// What `iss` must be; none: anything.
+    /// The required `iss`; none: any.
     pub issuer: Option<String>,
-    /// The longest time from `iat` to `exp`; from now to `exp` where there is no `iat`.
+    /// The maximum time from `iat`, or from now without `iat`, to `exp`.
     pub lifetime_max: Duration,
-    /// Tokens that were revoked, by their `jti`.
+    /// The digests of the `jti` of revoked tokens.
     pub revoked: Arc<HashSet<TokenIdDigest>>,
 }
 
@@ -36,14 +36,11 @@ impl Default for TokenRules {
     }
 }
 
-/// By which a revoked token is found again.
+/// The digest of a `jti`, which identifies a revoked token.
 #[must_use]
 pub fn token_id_digest(token_id: &str) -> TokenIdDigest {
     let mut bytes = TokenIdDigest::default();
     let hash = digest(&SHA256, token_id.as_bytes());
-    bytes
-        .iter_mut()
-        .zip(hash.as_ref())
-        .for_each(|(to, from)| *to = *from);
+    bytes.copy_from_slice(hash.as_ref());
     bytes
 }

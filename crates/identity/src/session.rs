@@ -1,8 +1,8 @@
-//! Issued sessions: anonymous callers with an owner that nobody else can name.
+//! Issued sessions: anonymous callers with an owner id that cannot be guessed.
 //!
-//! A session's token carries 128 random bits, the time of issue and an expiry, with an HMAC-SHA256 over them, the tenant and
-//! the agent. The stored owner is another HMAC of the random bits: an administrator, a log or an export that shows an owner
-//! shows no session. Nothing is stored: each gateway verifies a token by the tenant's key alone.
+//! The token of a session contains 128 random bits, the time of issue and an expiry, with an HMAC-SHA256 over these, the
+//! tenant and the agent. The stored owner is another HMAC of the random bits, so that an owner in a log or an export does not
+//! reveal the session. Sessions are not stored: each gateway verifies a token with the key of the tenant.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,38 +13,38 @@ use domain::{AgentId, SessionId, TenantId, Timestamp};
 use ring::hmac;
 use thiserror::Error;
 
-/// What a session's token begins with.
+/// The prefix of session tokens.
 pub const SESSION_TOKEN_PREFIX: &str = "hsess_";
-/// What the owner of an issued session begins with. No id that a caller chooses may begin with it.
+/// The prefix of owners of issued sessions. Ids that callers choose must not have it.
 pub const ISSUED_OWNER_PREFIX: &str = "issued:";
-/// How long a session lives after it was issued or renewed.
+/// The lifetime of a session after its issue or renewal.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(30 * 24);
 /// Random bytes of a session: 128 bits.
 pub const SESSION_RANDOM_BYTES: usize = 16;
 
-/// Seconds since the epoch, the highest byte first.
+/// Seconds since the epoch, big endian.
 const TIME_BYTES: usize = 8;
 const MAC_BYTES: usize = 32;
 const PAYLOAD_BYTES: usize = SESSION_RANDOM_BYTES + 2 * TIME_BYTES;
 const TOKEN_BYTES: usize = PAYLOAD_BYTES + MAC_BYTES;
-/// Bytes of the HMAC that the owner shows: as many as a session has random ones.
+/// Bytes of the HMAC in the owner: as many as the random bytes of a session.
 const OWNER_BYTES: usize = 16;
-/// The two uses of a tenant's key. Neither input can be taken for the other's.
+/// The two uses of the tenant's key. The labels separate their inputs.
 const TOKEN_LABEL: &[u8] = b"hansard session token 2";
 const OWNER_LABEL: &[u8] = b"hansard session owner 1";
 
-/// Why a token names no session, by what the caller can do. In both cases: get a new session.
+/// Why a session token is invalid. The remedy is a new session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SessionError {
-    /// It was not issued for this tenant and agent, or was changed.
-    #[error("the session was not issued for this agent")]
+    /// It was not issued for this tenant and agent, or it was modified.
+    #[error("the session was not issued for this agent: get a new one")]
     NotIssued,
-    /// It was not used for [`SESSION_LIFETIME`], or has reached its greatest age.
-    #[error("the session has expired")]
+    /// It was not used for [`SESSION_LIFETIME`], or reached its maximum age.
+    #[error("the session has expired: get a new one")]
     Expired,
 }
 
-/// Issues and verifies the sessions of one agent. Its `Debug` hides the key.
+/// Issues and verifies the sessions of one agent. `Debug` hides the key.
 pub struct SessionIssuer<'a> {
     key: hmac::Key,
     tenant: &'a TenantId,
@@ -57,7 +57,7 @@ impl fmt::Debug for SessionIssuer<'_> {
     }
 }
 
-/// A session that was issued, as long as it lives. Its `Debug` hides what names it.
+/// An issued session. `Debug` hides its random bits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuedSession {
     random: [u8; SESSION_RANDOM_BYTES],
@@ -72,7 +72,7 @@ impl fmt::Debug for IssuedSession {
 }
 
 impl IssuedSession {
-    /// A new session, which lives for [`SESSION_LIFETIME`] from `now`, at most for `age_max`.
+    /// A new session with a lifetime of [`SESSION_LIFETIME`], at most `age_max`.
     #[must_use]
     pub fn new(random: [u8; SESSION_RANDOM_BYTES], now: Timestamp, age_max: Duration) -> Self {
         Self {
@@ -82,14 +82,14 @@ impl IssuedSession {
         }
     }
 
-    /// When it ends: the first moment at which it is not valid.
+    /// The expiry: the first time at which the session is invalid.
     #[must_use]
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// The same session with a later expiry, once half of its life has passed; `None` before that, and where `age_max` allows
-    /// no later one.
+    /// The session with a later expiry, after half of its lifetime; `None` before that, or if `age_max` allows no later
+    /// expiry.
     #[must_use]
     pub fn renewed(&self, now: Timestamp, age_max: Duration) -> Option<Self> {
         let half = i64::try_from((SESSION_LIFETIME / 2).as_nanos()).unwrap_or(i64::MAX);
@@ -125,7 +125,7 @@ impl IssuedSession {
 }
 
 impl<'a> SessionIssuer<'a> {
-    /// The issuer of an agent's sessions, by the tenant's key for sessions.
+    /// The issuer of the sessions of an agent, with the session key of the tenant.
     #[must_use]
     pub fn new(key: &[u8], tenant: &'a TenantId, agent: &'a AgentId) -> Self {
         Self {
@@ -135,7 +135,7 @@ impl<'a> SessionIssuer<'a> {
         }
     }
 
-    /// The token that a caller shows: a secret.
+    /// The token of a session: a secret.
     #[must_use]
     pub fn token(&self, session: &IssuedSession) -> String {
         let payload = session.payload();
@@ -144,11 +144,11 @@ impl<'a> SessionIssuer<'a> {
         format!("{SESSION_TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(token))
     }
 
-    /// The session that a token shows. The MAC is compared in constant time, before anything else of it is read. `age_max`
-    /// counts also for sessions that were issued under a greater one.
+    /// Verifies a token. The MAC is compared in constant time before the content is read. `age_max` also applies to sessions
+    /// that were issued with a larger one.
     ///
     /// # Errors
-    /// [`SessionError`]; a changed token is never told to have expired.
+    /// [`SessionError`]; a modified token is never reported as expired.
     pub fn verify(
         &self,
         token: &str,
@@ -157,7 +157,7 @@ impl<'a> SessionIssuer<'a> {
     ) -> Result<IssuedSession, SessionError> {
         let not_issued = SessionError::NotIssued;
         let text = token.strip_prefix(SESSION_TOKEN_PREFIX).ok_or(not_issued)?;
-        // One byte more than a token has: a longer text is refused, however long it is.
+        // One byte more than a token: longer texts are rejected.
         let mut bytes = [0; TOKEN_BYTES + 1];
         let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
         let length = length.map_err(|_| not_issued)?;
@@ -165,36 +165,29 @@ impl<'a> SessionIssuer<'a> {
         let (payload, mac) = bytes.ok_or(not_issued)?.split_at(TOKEN_BYTES - MAC_BYTES);
         hmac::verify(&self.key, &self.input(TOKEN_LABEL, payload), mac).map_err(|_| not_issued)?;
         let session = IssuedSession::read(payload).ok_or(not_issued)?;
-        if now
-            >= session
-                .expires_at
-                .min(seconds_after(session.issued_at, age_max))
-        {
+        let oldest = seconds_after(session.issued_at, age_max);
+        if now >= session.expires_at.min(oldest) {
             return Err(SessionError::Expired);
         }
         Ok(session)
     }
 
-    /// The owner of what a session makes. It does not give the session back.
+    /// The owner id of a session. It does not reveal the session.
     #[must_use]
     pub fn owner(&self, session: &IssuedSession) -> Option<SessionId> {
         let mac = hmac::sign(&self.key, &self.input(OWNER_LABEL, &session.random));
-        let shown = mac.as_ref().get(..OWNER_BYTES)?;
-        SessionId::parse(format!(
-            "{ISSUED_OWNER_PREFIX}{}",
-            URL_SAFE_NO_PAD.encode(shown)
-        ))
-        .ok()
+        let owner = URL_SAFE_NO_PAD.encode(mac.as_ref().get(..OWNER_BYTES)?);
+        SessionId::parse(format!("{ISSUED_OWNER_PREFIX}{owner}")).ok()
     }
 
-    /// What is signed. Ids have no zero byte, and the payload of each label has one length.
+    /// The input of the HMAC. Ids contain no zero byte, and the payload of each label has a fixed length.
     fn input(&self, label: &[u8], payload: &[u8]) -> Vec<u8> {
         let (tenant, agent) = (self.tenant.as_str(), self.agent.as_str());
         [label, tenant.as_bytes(), agent.as_bytes(), payload].join(&0)
     }
 }
 
-/// Whole seconds: what a token can carry.
+/// In whole seconds, as in tokens.
 fn seconds_after(start: Timestamp, time: Duration) -> Timestamp {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let seconds = start.seconds().saturating_add(seconds);

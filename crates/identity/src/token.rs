@@ -1,4 +1,4 @@
-//! From a token to its claims: form, key, signature. What they say is checked by whoever reads them.
+//! Decodes a token and verifies its signature. The callers check the claims.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Header, Validation, decode, decode_header};
@@ -9,14 +9,14 @@ use crate::error::TokenError;
 use crate::key::Key;
 use crate::ring_backend;
 
-/// The claims of a token that one of the keys has signed.
+/// The claims of a token that was signed with one of the keys.
 pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
     ring_backend::install();
     let header = header(token)?;
-    let meant = keys.iter().filter(|key| is_meant(key, &header));
+    let matching = keys.iter().filter(|key| matches_header(key, &header));
     let mut outcome = Err(TokenError::UnknownKey);
-    for key in meant.take(KEYS_TRIED_MAX) {
-        outcome = claims_by(token, key);
+    for key in matching.take(KEYS_TRIED_MAX) {
+        outcome = verify(token, key);
         if !matches!(outcome, Err(TokenError::BadSignature)) {
             return outcome;
         }
@@ -24,7 +24,7 @@ pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenEr
     outcome
 }
 
-/// Refuses what is too long to be read.
+/// Checks the length of a token.
 pub(crate) fn check_length(token: &str) -> Result<(), TokenError> {
     if token.len() > TOKEN_BYTES_MAX {
         return Err(TokenError::TooLong);
@@ -35,22 +35,22 @@ pub(crate) fn check_length(token: &str) -> Result<(), TokenError> {
 fn header(token: &str) -> Result<Header, TokenError> {
     check_length(token)?;
     let header = decode_header(token).map_err(|_| TokenError::Malformed)?;
-    // No extension is understood, so that none may be critical (RFC 7515, 4.1.11); and an encrypted token is another thing.
+    // Extensions are not supported, so none may be critical (RFC 7515, 4.1.11). Encrypted tokens are not supported.
     if header.crit.is_some() || header.enc.is_some() || header.zip.is_some() {
         return Err(TokenError::Malformed);
     }
     Ok(header)
 }
 
-/// A key is for the one algorithm that it was made for: what the token says only chooses among them.
-fn is_meant(key: &Key, header: &Header) -> bool {
-    let is_named = header.kid.as_deref().is_none_or(|kid| key.is_called(kid));
-    is_named && key.algorithm() == header.alg
+/// Whether a key has the `kid` and the algorithm of the header. The key determines its algorithm, never the token.
+fn matches_header(key: &Key, header: &Header) -> bool {
+    let has_id = header.kid.as_deref().is_none_or(|kid| key.has_id(kid));
+    has_id && key.algorithm() == header.alg
 }
 
-fn claims_by(token: &str, key: &Key) -> Result<Claims, TokenError> {
+fn verify(token: &str, key: &Key) -> Result<Claims, TokenError> {
     let mut validation = Validation::new(key.algorithm());
-    // The claims are checked here, against the time that is passed in.
+    // This crate checks the claims, with the time as an argument.
     validation.required_spec_claims.clear();
     validation.validate_exp = false;
     validation.validate_nbf = false;

@@ -1,4 +1,4 @@
-//! Tokens of the users of a tenant's agents.
+//! Verifies tokens of users.
 
 use domain::{AgentId, TenantId, Timestamp, UserId};
 
@@ -8,18 +8,18 @@ use crate::key::Key;
 use crate::rules::TokenRules;
 use crate::token::signed_claims;
 
-/// Where a user's token is shown.
+/// The tenant and the agent for which a user token is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserScope<'a> {
-    /// The tenant whose keys they are.
+    /// The tenant of the keys.
     pub tenant: &'a TenantId,
-    /// The agent that is spoken to.
+    /// The agent.
     pub agent: &'a AgentId,
-    /// What the tenant demands of its tokens.
+    /// The rules of the tenant for its tokens.
     pub rules: &'a TokenRules,
 }
 
-/// A user, by a token that the tenant has signed. Made by [`verify_user`] alone.
+/// A user, from a verified token. Only [`verify_user`] creates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedUser {
     user: UserId,
@@ -27,26 +27,26 @@ pub struct VerifiedUser {
 }
 
 impl VerifiedUser {
-    /// The user, as the tenant names them.
+    /// The user id.
     #[must_use]
     pub fn user(&self) -> &UserId {
         &self.user
     }
 
-    /// The tenant whose user it is.
+    /// The tenant of the user.
     #[must_use]
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
     }
 }
 
-/// Whom a user's token names: its `sub`.
+/// Verifies a user token and returns its `sub`.
 ///
-/// `keys` are the tenant's keys for users that are valid now. `exp` is required; `nbf` and `iat` must not lie ahead;
-/// [`crate::LEEWAY`] is given. `aud` must be or have the tenant's audience; where the tenant has none, `aud` may be missing, or
-/// is or has [`AUDIENCE`] or the agent's id. `iss`, the life of the token and its `jti` are as [`TokenRules`] has them. `tenant` and
-/// `agent`, where there are any, must be those of the scope. A `kid` picks its key; without one, each key for the token's
-/// algorithm is tried, at most [`crate::KEYS_TRIED_MAX`].
+/// `keys` are the currently valid user keys of the tenant. `exp` is required; `nbf` and `iat` must not be in the future; the
+/// tolerance is [`crate::LEEWAY`]. `aud` must be or contain the audience of the tenant; if the tenant has none, `aud` may be
+/// missing, or must be or contain [`AUDIENCE`] or the id of the agent. [`TokenRules`] apply to `iss`, `jti` and the lifetime.
+/// `tenant` and `agent` are optional and must be those of the scope. A `kid` selects its key; without one, all keys with the
+/// algorithm of the token are tried, at most [`crate::KEYS_TRIED_MAX`].
 ///
 /// # Errors
 /// [`TokenError`].
@@ -60,16 +60,11 @@ pub fn verify_user(
     claims.check_time(now)?;
     claims.check_rules(scope.rules, now)?;
     claims.check_audience(scope.rules, &[AUDIENCE, scope.agent.as_str()])?;
-    if claims
-        .tenant()?
-        .is_some_and(|tenant| tenant != scope.tenant.as_str())
-    {
+    let differs = |claim: Option<&str>, id: &str| claim.is_some_and(|claim| claim != id);
+    if differs(claims.tenant()?, scope.tenant.as_str()) {
         return Err(TokenError::WrongTenant);
     }
-    if claims
-        .agent()?
-        .is_some_and(|agent| agent != scope.agent.as_str())
-    {
+    if differs(claims.agent()?, scope.agent.as_str()) {
         return Err(TokenError::WrongAgent);
     }
     let malformed = |_| TokenError::Claim { claim: "sub" };

@@ -1,4 +1,4 @@
-//! Runs under way, by whom they count against.
+//! Active runs, by subject.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use crate::consumer::{Consumer, Subject};
 use crate::decision::{Exceeded, check};
 use crate::limits::{Quota, QuotaSet};
 
-/// When to try again where runs are under way: one may end at any time.
+/// Delay before a retry: an active run may end at any time.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs under way. It holds what has a run, and nothing else.
+/// Numbers of active runs, only of subjects that have any.
 #[derive(Debug, Default)]
 pub struct ActiveRuns(HashMap<Subject, u64>);
 
 impl ActiveRuns {
-    /// Counts a run against everyone it belongs to, or against nobody.
+    /// Counts a run for all subjects of the consumer, or for none.
     ///
     /// # Errors
-    /// [`Exceeded`], by the widest scope that is full.
+    /// [`Exceeded`], for the widest scope that is exhausted.
     pub fn enter(&mut self, consumer: &Consumer, quotas: &QuotaSet) -> Result<(), Exceeded> {
         for subject in consumer.subjects() {
             let bound = quotas.of(subject.scope).runs;
@@ -31,7 +31,7 @@ impl ActiveRuns {
         Ok(())
     }
 
-    /// Ends a run that was entered.
+    /// Ends a counted run.
     pub fn leave(&mut self, consumer: &Consumer) {
         for subject in consumer.subjects() {
             if let Some(count) = self.0.get_mut(&subject) {
@@ -43,13 +43,13 @@ impl ActiveRuns {
         }
     }
 
-    /// How many runs count against a subject.
+    /// The number of active runs of a subject.
     #[must_use]
     pub fn used(&self, subject: &Subject) -> u64 {
         self.0.get(subject).copied().unwrap_or_default()
     }
 
-    /// Whether no run is under way.
+    /// Whether no run is active.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

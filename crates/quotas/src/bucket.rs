@@ -3,30 +3,30 @@
 use std::time::Duration;
 
 const MS_PER_MINUTE: u64 = 60_000;
-/// The longest wait that is named.
+/// Upper bound of the retry delay.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_mins(10);
 
-/// A bucket that holds one minute's amount and is refilled evenly.
+/// A bucket with the amount of one minute, which is refilled evenly.
 ///
-/// A use that is larger than the bucket passes when the bucket is full, and empties it: otherwise it could never pass.
+/// A use larger than the bucket succeeds if the bucket is full, and empties it; otherwise it could never succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bucket {
-    /// What is taken and not refilled yet, at `at_ms`.
+    /// The amount that is taken and not yet refilled at `at_ms`.
     taken: u64,
     at_ms: u64,
 }
 
-/// The bucket has too little. Nothing was taken.
+/// The bucket does not contain enough. Nothing was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Empty {
-    /// What is taken and not refilled yet.
+    /// The amount that is taken and not yet refilled.
     pub taken: u64,
-    /// When the use passes, if nobody else takes anything.
+    /// The time until the use succeeds, without other uses.
     pub retry_after: Duration,
 }
 
 impl Bucket {
-    /// Takes an amount at a time, out of a bucket of `per_minute`. Time does not go back: an earlier time counts as the last.
+    /// Takes an amount from a bucket of `per_minute`. A time before the last use counts as that of the last use.
     ///
     /// # Errors
     /// [`Empty`].
@@ -48,7 +48,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Takes an amount whatever is left: what comes later waits the longer.
+    /// Takes an amount regardless of the rest, so that later uses wait longer.
     pub fn charge(&mut self, now_ms: u64, per_minute: u64, amount: u64) {
         *self = Self {
             taken: self.taken_at(now_ms, per_minute).saturating_add(amount),
@@ -56,7 +56,7 @@ impl Bucket {
         };
     }
 
-    /// What is taken and not refilled at a time.
+    /// The amount that is taken and not yet refilled at a time.
     #[must_use]
     pub fn taken_at(&self, now_ms: u64, per_minute: u64) -> u64 {
         let elapsed = now_ms.saturating_sub(self.at_ms);
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_gives_a_minutes_amount_and_is_refilled_evenly() {
+    fn a_bucket_is_refilled_evenly() {
         let mut bucket = Bucket::default();
         let mut check = |now_ms, amount, retry_after_ms: Option<u64>| {
             let seen = bucket.take(now_ms, 600, amount);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_charged_is_waited_for() {
+    fn a_charge_delays_later_uses() {
         let mut bucket = Bucket::default();
         bucket.charge(0, 600, 900);
         let empty = bucket.take(0, 600, 1).unwrap_err();
@@ -117,9 +117,9 @@ mod tests {
     }
 
     proptest! {
-        /// In any time, at most the bucket and what was refilled is taken; who waits as told passes.
+        /// At most the bucket and the refilled amount is taken; a use succeeds after its retry delay.
         #[test]
-        fn no_more_passes_than_was_refilled(
+        fn uses_are_bounded_by_the_refill(
             per_minute in 1_u64..10_000,
             uses in prop::collection::vec((0_u64..5_000, 1_u64..2_000), 1..60),
         ) {

@@ -1,37 +1,37 @@
-//! Who uses a resource.
+//! The consumer of a resource, and the subjects whose quotas it uses.
 
 use crate::limits::Scope;
 
-/// Who uses a resource: everyone whose quotas a use counts against.
+/// A consumer of a resource: all ids whose quotas a use counts for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Consumer {
     /// The tenant.
     pub tenant: String,
     /// The agent.
     pub agent: String,
-    /// The API key's id; none: an internal service calls.
+    /// The id of the API key; none for internal services.
     pub key: Option<String>,
-    /// The user or session; none: nobody owns what is used.
+    /// The user or session; none: the resource has no owner.
     pub owner: Option<String>,
-    /// The client's address; none: an internal service calls.
+    /// The address of the client; none for internal services.
     pub address: Option<String>,
 }
 
-/// One who is limited: a scope, and a name that is unique in it.
+/// The subject of a quota: a scope and a name that is unique in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
     /// The scope.
     pub scope: Scope,
-    /// The tenant; empty for addresses, which are counted over all tenants.
+    /// The tenant; empty for addresses, which count across tenants.
     pub tenant: String,
-    /// The name in the tenant; empty for the tenant itself.
+    /// The name within the tenant; empty for the tenant itself.
     pub name: String,
 }
 
 impl Consumer {
-    /// Whom a use counts against, the widest scope first; at most one subject a scope.
+    /// The subjects that a use counts for, the widest scope first, at most one per scope.
     pub fn subjects(&self) -> impl Iterator<Item = Subject> {
-        let named = |scope, name: Option<&String>| {
+        let subject = |scope, name: Option<&String>| {
             Some(Subject {
                 scope,
                 tenant: match scope {
@@ -43,11 +43,11 @@ impl Consumer {
         };
         let whole = String::new();
         [
-            named(Scope::Tenant, Some(&whole)),
-            named(Scope::Agent, Some(&self.agent)),
-            named(Scope::Key, self.key.as_ref()),
-            named(Scope::Owner, self.owner.as_ref()),
-            named(Scope::Address, self.address.as_ref()),
+            subject(Scope::Tenant, Some(&whole)),
+            subject(Scope::Agent, Some(&self.agent)),
+            subject(Scope::Key, self.key.as_ref()),
+            subject(Scope::Owner, self.owner.as_ref()),
+            subject(Scope::Address, self.address.as_ref()),
         ]
         .into_iter()
         .flatten()

@@ -1,4 +1,4 @@
-//! Whether a use is within its quota.
+//! Checks a use against its quota.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use crate::limits::{Quota, Scope};
 /// A quota that does not allow a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error(
-    "the {} quota `{}` of {bound} is used up: {used} are in use; try again after {} s",
+    "the {} quota `{}` of {bound} is exhausted: {used} in use; try again after {} s",
     scope.as_str(), quota.as_str(), retry_after.as_secs().max(1)
 )]
 pub struct Exceeded {
-    /// Who is limited.
+    /// The scope of the quota.
     pub scope: Scope,
-    /// By what.
+    /// The quota.
     pub quota: Quota,
-    /// The quota's value.
+    /// The value of the quota.
     pub bound: u64,
-    /// How much is in use.
+    /// The amount in use.
     pub used: u64,
-    /// When to try again.
+    /// Delay before a retry.
     pub retry_after: Duration,
 }
 
-/// Whether `wanted` more are within the bound; no bound allows any number.
+/// Checks that `wanted` more are within the bound; `None` is unlimited.
 ///
 /// # Errors
-/// [`Exceeded`]; `retry_after` is for the caller to know.
+/// [`Exceeded`], with the given `retry_after`.
 pub fn check(
     scope: Scope,
     quota: Quota,
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_is_reached_and_not_passed() {
+    fn a_quota_can_be_reached_and_not_exceeded() {
         let check = |bound, used, wanted, allowed: bool| {
             let (scope, quota) = (Scope::Key, Quota::Conversations);
             let seen = check(scope, quota, bound, used, wanted, Duration::from_secs(9));

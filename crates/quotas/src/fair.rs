@@ -1,17 +1,17 @@
-//! Who is next where all places are taken: of those who wait, the one that holds the fewest; of equals, in turn.
+//! Fair order of waiting requests: the party that holds the fewest permits is next, and equal parties alternate.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Places that several parties share, and a queue for each party.
+/// Permits that several parties share, and a queue per party.
 ///
-/// A party's load can delay another party by at most one place's time: a place that becomes free goes to the waiting party
-/// with the fewest places.
+/// A free permit goes to the waiting party with the fewest permits. So the load of one party delays another by at most the
+/// time of one permit.
 #[derive(Debug)]
 pub struct FairQueue<T> {
     free: usize,
     waiting_max: usize,
     parties: HashMap<String, Party<T>>,
-    /// Parties that wait, in turn.
+    /// Waiting parties, in turn.
     turns: VecDeque<String>,
     next_id: u64,
 }
@@ -22,23 +22,23 @@ struct Party<T> {
     waiting: VecDeque<(u64, T)>,
 }
 
-/// What became of a request for a place.
+/// The result of a request for a permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entered {
-    /// The place is taken.
+    /// The party has the permit.
     Now,
-    /// It waits, under this id.
+    /// It waits with this id.
     Waiting(u64),
-    /// Too many of this party wait.
+    /// Too many requests of this party wait.
     Full,
 }
 
 impl<T> FairQueue<T> {
-    /// Free places, and how many of one party may wait.
+    /// A queue with free permits. `waiting_max` is the maximum number of waiting requests per party.
     #[must_use]
-    pub fn new(places: usize, waiting_max: usize) -> Self {
+    pub fn new(permits: usize, waiting_max: usize) -> Self {
         Self {
-            free: places,
+            free: permits,
             waiting_max,
             parties: HashMap::new(),
             turns: VecDeque::new(),
@@ -46,7 +46,7 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Takes a place or waits for one; `ticket` is given back when the place is there.
+    /// Takes a permit or waits for one. [`FairQueue::leave`] returns `ticket` when it gets the permit.
     pub fn enter(&mut self, party: &str, ticket: T) -> Entered {
         let entry = self.parties.entry(party.to_owned());
         let mine = entry.or_insert_with(|| Party {
@@ -69,38 +69,38 @@ impl<T> FairQueue<T> {
         } else {
             Entered::Full
         };
-        self.forget_idle(party);
+        self.remove_idle(party);
         entered
     }
 
-    /// Gives a party's place back. The next party that waits has it then: its ticket and name.
+    /// Releases a permit of a party. Returns the name and the ticket of the next party, which has the permit then.
     pub fn leave(&mut self, party: &str) -> Option<(String, T)> {
         if let Some(mine) = self.parties.get_mut(party) {
             mine.held = mine.held.saturating_sub(1);
         }
         self.free += 1;
         let next = self.next();
-        self.forget_idle(party);
+        self.remove_idle(party);
         next
     }
 
-    /// Takes a request back that does not wait any more. `false`: its place was given to it meanwhile, and is to be left.
+    /// Removes a waiting request. `false`: it got its permit already, which the caller must release.
     pub fn abandon(&mut self, party: &str, id: u64) -> bool {
         let Some(mine) = self.parties.get_mut(party) else {
             return false;
         };
-        let Some(at) = mine.waiting.iter().position(|(waiting, _)| *waiting == id) else {
+        let Some(index) = mine.waiting.iter().position(|(waiting, _)| *waiting == id) else {
             return false;
         };
-        mine.waiting.remove(at);
+        mine.waiting.remove(index);
         if mine.waiting.is_empty() {
             self.turns.retain(|turn| turn != party);
         }
-        self.forget_idle(party);
+        self.remove_idle(party);
         true
     }
 
-    /// How many requests wait.
+    /// The number of waiting requests.
     #[must_use]
     pub fn waiting(&self) -> usize {
         let parties = self.turns.iter();
@@ -111,8 +111,8 @@ impl<T> FairQueue<T> {
     fn next(&mut self) -> Option<(String, T)> {
         let held = |party: &String| self.parties.get(party).map_or(0, |party| party.held);
         let turns = self.turns.iter().enumerate();
-        let (at, _) = turns.min_by_key(|(at, party)| (held(party), *at))?;
-        let party = self.turns.remove(at)?;
+        let (index, _) = turns.min_by_key(|(index, party)| (held(party), *index))?;
+        let party = self.turns.remove(index)?;
         let mine = self.parties.get_mut(&party)?;
         let (_, ticket) = mine.waiting.pop_front()?;
         mine.held += 1;
@@ -123,7 +123,7 @@ impl<T> FairQueue<T> {
         Some((party, ticket))
     }
 
-    fn forget_idle(&mut self, party: &str) {
+    fn remove_idle(&mut self, party: &str) {
         let is_idle = |mine: &Party<T>| mine.held == 0 && mine.waiting.is_empty();
         if self.parties.get(party).is_some_and(is_idle) {
             self.parties.remove(party);

@@ -1,7 +1,7 @@
-//! Quotas: what a tenant, agent, API key, owner or client address may use, and whose turn is next when a resource is full.
+//! Quotas of tenants, agents, API keys, owners and client addresses, and fair queues.
 //!
-//! Pure: no I/O, no clock, no lock. Times are passed in as milliseconds. Callers keep the state and apply the decisions:
-//! the gateway for runs, model tokens and requests, the writer for appended bytes, the model clients for their requests.
+//! Pure: no I/O, no clock, no lock. Times are arguments in milliseconds. Callers keep the state and apply the decisions: the
+//! gateway for runs, model tokens and requests, the writer for appended bytes, the model clients for their requests.
 
 pub mod active;
 pub mod bucket;

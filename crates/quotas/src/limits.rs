@@ -1,9 +1,9 @@
-//! Which quotas exist, to whom each applies, and which value is in force.
+//! The quotas, their scopes and their effective values.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The highest value of a quota: what a signed 64-bit column holds.
+/// The maximum value of a quota: that of a signed 64-bit column.
 pub const LIMIT_MAX: u64 = i64::MAX.cast_unsigned();
 
 const GIB: u64 = 1 << 30;
@@ -11,24 +11,24 @@ const GIB: u64 = 1 << 30;
 /// A resource that is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quota {
-    /// Runs and stateless turns at the same time, per gateway process.
+    /// Concurrent runs and stateless turns, per gateway process.
     Runs,
-    /// Tokens that models read and write on one UTC day.
+    /// Input and output tokens of models on one UTC day.
     ModelTokensPerDay,
     /// Conversations that are not erased.
     Conversations,
     /// Bytes of conversations that are not erased.
     StoredBytes,
-    /// Bytes of appended commits, per writer process; a full bucket holds one minute's bytes.
+    /// Bytes of appended commits, per writer process; a full bucket contains the bytes of one minute.
     AppendedBytesPerMinute,
 }
 
-/// Who is limited together.
+/// What a quota applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// All of a tenant.
+    /// A tenant.
     Tenant,
-    /// All of an agent.
+    /// An agent.
     Agent,
     /// All callers with one API key.
     Key,
@@ -39,7 +39,7 @@ pub enum Scope {
 }
 
 impl Quota {
-    /// Every quota.
+    /// All quotas.
     pub const ALL: [Self; 5] = [
         Self::Runs,
         Self::ModelTokensPerDay,
@@ -48,7 +48,7 @@ impl Quota {
         Self::AppendedBytesPerMinute,
     ];
 
-    /// Its name in settings, errors and metrics.
+    /// The name in settings, errors and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Quota {
 }
 
 impl Scope {
-    /// Every scope, the widest first.
+    /// All scopes, the widest first.
     pub const ALL: [Self; 5] = [
         Self::Tenant,
         Self::Agent,
@@ -82,7 +82,7 @@ impl Scope {
         Self::Address,
     ];
 
-    /// Its name in settings, errors and metrics.
+    /// The name in settings, errors and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Scope {
     }
 }
 
-/// The quotas of one scope. `None`: not set here.
+/// The quotas of one scope. `None`: not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -142,38 +142,38 @@ impl Limits {
     }
 }
 
-/// The quotas of every scope.
+/// The quotas of all scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaSet {
-    /// Of the tenant as a whole.
+    /// Quotas of the tenant.
     pub tenant: Limits,
-    /// Of each agent.
+    /// Quotas of each agent.
     pub agent: Limits,
-    /// Of each API key.
+    /// Quotas of each API key.
     pub key: Limits,
-    /// Of each user or session.
+    /// Quotas of each user or session.
     pub owner: Limits,
-    /// Of each client address.
+    /// Quotas of each client address.
     pub address: Limits,
 }
 
-/// A setting that is no quota.
+/// Why the value of a quota is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LimitError {
     /// The quota does not apply to the scope: leave it out.
-    #[error("is no quota of this scope: leave it out")]
+    #[error("is not a quota of this scope: leave it out")]
     NotApplicable,
-    /// An agent's settings cannot limit its tenant: set the tenant's quotas.
-    #[error("cannot be set by an agent: set it for the tenant")]
-    NotTheAgents,
+    /// The settings of an agent cannot limit its tenant: set the quotas of the tenant.
+    #[error("cannot be set for an agent: set it for the tenant")]
+    NotForAgents,
     /// The value is too high.
-    #[error("is above {LIMIT_MAX}")]
+    #[error("is above the maximum of {LIMIT_MAX}")]
     TooHigh,
 }
 
 impl QuotaSet {
-    /// What a deployment allows unless its configuration says otherwise: every quota has a value.
+    /// The default quotas of a deployment: every quota has a value.
     #[must_use]
     pub fn deployment() -> Self {
         let calls = |runs, tokens| Limits {
@@ -208,7 +208,7 @@ impl QuotaSet {
         }
     }
 
-    /// The quotas of a scope, to change them.
+    /// The quotas of a scope, mutable.
     pub fn of_mut(&mut self, scope: Scope) -> &mut Limits {
         match scope {
             Scope::Tenant => &mut self.tenant,
@@ -219,7 +219,7 @@ impl QuotaSet {
         }
     }
 
-    /// Every quota that is set, the widest scope first.
+    /// All quotas that are set, the widest scope first.
     pub fn iter(&self) -> impl Iterator<Item = (Scope, Quota, u64)> {
         Scope::ALL.into_iter().flat_map(|scope| {
             let limits = *self.of(scope);
@@ -228,10 +228,10 @@ impl QuotaSet {
         })
     }
 
-    /// Checks every value that is set.
+    /// Validates all values.
     ///
     /// # Errors
-    /// The first that breaks a rule, with its scope and quota.
+    /// The first invalid value, with its scope and quota.
     pub fn validate(&self) -> Result<(), (Scope, Quota, LimitError)> {
         for (scope, quota, value) in self.iter() {
             if !quota.applies_to(scope) {
@@ -244,18 +244,18 @@ impl QuotaSet {
         Ok(())
     }
 
-    /// As [`QuotaSet::validate`], for the settings of an agent, which cannot limit its tenant.
+    /// Like [`QuotaSet::validate`], for the settings of an agent, which cannot limit its tenant.
     ///
     /// # Errors
     /// As [`QuotaSet::validate`].
-    pub fn validate_of_agent(&self) -> Result<(), (Scope, Quota, LimitError)> {
+    pub fn validate_for_agent(&self) -> Result<(), (Scope, Quota, LimitError)> {
         match self.iter().find(|(scope, ..)| *scope == Scope::Tenant) {
-            Some((scope, quota, _)) => Err((scope, quota, LimitError::NotTheAgents)),
+            Some((scope, quota, _)) => Err((scope, quota, LimitError::NotForAgents)),
             None => self.validate(),
         }
     }
 
-    /// The quotas in force: of each, the agent's value, else the tenant's, else the deployment's.
+    /// The effective quotas: the value of the agent, else of the tenant, else of the deployment.
     #[must_use]
     pub fn resolve(deployment: &Self, tenant: Option<&Self>, agent: Option<&Self>) -> Self {
         let mut resolved = *deployment;
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_narrower_setting_is_in_force() {
+    fn the_narrower_setting_is_effective() {
         let set = |scope: Scope, value| {
             let mut set = QuotaSet::default();
             set.of_mut(scope).runs = Some(value);
@@ -309,24 +309,24 @@ mod tests {
     fn values_are_checked_by_scope_and_quota() {
         for scope in Scope::ALL {
             for quota in Quota::ALL {
-                let check = |value, expected, of_agent| {
+                let check = |value, expected, for_agent| {
                     let mut set = QuotaSet::default();
                     set.of_mut(scope).set(quota, Some(value));
                     let seen = set.validate().err().map(|(.., error)| error);
                     assert_eq!(seen, expected, "{scope:?} {quota:?} {value}");
-                    let seen = set.validate_of_agent().err().map(|(.., error)| error);
-                    assert_eq!(seen, of_agent, "{scope:?} {quota:?} {value} of an agent");
+                    let seen = set.validate_for_agent().err().map(|(.., error)| error);
+                    assert_eq!(seen, for_agent, "{scope:?} {quota:?} {value} of an agent");
                 };
                 let applies = quota.applies_to(scope);
-                let refused = (!applies).then_some(LimitError::NotApplicable);
-                let of_agent = |otherwise| match scope {
-                    Scope::Tenant => Some(LimitError::NotTheAgents),
+                let rejected = (!applies).then_some(LimitError::NotApplicable);
+                let for_agent = |otherwise| match scope {
+                    Scope::Tenant => Some(LimitError::NotForAgents),
                     Scope::Agent | Scope::Key | Scope::Owner | Scope::Address => otherwise,
                 };
-                check(0, refused, of_agent(refused));
-                check(LIMIT_MAX, refused, of_agent(refused));
-                let too_high = refused.or(Some(LimitError::TooHigh));
-                check(LIMIT_MAX + 1, too_high, of_agent(too_high));
+                check(0, rejected, for_agent(rejected));
+                check(LIMIT_MAX, rejected, for_agent(rejected));
+                let too_high = rejected.or(Some(LimitError::TooHigh));
+                check(LIMIT_MAX + 1, too_high, for_agent(too_high));
             }
         }
     }

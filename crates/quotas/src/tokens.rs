@@ -1,4 +1,4 @@
-//! Tokens of one day: what others have counted, and what this process has counted since.
+//! Token usage of one day: the rows of all processes, and the tokens that this process counted since.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ const MS_PER_DAY: u64 = 86_400_000;
 
 /// The tokens of one subject on one day.
 ///
-/// `rows` is what all processes have counted, and may be behind. `own` is what this process has counted since it first read
-/// the rows. The larger of both readings is in force: exact with one process; with several, behind by what the others have
-/// not reported yet.
+/// `rows` is the count of all processes and may lag. `own` is the count of this process since its first read of the rows. The
+/// larger result is used: it is exact with one process, and with several it lacks the tokens that others have not reported
+/// yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DayTokens {
     day: u64,
@@ -18,20 +18,20 @@ pub struct DayTokens {
     read_at_ms: u64,
 }
 
-/// The UTC day of a time: whole days since 1970.
+/// The UTC day of a time, in days since 1970-01-01.
 #[must_use]
 pub fn day_of(now_ms: u64) -> u64 {
     now_ms / MS_PER_DAY
 }
 
-/// How long until the next UTC day.
+/// The time until the next UTC day.
 #[must_use]
 pub fn until_next_day(now_ms: u64) -> Duration {
     Duration::from_millis(MS_PER_DAY - now_ms % MS_PER_DAY)
 }
 
 impl DayTokens {
-    /// What is in use on the day of this time.
+    /// The tokens used on the day of this time.
     #[must_use]
     pub fn used(&self, now_ms: u64) -> u64 {
         if self.day != day_of(now_ms) {
@@ -54,10 +54,10 @@ impl DayTokens {
         self.own = self.own.saturating_add(tokens);
     }
 
-    /// Takes what the rows say.
+    /// Stores a read of the rows.
     pub fn read(&mut self, now_ms: u64, rows: u64) {
         self.begin(now_ms);
-        // What this process counted before its first reading is taken as being in the rows.
+        // Assumes that the rows contain the tokens counted before the first read.
         let first = rows.saturating_sub(self.own);
         self.first.get_or_insert(first);
         self.rows = self.rows.max(rows);

@@ -1,4 +1,4 @@
-//! Fairness between parties, and the counts of runs, over random histories.
+//! Fairness between parties, and counts of runs, with random histories.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -37,13 +37,13 @@ fn each_scope_has_its_own_bound() {
     check("t", "one", "2.2.2.2", Some(Scope::Owner));
     check("t", "two", "1.1.1.1", None);
     check("t", "two", "2.2.2.2", Some(Scope::Tenant));
-    // The address is counted over all tenants, the owner's name within one.
+    // The address counts across tenants, the owner within one.
     check("u", "one", "1.1.1.1", Some(Scope::Address));
     check("u", "one", "2.2.2.2", None);
 }
 
 #[test]
-fn a_refused_run_counts_against_nobody() {
+fn a_rejected_run_is_not_counted() {
     let mut runs = ActiveRuns::default();
     let mine = consumer("t", "one", "1.1.1.1");
     assert!(runs.enter(&mine, &bounds(9, 9, 0)).is_err());
@@ -60,7 +60,7 @@ fn a_refused_run_counts_against_nobody() {
 }
 
 #[test]
-fn a_free_place_goes_to_whom_holds_the_fewest() {
+fn a_free_permit_goes_to_the_party_with_the_fewest() {
     let mut queue = FairQueue::new(2, 3);
     let mut enter = |party, ticket| queue.enter(party, ticket);
     assert_eq!(enter("greedy", 0), Entered::Now);
@@ -91,10 +91,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// No place is lost or made; nobody waits while a place is free; who waits with the fewest places is next.
+    /// The number of permits is constant; no party waits while a permit is free; the party with the fewest permits is next.
     #[test]
-    fn places_are_shared_fairly(places in 1_usize..6, waiting_max in 1_usize..4, steps in steps()) {
-        let mut queue = FairQueue::new(places, waiting_max);
+    fn permits_are_shared_fairly(permits in 1_usize..6, waiting_max in 1_usize..4, steps in steps()) {
+        let mut queue = FairQueue::new(permits, waiting_max);
         let mut held: HashMap<String, usize> = HashMap::new();
         let mut waiting: HashMap<String, VecDeque<u64>> = HashMap::new();
         let mut ticket = 0_u64;
@@ -106,7 +106,7 @@ proptest! {
                     match queue.enter(&party, ticket) {
                         Entered::Now => *held.entry(party).or_default() += 1,
                         Entered::Waiting(id) => {
-                            prop_assert_eq!(held.values().sum::<usize>(), places);
+                            prop_assert_eq!(held.values().sum::<usize>(), permits);
                             mine.push_back(id);
                         }
                         Entered::Full => prop_assert_eq!(mine.len(), waiting_max),
@@ -136,7 +136,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert!(held.values().sum::<usize>() <= places);
+            prop_assert!(held.values().sum::<usize>() <= permits);
             prop_assert_eq!(queue.waiting(), waiting.values().map(VecDeque::len).sum::<usize>());
         }
     }

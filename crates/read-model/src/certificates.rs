@@ -1,42 +1,38 @@
-//! The files that a database's URL names for TLS: looked at before the first connection, since the driver names none of them
-//! when it fails, and passes over a file that holds no certificate.
+//! Checks the TLS files that the database URL names, before the first connection. The driver does not name the file when it
+//! fails, and it ignores a file without a certificate.
 
 use std::fs;
 
 use crate::error::ReadModelError;
 
-/// What a file must hold, by the parameter of the URL that names it.
+/// The PEM label that a file must contain, by URL parameter.
 const FILES: [(&[&str], &str); 3] = [
     (&["sslrootcert", "ssl-root-cert", "ssl-ca"], "CERTIFICATE"),
     (&["sslcert", "ssl-cert"], "CERTIFICATE"),
     (&["sslkey", "ssl-key"], "PRIVATE KEY"),
 ];
 
-/// Looks at every file that the URL names.
+/// Checks every file that the URL names.
 ///
 /// # Errors
 /// [`ReadModelError::File`].
 pub(crate) fn check(database_url: &str) -> Result<(), ReadModelError> {
     let query = database_url.split_once('?').map_or("", |(_, query)| query);
     for (name, path) in form_urlencoded::parse(query.as_bytes()) {
-        let named = FILES.iter().find(|(names, _)| names.contains(&&*name));
-        let Some((_, label)) = named else { continue };
-        let wrong = |problem: String| ReadModelError::File {
+        let file = FILES.iter().find(|(names, _)| names.contains(&&*name));
+        let Some((_, label)) = file else { continue };
+        let error = |problem: String| ReadModelError::File {
             parameter: name.to_string(),
             path: path.to_string(),
             problem,
         };
-        let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {}", error.kind()));
-        let pem = fs::read(&*path).map_err(unreadable)?;
-        let ending = format!("{label}-----");
-        let is_there = pem
-            .windows(ending.len())
-            .any(|window| window == ending.as_bytes());
-        if !is_there {
-            return Err(wrong(format!(
-                "holds no {} in PEM form",
-                label.to_lowercase()
-            )));
+        let pem =
+            fs::read(&*path).map_err(|cause| error(format!("cannot be read: {}", cause.kind())))?;
+        let marker = format!("{label}-----");
+        let mut windows = pem.windows(marker.len());
+        if !windows.any(|window| window == marker.as_bytes()) {
+            let label = label.to_lowercase();
+            return Err(error(format!("contains no {label} in PEM form")));
         }
     }
     Ok(())
@@ -53,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_looked_at() {
+    fn files_are_checked() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (cert, key) = (path("a b.pem"), path("key.pem"));
@@ -67,11 +63,11 @@ mod tests {
             None,
         );
         let swapped = format!(
-            "the database URL names {key} as sslrootcert, which holds no certificate in PEM form"
+            "the database URL names {key} as sslrootcert, which contains no certificate in PEM form"
         );
         check_files(&format!("?sslrootcert={key}"), Some(&swapped));
         let swapped = format!(
-            "the database URL names {cert} as sslkey, which holds no private key in PEM form"
+            "the database URL names {cert} as sslkey, which contains no private key in PEM form"
         );
         check_files(&format!("?sslkey={encoded}"), Some(&swapped));
         let missing =

@@ -1,4 +1,4 @@
-//! How the read models are reached.
+//! Configuration of the database connections.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use crate::certificates;
 use crate::error::ReadModelError;
 
-/// Most connections of one process.
+/// Maximum number of connections of one process.
 pub const CONNECTIONS_MAX: u32 = 1_000;
-/// Longest that a wait or a statement may be configured to take, in milliseconds.
+/// Upper bound of the configurable timeouts, in milliseconds.
 pub const TIMEOUT_MS_MAX: u64 = 60_000;
 
-/// Where the database is, and how long it may take.
+/// URL, connection limit and timeouts of the database.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadModelConfig {
-    /// The URL: `postgres://user@host:port/database`; `?host=/folder` goes over a Unix socket, which is faster. Over TCP,
-    /// `?sslmode=verify-full&sslrootcert=FILE` demands TLS and a certificate of a CA of that file, for that host; without a
-    /// file, of the system's. By itself, TLS is spoken where the server offers it, and nothing is verified.
+    /// The URL: `postgres://user@host:port/database`; `?host=/folder` uses a Unix socket, which is faster. Over TCP,
+    /// `?sslmode=verify-full&sslrootcert=FILE` requires TLS and a certificate for that host by a CA of the file; without a
+    /// file, by a CA of the system. By default, TLS is used if the server offers it, and certificates are not verified.
     pub database_url: String,
-    /// Most connections at once.
+    /// Maximum number of open connections.
     pub connections_max: u32,
-    /// The longest wait for a connection, in milliseconds.
+    /// Timeout for getting a connection, in milliseconds.
     pub acquire_timeout_ms: u64,
-    /// The longest run of one statement, in milliseconds.
+    /// Timeout of one statement, in milliseconds.
     pub statement_timeout_ms: u64,
 }
 
 impl ReadModelConfig {
-    /// Ten connections, 2 s to get one, 5 s for a statement.
+    /// 10 connections, 2 s to get one, 5 s per statement.
     #[must_use]
     pub fn new(database_url: impl Into<String>) -> Self {
         Self {
@@ -47,13 +47,13 @@ impl Default for ReadModelConfig {
 }
 
 impl ReadModelConfig {
-    /// What is wrong with the settings: the key, and the rule with its mend.
+    /// The invalid settings: each key with its rule and the remedy.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<(&'static str, String)> {
-        let mut mistakes = Vec::new();
+    pub fn errors(&self) -> Vec<(&'static str, String)> {
+        let mut errors = Vec::new();
         if self.database_url.is_empty() {
-            let mend = "is empty: give postgres://user@host:port/database".to_owned();
-            mistakes.push(("database_url", mend));
+            let problem = "is empty: give postgres://user@host:port/database".to_owned();
+            errors.push(("database_url", problem));
         }
         if let Err(ReadModelError::File {
             parameter,
@@ -61,15 +61,14 @@ impl ReadModelConfig {
             problem,
         }) = certificates::check(&self.database_url)
         {
-            let mistake = format!("names {path} as {parameter}, which {problem}");
-            mistakes.push(("database_url", mistake));
+            let problem = format!("names {path} as {parameter}, which {problem}");
+            errors.push(("database_url", problem));
         }
-        if !(1..=CONNECTIONS_MAX).contains(&self.connections_max) {
-            let bound = format!(
-                "is {}, but must be 1 to {CONNECTIONS_MAX} connections",
-                self.connections_max
-            );
-            mistakes.push(("connections_max", bound));
+        let connections = self.connections_max;
+        if !(1..=CONNECTIONS_MAX).contains(&connections) {
+            let problem =
+                format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
+            errors.push(("connections_max", problem));
         }
         let timeouts = [
             ("acquire_timeout_ms", self.acquire_timeout_ms),
@@ -77,18 +76,16 @@ impl ReadModelConfig {
         ];
         for (key, value) in timeouts {
             if !(1..=TIMEOUT_MS_MAX).contains(&value) {
-                mistakes.push((
-                    key,
-                    format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms"),
-                ));
+                let problem = format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms");
+                errors.push((key, problem));
             }
         }
-        mistakes
+        errors
     }
 }
 
 impl fmt::Debug for ReadModelConfig {
-    /// Without the URL, which may hold a password.
+    /// Omits the URL, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadModelConfig")
             .field("connections_max", &self.connections_max)

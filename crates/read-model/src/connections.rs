@@ -1,13 +1,14 @@
-//! The connections to Postgres: bounded, and handed out again without a round trip.
+//! The pool of Postgres connections. Its size is bounded, and reusing a connection needs no round trip.
 //!
-//! There are two kinds: the owner's, which write, and the readers', each of which sees the rows of one tenant at a time
-//! and remembers which (see [`Lent::see`]). They share the bound.
+//! There are two kinds: connections of the owner write; connections of readers see the rows of one tenant at a time and
+//! store which one (see [`PooledConnection::set_tenant`]). Both kinds share the bound.
 //!
-//! Why not `sqlx::Pool`: it asks every connection that comes back for a sign of life, which is a second round trip for
-//! each read. Here a connection that was left in the middle of an answer is closed instead, and one that died while it
-//! was idle shows itself at its next use (see [`Connections::expel`]).
+//! `sqlx::Pool` is not used because it pings every returned connection, a second round trip for each read. This pool
+//! closes a connection that has an incomplete answer. A connection that broke while idle fails at its next use (see
+//! [`Connections::close_idle`]).
 //!
-//! A connection belongs to a schema for life. Those of a schema that is not live any more are closed once that is known.
+//! A connection uses one schema for its lifetime. When another schema becomes live, the connections of the old one are
+//! closed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,15 +20,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::error::ReadModelError;
-use crate::live::{Live, SchemaName, Target, look};
+use crate::live::{LiveSchemaCache, SchemaName, Target, read_live_schema};
 use crate::{reader_role, row_security};
 
-/// Whose rights a connection has.
+/// The privileges of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// The login's, which owns the tables: for the projections.
+    /// Those of the login, which owns the tables: for projections.
     Owner,
-    /// The readers' role's: for everything that is read for a tenant.
+    /// Those of the reader role: for reads of one tenant.
     Reader,
 }
 
@@ -42,12 +43,12 @@ struct Shared {
     permits: Arc<Semaphore>,
     max: usize,
     acquire_timeout: Duration,
-    /// The one that came back last is the last.
+    /// In order of return.
     idle: Mutex<Vec<Session>>,
-    live: Live,
+    live: LiveSchemaCache,
 }
 
-/// What kind of connection one is: whose rights it has, and in which schema it works.
+/// Connections of one kind are interchangeable.
 type Kind = (Rights, SchemaName);
 
 #[derive(Debug)]
@@ -55,13 +56,13 @@ struct Session {
     connection: PgConnection,
     rights: Rights,
     schema: SchemaName,
-    /// The tenant whose rows a reader's connection sees; `None`: nobody's, or not known.
+    /// The tenant whose rows a reader's connection sees; `None`: no tenant's, or unknown.
     tenant: Option<TenantId>,
 }
 
-/// A connection on loan. Dropped, it is closed; [`Lent::give_back`] keeps it for the next.
+/// A connection in use. Dropping it closes it; [`PooledConnection::release`] returns it to the pool.
 #[derive(Debug)]
-pub(crate) struct Lent {
+pub(crate) struct PooledConnection {
     session: Session,
     shared: Arc<Shared>,
     permit: OwnedSemaphorePermit,
@@ -77,37 +78,34 @@ impl Connections {
             max,
             acquire_timeout,
             idle: Mutex::new(Vec::with_capacity(max)),
-            live: Live::default(),
+            live: LiveSchemaCache::default(),
         }))
     }
 
-    /// A connection with these rights, in that schema; best one that sees the rows of `access` already, else the reader must be told so by
-    /// [`Lent::see`].
+    /// A connection with these rights in that schema, if possible one that already sees the rows of `access`. Otherwise a
+    /// reader must call [`PooledConnection::set_tenant`].
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`] when none is free, or none can be made, in time, or the login may not take on the
-    /// readers' role.
+    /// [`ReadModelError::Unavailable`]: no connection in time, or the login may not use the reader role.
     pub(crate) async fn acquire(
         &self,
         target: Target,
         rights: Rights,
         access: Option<&TenantAccess>,
-    ) -> Result<Lent, ReadModelError> {
+    ) -> Result<PooledConnection, ReadModelError> {
         let tenant = access.map(TenantAccess::tenant);
-        timeout(
-            self.0.acquire_timeout,
-            self.acquire_at_leisure(target, rights, tenant),
-        )
-        .await
-        .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
+        let acquired = self.acquire_untimed(target, rights, tenant);
+        timeout(self.0.acquire_timeout, acquired)
+            .await
+            .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
     }
 
-    async fn acquire_at_leisure(
+    async fn acquire_untimed(
         &self,
         target: Target,
         rights: Rights,
         tenant: Option<&TenantId>,
-    ) -> Result<Lent, ReadModelError> {
+    ) -> Result<PooledConnection, ReadModelError> {
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
         let permit = permit.map_err(|_| ReadModelError::unavailable("closed"))?;
         let schema = match target {
@@ -118,17 +116,17 @@ impl Connections {
             Some(session) => session,
             None => self.0.connect((rights, schema)).await?,
         };
-        Ok(Lent {
+        Ok(PooledConnection {
             session,
             shared: Arc::clone(&self.0),
             permit,
         })
     }
 
-    /// Closes what is idle, and has the live schema looked for again. One connection lost means a server that went away, and
-    /// with it all of them; one table missing, a schema that was dropped.
-    pub(crate) fn expel(&self) {
-        self.0.live.forget();
+    /// Closes idle connections and expires the cached live schema. After one lost connection all may be lost, because the
+    /// server restarted. After a missing table the schema may have been dropped.
+    pub(crate) fn close_idle(&self) {
+        self.0.live.expire();
         self.0.idle().clear();
     }
 }
@@ -138,55 +136,55 @@ impl Shared {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The idle connection that serves best: the tenant's own, else the one that was idle longest, whose tenant is the
-    /// least likely to be asked for next. `None`: one must be made, and there is room for it.
+    /// The best idle connection: one of the tenant, else the one that was idle longest, whose tenant is the least likely to
+    /// come next. `None`: the caller must connect, and the bound allows it.
     fn take_idle(&self, kind: Kind, tenant: Option<&TenantId>) -> Option<Session> {
         let mut idle = self.idle();
         let fits = |session: &Session| (session.rights, session.schema) == kind;
         let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
-        let place = idle
+        let index = idle
             .iter()
             .rposition(own)
             .or_else(|| idle.iter().position(fits));
-        if let Some(place) = place {
-            return Some(idle.remove(place));
+        if let Some(index) = index {
+            return Some(idle.remove(index));
         }
-        let lent = self.max - self.permits.available_permits();
-        if idle.len() + lent > self.max {
-            // All that are left are of other kinds.
+        let in_use = self.max - self.permits.available_permits();
+        if idle.len() + in_use > self.max {
+            // All idle connections are of other kinds.
             idle.remove(0);
         }
         None
     }
 
-    /// The live schema, by any connection: it is for everybody to read.
+    /// The live schema, read by any connection: every role may read it.
     async fn live_schema(&self, rights: Rights) -> Result<SchemaName, ReadModelError> {
-        if let Some(schema) = self.live.lately() {
+        if let Some(schema) = self.live.get() {
             return Ok(schema);
         }
-        let _turn = self.live.turn().await;
-        if let Some(schema) = self.live.lately() {
+        let _refresh = self.live.lock().await;
+        if let Some(schema) = self.live.get() {
             return Ok(schema);
         }
         let idle = self.idle().pop();
         if let Some(mut session) = idle {
-            if let Ok(schema) = look(&mut session.connection).await {
+            if let Ok(schema) = read_live_schema(&mut session.connection).await {
                 self.keep(session, schema);
                 return Ok(schema);
             }
             self.idle().clear();
         }
-        let mut session = self.connect((rights, self.live.guess())).await?;
-        let schema = look(&mut session.connection).await?;
+        let mut session = self.connect((rights, self.live.last())).await?;
+        let schema = read_live_schema(&mut session.connection).await?;
         self.keep(session, schema);
         Ok(schema)
     }
 
-    /// Keeps the connection that found out which schema is live, and closes those of the one that was before.
+    /// Caches the live schema. If it changed, closes the connections of the previous one.
     fn keep(&self, session: Session, live: SchemaName) {
-        let is_another = self.live.learn(live);
+        let has_changed = self.live.set(live);
         let mut idle = self.idle();
-        if is_another {
+        if has_changed {
             idle.retain(|session| session.schema == live);
         }
         if session.schema == live {
@@ -195,15 +193,15 @@ impl Shared {
     }
 
     async fn connect(&self, (rights, schema): Kind) -> Result<Session, ReadModelError> {
-        let within = |login: &PgConnectOptions| {
+        let options = |login: &PgConnectOptions| {
             let path = [("search_path", schema.to_string())];
             login.clone().options(path)
         };
-        // Boxed: rare, and as large as a handshake of TLS.
+        // Boxed: a rare future, as large as a TLS handshake.
         let connection = match rights {
-            Rights::Owner => Box::pin(within(&self.owner).connect()).await?,
+            Rights::Owner => Box::pin(options(&self.owner).connect()).await?,
             Rights::Reader => {
-                let connected = Box::pin(within(&self.reader).connect()).await;
+                let connected = Box::pin(options(&self.reader).connect()).await;
                 connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
             }
         };
@@ -216,32 +214,27 @@ impl Shared {
     }
 }
 
-impl Lent {
+impl PooledConnection {
     pub(crate) fn connection(&mut self) -> &mut PgConnection {
         &mut self.session.connection
     }
 
-    /// Lets the connection see the tenant's rows, and no others. A round trip only when it saw another's.
-    pub(crate) async fn see(&mut self, access: &TenantAccess) -> Result<(), sqlx::Error> {
+    /// Limits the connection to the tenant's rows. Needs a round trip only if the tenant changes.
+    pub(crate) async fn set_tenant(&mut self, access: &TenantAccess) -> Result<(), sqlx::Error> {
         let tenant = access.tenant();
         if self.session.tenant.as_ref() == Some(tenant) {
             return Ok(());
         }
-        // Until the answer is there, it is not known whose rows it sees.
+        // Unknown until Postgres answers.
         self.session.tenant = None;
-        row_security::see(&mut self.session.connection, tenant).await?;
+        row_security::set_tenant(&mut self.session.connection, tenant).await?;
         self.session.tenant = Some(tenant.clone());
         Ok(())
     }
 
-    /// Keeps the connection for the next. Only for one that has been read to the end of its answer.
-    pub(crate) fn give_back(self) {
-        let Self {
-            session,
-            shared,
-            permit,
-        } = self;
-        shared.idle().push(session);
-        drop(permit);
+    /// Returns the connection to the pool. Only for a connection whose answer was read completely.
+    pub(crate) fn release(self) {
+        self.shared.idle().push(self.session);
+        drop(self.permit);
     }
 }

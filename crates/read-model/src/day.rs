@@ -1,4 +1,4 @@
-//! Days: what usage is summed by.
+//! Days of UTC: usage is summed by day.
 
 use std::fmt;
 
@@ -11,36 +11,36 @@ use thiserror::Error;
 use time::format_description::well_known::Iso8601;
 use time::{Date, Duration, OffsetDateTime};
 
-/// Most days of one read of usage: a leap year's.
+/// Maximum number of days of one read of usage: a leap year.
 pub const USAGE_DAYS_MAX: u32 = 366;
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-/// Days from 1970 to 2000, where Postgres begins to count.
+/// Days from 1970-01-01 to 2000-01-01, the epoch of Postgres.
 const POSTGRES_EPOCH_DAYS: i32 = 10_957;
 
-/// A day of UTC, written `2026-11-22`. As a number: whole days since 1970-01-01.
+/// A day of UTC, formatted as `2026-11-22`. The number counts days since 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(i32);
 
 impl Day {
-    /// The day that a time falls on.
+    /// The day of a time.
     #[must_use]
-    pub fn of(time: Timestamp) -> Self {
-        // A hundred thousand days are the whole range of times.
+    pub fn from_time(time: Timestamp) -> Self {
+        // All timestamps are within 110,000 days of 1970.
         Self(i32::try_from(time.0.div_euclid(NANOS_PER_DAY)).unwrap_or_default())
     }
 
-    /// The day so many days before.
+    /// The day that is `days` earlier.
     #[must_use]
-    pub(crate) fn before(self, days: u32) -> Self {
+    pub(crate) fn minus(self, days: u32) -> Self {
         Self(self.0.saturating_sub_unsigned(days))
     }
 
-    /// The day that `text` writes as `YYYY-MM-DD`; `None` when it is none.
+    /// Parses `YYYY-MM-DD`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let date = Date::parse(text, &Iso8601::DATE).ok()?;
         let day = i32::try_from((date - OffsetDateTime::UNIX_EPOCH.date()).whole_days()).ok()?;
-        // Other forms of the standard are days too, but one day is to have one name.
+        // Other forms of ISO 8601 are rejected: each day has one name.
         let day = Self(day);
         (day.to_string() == text).then_some(day)
     }
@@ -54,29 +54,29 @@ impl fmt::Display for Day {
     }
 }
 
-/// Days from a first to a last, both among them: 1 to [`USAGE_DAYS_MAX`].
+/// The days from a first to a last, inclusive: 1 to [`USAGE_DAYS_MAX`] days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DayRange {
     first: Day,
     last: Day,
 }
 
-/// Days that are no range.
+/// Why two days do not form a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DayRangeError {
     /// The last day is before the first.
     #[error("the last day is before the first")]
     Backwards,
-    /// There are too many: ask for them in parts.
+    /// The range is too long: read it in parts.
     #[error("the range has {days} days, but at most {USAGE_DAYS_MAX} can be read at once")]
     TooLong {
-        /// How many there are.
+        /// Number of days.
         days: u64,
     },
 }
 
 impl DayRange {
-    /// The days from `first` to `last`, both among them.
+    /// The days from `first` to `last`, inclusive.
     ///
     /// # Errors
     /// [`DayRangeError`].
@@ -90,13 +90,13 @@ impl DayRange {
         }
     }
 
-    /// Its first day.
+    /// The first day.
     #[must_use]
     pub fn first(self) -> Day {
         self.first
     }
 
-    /// Its last day, itself in it.
+    /// The last day, inclusive.
     #[must_use]
     pub fn last(self) -> Day {
         self.last
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_falls_on_its_day_of_utc() {
+    fn a_time_has_a_day_of_utc() {
         for (nanos, expected) in [
             (0, "1970-01-01"),
             (NANOS_PER_DAY - 1, "1970-01-01"),
@@ -144,14 +144,14 @@ mod tests {
             (i64::MAX, "2262-04-11"),
             (i64::MIN, "1677-09-21"),
         ] {
-            let day = Day::of(Timestamp(nanos));
+            let day = Day::from_time(Timestamp(nanos));
             assert_eq!(day.to_string(), expected);
             assert_eq!(Day::parse(expected), Some(day));
         }
     }
 
     #[test]
-    fn what_is_no_day() {
+    fn other_texts_are_rejected() {
         for text in [
             "",
             "2026-02-29",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_its_bound() {
+    fn a_range_is_bounded() {
         let check = |last: &str, expected: Result<(), DayRangeError>| {
             let range = Day::parse("2024-01-01").zip(Day::parse(last));
             let range = range.map(|(first, last)| DayRange::new(first, last).map(drop));

@@ -1,76 +1,77 @@
-//! What can go wrong with the read models, by what the caller can do.
+//! Errors of the read models, by what the caller can do.
 //!
-//! Nothing of what Postgres says about values is kept: its messages can quote them. Its SQLSTATE is.
+//! Messages of Postgres are dropped because they can quote values. The SQLSTATE is kept.
 
 use std::io::ErrorKind;
 
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
-/// After how many milliseconds a retry makes sense.
+/// Delay before a retry, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 250;
 
-/// Why a read model could not be read or written.
+/// Why a read or a write failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadModelError {
-    /// Postgres is away, busy, or not migrated yet: try again.
+    /// Postgres is down, busy or not migrated yet: retry.
     #[error("the read model is unavailable: {reason}")]
     Unavailable {
-        /// Why, in words for an operator; never a value.
+        /// The reason, for operators; never a value.
         reason: String,
-        /// After how many milliseconds a retry makes sense.
+        /// Delay before a retry, in milliseconds.
         retry_after_ms: u64,
     },
-    /// The schema was made by a later program: this one must be updated.
+    /// A newer program migrated the schema: update this one.
     #[error(
-        "the database's schema has migration {found}, this program knows up to {known}: update the program"
+        "the database schema has migration {found}, but this program supports up to {known}: update the program"
     )]
     SchemaUnknown {
-        /// The database's last migration.
+        /// The last migration of the database.
         found: i64,
-        /// The last migration that this program knows.
+        /// The last migration of this program.
         known: i64,
     },
-    /// A migration has another text than the one that was applied: this is not our database, or not our program.
-    #[error("migration {version} was applied with another text than this program's")]
+    /// The text of an applied migration differs from this program's: the database or the program is a foreign one.
+    #[error(
+        "migration {version} of the database differs from this program's: use the program that migrated it"
+    )]
     SchemaAltered {
         /// The migration.
         version: i64,
     },
-    /// A row that cannot be read: damaged, or written by a later program.
-    #[error("{table} row {row} is corrupt: {field} cannot be read")]
+    /// A row cannot be decoded: it is damaged, or a newer program wrote it.
+    #[error("{table} row {row} is corrupt: {field} cannot be decoded")]
     Corrupt {
         /// The table.
         table: &'static str,
-        /// The row's key.
+        /// The key of the row.
         row: String,
-        /// The column, or the field inside it.
+        /// The column, or a field in it.
         field: String,
     },
-    /// The database's URL cannot be used.
-    #[error("the database URL cannot be used: write it like postgres://user@host:5432/database")]
+    /// The database URL is invalid.
+    #[error("the database URL is invalid: give postgres://user@host:5432/database")]
     Misconfigured,
-    /// A file that the database's URL names cannot be used.
+    /// A file that the database URL names cannot be used.
     #[error("the database URL names {path} as {parameter}, which {problem}")]
     File {
-        /// What the URL names it as.
+        /// The URL parameter.
         parameter: String,
-        /// Where it is.
+        /// The path of the file.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The login that migrates may not make the role of readers, or not take it on: somebody who may must run the statement
-    /// once.
+    /// The login may not create or use the reader role: an administrator must run the statement once.
     #[error(
-        "this login may not set up the role of readers; an administrator of Postgres must run: {statement}"
+        "this login may not set up the reader role; a Postgres administrator must run: {statement}"
     )]
     AdministratorNeeded {
-        /// The statement.
+        /// The statement to run.
         statement: String,
     },
-    /// Postgres refused a statement for a reason that no retry mends.
-    #[error("Postgres refused a statement with SQLSTATE {sqlstate}")]
+    /// Postgres rejected a statement; a retry does not help.
+    #[error("Postgres rejected a statement with SQLSTATE {sqlstate}")]
     Refused {
         /// The five-character code.
         sqlstate: String,
@@ -78,7 +79,7 @@ pub enum ReadModelError {
 }
 
 impl ReadModelError {
-    /// An [`ReadModelError::Unavailable`] for this reason.
+    /// A [`ReadModelError::Unavailable`] with this reason.
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
         Self::Unavailable {
             reason: reason.into(),
@@ -86,7 +87,20 @@ impl ReadModelError {
         }
     }
 
-    /// Whether the caller should try again later.
+    /// A [`ReadModelError::Corrupt`].
+    pub(crate) fn corrupt(
+        table: &'static str,
+        row: impl Into<String>,
+        field: impl Into<String>,
+    ) -> Self {
+        Self::Corrupt {
+            table,
+            row: row.into(),
+            field: field.into(),
+        }
+    }
+
+    /// Whether the caller should retry later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
@@ -98,8 +112,8 @@ impl From<sqlx::Error> for ReadModelError {
         use sqlx::Error as Sql;
         #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
         match error {
-            Sql::Database(error) => refused(error.as_ref()),
-            // What TLS says of a certificate; nothing of it comes from a row.
+            Sql::Database(error) => database_error(error.as_ref()),
+            // Errors of TLS certificates, which never contain row values.
             Sql::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 Self::unavailable(format!("no secure connection: {error}"))
             }
@@ -110,35 +124,31 @@ impl From<sqlx::Error> for ReadModelError {
             }
             Sql::Protocol(_) => Self::unavailable("the connection broke"),
             Sql::Configuration(_) => Self::Misconfigured,
-            other => Self::Corrupt {
-                table: "?",
-                row: "?".to_owned(),
-                field: column_of(&other),
-            },
+            other => Self::corrupt("?", "?", column_of(&other)),
         }
     }
 }
 
-/// The database's refusals that pass by themselves: connections (08), resources (53), operators (57), broken locks (40),
-/// and a schema that is not there yet (3F000, 42P01).
-fn refused(error: &dyn DatabaseError) -> ReadModelError {
+/// Classifies an error of the database. Temporary are: connections (08), resources (53), operator actions (57), rollbacks
+/// (40), lock timeouts (55P03), and a schema that does not exist yet (3F000, 42P01).
+fn database_error(error: &dyn DatabaseError) -> ReadModelError {
     let sqlstate = error.code().unwrap_or_default().into_owned();
-    let passing = ["08", "53", "57", "40", "55P03", "3F000", "42P01"];
-    if passing.iter().any(|code| sqlstate.starts_with(code)) {
+    let temporary = ["08", "53", "57", "40", "55P03", "3F000", "42P01"];
+    if temporary.iter().any(|code| sqlstate.starts_with(code)) {
         return ReadModelError::unavailable(format!("Postgres answered SQLSTATE {sqlstate}"));
     }
     ReadModelError::Refused { sqlstate }
 }
 
-/// The database's code, where the error is the database's.
+/// The SQLSTATE; `None`: the error is not from the database.
 pub(crate) fn sqlstate_of(error: &sqlx::Error) -> Option<String> {
     let code = error.as_database_error()?.code()?;
     Some(code.into_owned())
 }
 
-/// Whether the error tells that the connection is gone.
+/// Whether the connection is lost.
 pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
-    /// The server ends, crashed, or dropped the session.
+    /// The server shut down, crashed or ended the session.
     const ENDED: [&str; 4] = ["57P01", "57P02", "57P03", "57P05"];
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
     match error {
@@ -148,7 +158,7 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the error tells that a table or its schema is not there.
+/// Whether a table or its schema does not exist.
 pub(crate) fn is_missing(error: &sqlx::Error) -> bool {
     sqlstate_of(error).is_some_and(|code| code == "42P01" || code == "3F000")
 }

@@ -1,13 +1,14 @@
-//! The read models: what readers need of the record, as rows of Postgres. The only importer of sqlx.
+//! The read models: rows in Postgres, computed from the record. The only importer of sqlx.
 //!
-//! - [`queries`] read; each takes the tenant that authentication granted, and runs on a connection that sees no other
-//!   tenant's rows, whatever its statement says.
-//! - [`projections`] write: a batch of commits, in one transaction with its checkpoint.
-//! - [`schemas`] are made anew beside the live one, compared with it, and take its place.
+//! - [`queries`] read. Each takes the tenant that authentication granted; row-level security hides the rows of other
+//!   tenants from its connection.
+//! - [`projections`] write a batch of commits and its checkpoint in one transaction.
+//! - [`schemas`] creates a new schema beside the live one, compares both and switches to it.
 //!
-//! Rows come from the record alone and can be rebuilt from it. Nothing of what a row holds reaches a log or an error:
-//! those name tables, keys and codes.
+//! The record is the only source of rows, so they can be rebuilt. Logs and errors contain tables, keys and codes, never
+//! other values of rows.
 
+mod arguments;
 mod certificates;
 mod config;
 mod connections;
@@ -15,7 +16,7 @@ mod day;
 mod error;
 mod live;
 mod model;
-mod moment;
+mod pg_timestamp;
 pub mod projections;
 mod purpose_code;
 pub mod queries;
@@ -23,22 +24,23 @@ mod reader_role;
 mod row;
 mod row_security;
 mod schema;
-mod schema_standing;
+mod schema_status;
 pub mod schemas;
 mod status_code;
 
 pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
-pub use live::{LOOK_INTERVAL, SchemaName};
+pub use live::{LIVE_SCHEMA_TTL, SchemaName};
 pub use model::ReadModel;
 pub use queries::{
-    ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction,
-    EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiredConversation, ExpiryRule, FORKS_PER_READ_MAX,
-    ForkRow, KEPT_PER_OWNER_MAX, ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX,
-    SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay, active_runs, committed, conversation, events,
-    expired, forked, forks, list_conversations, standing_with_events, usage_by_day,
+    ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommitRow, Direction,
+    EVENTS_PER_READ_MAX, EventQuery, ExpiredConversation, ExpiredPage, ExpiryRule,
+    FORKS_PER_READ_MAX, ForkRow, KEPT_PER_OWNER_MAX, ListCursor, ListFilter, ListQuery,
+    OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay, active_runs,
+    conversation, events, expired_conversations, find_commit, forks, head_and_events,
+    list_conversations, parents_of_forks, usage_by_day,
 };
 pub use reader_role::READER_ROLE;
-pub use row::{EventRow, Standing};
-pub use schema_standing::{LiveSchema, SchemaStanding, schema_standing};
+pub use row::{EventRow, HeadRow};
+pub use schema_status::{LiveSchema, SchemaStatus, schema_status};

@@ -1,5 +1,5 @@
-//! Which schema of the projection is live, as far as this process knows: a pointer in the database that is looked at again
-//! and again, so that a rebuilt schema is used by every process soon after it has become the live one.
+//! The live schema of the projection. It is a pointer in the database; each process caches it for a short time, so that all
+//! processes switch to a rebuilt schema soon.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,23 +11,24 @@ use tokio::time::Instant;
 
 use crate::error::{ReadModelError, sqlstate_of};
 
-/// How long it is from one look at the pointer to the next: a process uses a schema that was left for no longer.
-pub const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// TTL of the cached live schema: no process uses the previous schema for longer.
+pub const LIVE_SCHEMA_TTL: Duration = Duration::from_millis(500);
 
-const LOOK: &str = "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'";
-/// What a database without the pointer answers: there is no such table, or schema, or it is not for readers yet.
+const READ_LIVE_SCHEMA: &str =
+    "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'";
+/// SQLSTATEs of a database without the pointer: no table, no schema, or no privilege yet.
 const NOT_MIGRATED: [&str; 3] = ["42P01", "3F000", "42501"];
 const PREFIX: &str = "conversations_v";
 
-/// A schema of the projection `conversations`, by its number, from 1; written `conversations_v1`.
+/// A schema of the projection `conversations`: a number from 1, formatted as `conversations_v1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaName(u32);
 
 impl SchemaName {
-    /// The one that migrations make.
+    /// The schema that migrations create.
     pub const FIRST: Self = Self(1);
 
-    /// The schema of this name; `None`: it is not one of the projection's.
+    /// Parses a name; `None`: it is not a schema of the projection.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let number = name.strip_prefix(PREFIX)?;
@@ -35,7 +36,7 @@ impl SchemaName {
         (schema.to_string() == name).then_some(schema)
     }
 
-    /// The one that is made after it.
+    /// The schema that follows.
     pub(crate) fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
@@ -47,74 +48,76 @@ impl fmt::Display for SchemaName {
     }
 }
 
-/// The schema that a handle works in.
+/// The schema that a handle uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Whichever is live.
+    /// The live schema.
     Live,
-    /// This one, live or not.
+    /// This schema, live or not.
     Fixed(SchemaName),
 }
 
-/// What is known of the pointer.
+/// The cached pointer.
 #[derive(Debug, Default)]
-pub(crate) struct Live {
-    known: Mutex<Option<Known>>,
-    looking: tokio::sync::Mutex<()>,
+pub(crate) struct LiveSchemaCache {
+    cached: Mutex<Option<Cached>>,
+    refresh: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct Cached {
     schema: SchemaName,
-    /// `None`: it may have changed since.
-    looked_at: Option<Instant>,
+    /// `None`: expired.
+    read_at: Option<Instant>,
 }
 
-impl Live {
-    /// The live schema, unless it is time to look again.
-    pub(crate) fn lately(&self) -> Option<SchemaName> {
-        let known = (*self.known())?;
-        let is_late = known.looked_at?.elapsed() >= LOOK_INTERVAL;
-        (!is_late).then_some(known.schema)
+impl LiveSchemaCache {
+    /// The live schema; `None`: the cache has expired.
+    pub(crate) fn get(&self) -> Option<SchemaName> {
+        let cached = (*self.cached())?;
+        let has_expired = cached.read_at?.elapsed() >= LIVE_SCHEMA_TTL;
+        (!has_expired).then_some(cached.schema)
     }
 
-    /// The schema that was live when it was last looked, or else the first.
-    pub(crate) fn guess(&self) -> SchemaName {
-        let known = *self.known();
-        known.map_or(SchemaName::FIRST, |known| known.schema)
+    /// The last known live schema, also after it expired; at first [`SchemaName::FIRST`].
+    pub(crate) fn last(&self) -> SchemaName {
+        let cached = *self.cached();
+        cached.map_or(SchemaName::FIRST, |cached| cached.schema)
     }
 
-    /// Waits for the turn to look: one looks for all.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.looking.lock().await
+    /// Waits for the right to refresh the cache, so that one caller reads the pointer for all.
+    pub(crate) async fn lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.refresh.lock().await
     }
 
-    /// Remembers what was seen; whether it is another schema than before.
-    pub(crate) fn learn(&self, schema: SchemaName) -> bool {
-        let now = Known {
+    /// Stores the live schema; returns whether it changed.
+    pub(crate) fn set(&self, schema: SchemaName) -> bool {
+        let now = Cached {
             schema,
-            looked_at: Some(Instant::now()),
+            read_at: Some(Instant::now()),
         };
-        let before = self.known().replace(now);
+        let before = self.cached().replace(now);
         before.is_none_or(|before| before.schema != schema)
     }
 
-    /// Has the next one look again.
-    pub(crate) fn forget(&self) {
-        if let Some(known) = self.known().as_mut() {
-            known.looked_at = None;
+    /// Expires the cache.
+    pub(crate) fn expire(&self) {
+        if let Some(cached) = self.cached().as_mut() {
+            cached.read_at = None;
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cached(&self) -> MutexGuard<'_, Option<Cached>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks the database which schema is live: the first, as long as nothing is migrated.
-pub(crate) async fn look(connection: &mut PgConnection) -> Result<SchemaName, ReadModelError> {
-    match connection.fetch_optional(LOOK).await {
-        Ok(Some(row)) => name_of(row.try_get(0)?),
+/// Reads the live schema from the database: [`SchemaName::FIRST`] before migrations.
+pub(crate) async fn read_live_schema(
+    connection: &mut PgConnection,
+) -> Result<SchemaName, ReadModelError> {
+    match connection.fetch_optional(READ_LIVE_SCHEMA).await {
+        Ok(Some(row)) => parse_schema_name(row.try_get(0)?),
         Ok(None) => Ok(SchemaName::FIRST),
         Err(error) => match sqlstate_of(&error).as_deref() {
             Some(code) if NOT_MIGRATED.contains(&code) => Ok(SchemaName::FIRST),
@@ -123,13 +126,10 @@ pub(crate) async fn look(connection: &mut PgConnection) -> Result<SchemaName, Re
     }
 }
 
-/// The schema in a column that holds a name.
-pub(crate) fn name_of(name: &str) -> Result<SchemaName, ReadModelError> {
-    SchemaName::parse(name).ok_or_else(|| ReadModelError::Corrupt {
-        table: "projection",
-        row: "conversations".to_owned(),
-        field: "the schema's name".to_owned(),
-    })
+/// Parses a column that contains the name of a schema.
+pub(crate) fn parse_schema_name(name: &str) -> Result<SchemaName, ReadModelError> {
+    SchemaName::parse(name)
+        .ok_or_else(|| ReadModelError::corrupt("projection", "conversations", "the schema's name"))
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn names_round_trip() {
         let check = |name: &str, expected: Option<SchemaName>| {
             assert_eq!(SchemaName::parse(name), expected, "{name}");
         };
@@ -159,17 +159,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_known_for_a_while() {
-        let live = Live::default();
-        assert_eq!(live.lately(), None);
-        assert!(live.learn(SchemaName::FIRST));
-        assert!(!live.learn(SchemaName::FIRST));
-        assert_eq!(live.lately(), Some(SchemaName::FIRST));
-        assert!(live.learn(SchemaName(2)));
-        live.forget();
-        assert_eq!((live.lately(), live.guess()), (None, SchemaName(2)));
-        let long_ago = Instant::now().checked_sub(LOOK_INTERVAL);
-        live.known.lock().unwrap().as_mut().unwrap().looked_at = long_ago;
-        assert_eq!(live.lately(), None);
+    fn the_cache_expires() {
+        let live = LiveSchemaCache::default();
+        assert_eq!(live.get(), None);
+        assert!(live.set(SchemaName::FIRST));
+        assert!(!live.set(SchemaName::FIRST));
+        assert_eq!(live.get(), Some(SchemaName::FIRST));
+        assert!(live.set(SchemaName(2)));
+        live.expire();
+        assert_eq!((live.get(), live.last()), (None, SchemaName(2)));
+        let long_ago = Instant::now().checked_sub(LIVE_SCHEMA_TTL);
+        live.cached().as_mut().unwrap().read_at = long_ago;
+        assert_eq!(live.get(), None);
     }
 }

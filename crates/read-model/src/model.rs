@@ -1,4 +1,4 @@
-//! The handle to the read models.
+//! The handle to the read models: statements and transactions with timeouts.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use tokio::time::timeout;
 
 use crate::certificates;
 use crate::config::ReadModelConfig;
-use crate::connections::{Connections, Lent, Rights};
+use crate::connections::{Connections, PooledConnection, Rights};
 use crate::error::{ReadModelError, is_lost, is_missing};
-use crate::live::{SchemaName, Target, look};
+use crate::live::{SchemaName, Target, read_live_schema};
 use crate::schema;
 
-/// How much longer than a statement's own bound its answer is waited for: a frozen server cancels nothing.
+/// Added to the statement timeout of the server: a frozen server cancels nothing.
 const ANSWER_MARGIN: Duration = Duration::from_millis(500);
-/// How many times the bound of one statement a whole transaction may take.
+/// A transaction may take this many times the timeout of a statement.
 const TRANSACTION_STATEMENTS: u32 = 2;
 
-/// What a transaction is worth when the server crashes right after it.
+/// Whether a transaction must survive a crash of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// It must not be lost.
+    /// It must survive.
     Durable,
-    /// It may be lost, whole: it is made again from the record, whose place it keeps itself. So nobody waits for the disk,
-    /// which the record needs more.
+    /// It may be lost as a whole: the projector repeats it from the record, starting at the checkpoint in the same
+    /// transaction. So it does not wait for the disk.
     Repeatable,
 }
 
@@ -39,7 +39,7 @@ impl Durability {
     }
 }
 
-/// The read models of one database, in the live schema unless said otherwise; clones share their connections.
+/// A handle to the read models of one database, by default in the live schema. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ReadModel {
     connections: Connections,
@@ -49,7 +49,7 @@ pub struct ReadModel {
 }
 
 impl ReadModel {
-    /// A handle that connects when it is first used.
+    /// A handle that connects at the first use.
     ///
     /// # Errors
     /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
@@ -65,7 +65,7 @@ impl ReadModel {
         })
     }
 
-    /// The same read models in one schema, live or not: who projects must stay in one, whatever becomes the live one.
+    /// A handle to one schema, live or not: a projector must not follow the pointer.
     #[must_use]
     pub fn in_schema(&self, schema: SchemaName) -> Self {
         Self {
@@ -74,140 +74,130 @@ impl ReadModel {
         }
     }
 
-    /// The schema that is live now.
+    /// Reads the live schema from the database.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] when it is none of the projection's.
+    /// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] if the name is not a schema of the projection.
     pub async fn live_schema(&self) -> Result<SchemaName, ReadModelError> {
-        let mut lent = self.lend().await?;
-        let looked = timeout(self.answer_timeout, look(lent.connection())).await;
-        let schema = looked.unwrap_or_else(|_| {
-            Err(ReadModelError::unavailable(
-                "no answer from Postgres in time",
-            ))
-        })?;
-        lent.give_back();
+        let mut pooled = self.acquire().await?;
+        let schema = timeout(self.answer_timeout, read_live_schema(pooled.connection()))
+            .await
+            .unwrap_or_else(|_| Err(no_answer()))?;
+        pooled.release();
         Ok(schema)
     }
 
-    /// Brings the schema up to date, one process at a time, and makes the role of its readers.
+    /// Runs the migrations, one process at a time, and creates the reader role.
     ///
     /// # Errors
-    /// [`ReadModelError::AdministratorNeeded`] when the login may not make roles,
-    /// [`ReadModelError::SchemaUnknown`] when a later program has been here, [`ReadModelError::SchemaAltered`],
+    /// [`ReadModelError::AdministratorNeeded`] if the login may not create roles,
+    /// [`ReadModelError::SchemaUnknown`] if a newer program migrated the database, [`ReadModelError::SchemaAltered`],
     /// or [`ReadModelError::Unavailable`].
     pub async fn migrate(&self) -> Result<(), ReadModelError> {
-        let mut lent = self.lend().await?;
-        schema::migrate(lent.connection()).await?;
-        lent.give_back();
+        let mut pooled = self.acquire().await?;
+        schema::migrate(pooled.connection()).await?;
+        pooled.release();
         Ok(())
     }
 
-    /// Whether Postgres answers, its schema is one that this program knows, and this login may read: for health.
+    /// Health check: Postgres answers, this program supports its schema, and this login may read.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`], also when the schema is older than this program's, or the login may not take on the
-    /// readers' role; or [`ReadModelError::SchemaUnknown`].
+    /// [`ReadModelError::Unavailable`], also if migrations are missing or the login may not use the reader role; or
+    /// [`ReadModelError::SchemaUnknown`].
     pub async fn check(&self) -> Result<(), ReadModelError> {
         let rows = self
             .fetch(schema::LAST_MIGRATION, PgArguments::default)
             .await?;
         schema::check(&rows)?;
-        self.lend_reader().await?.give_back();
+        self.acquire_reader().await?.release();
         Ok(())
     }
 
-    /// Runs one read for a tenant: the only way to one. No other tenant's row is seen, whatever the statement says.
+    /// Runs one read for a tenant. Row-level security hides the rows of other tenants.
     pub(crate) async fn read(
         &self,
         access: &TenantAccess,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        self.fetch_twice(Some(access), sql, arguments).await
+        self.fetch_with_retry(Some(access), sql, arguments).await
     }
 
-    /// Runs one statement of the projections', or one that looks across all tenants by leave.
+    /// Runs one statement of a projection, or a permitted read across all tenants.
     pub(crate) async fn fetch(
         &self,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        self.fetch_twice(None, sql, arguments).await
+        self.fetch_with_retry(None, sql, arguments).await
     }
 
-    /// A connection that proves dead is replaced once: the server may have been restarted since. So is one whose schema was
-    /// dropped, now that another is live.
-    async fn fetch_twice(
+    /// Retries once with a new connection: the server may have restarted, or the schema may have been dropped after a
+    /// switch.
+    async fn fetch_with_retry(
         &self,
         access: Option<&TenantAccess>,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        // Boxed, so that what reads in the end of many calls has no room for all of it in each of them.
+        // Boxed, to keep the futures of all callers small.
         let fetch = || Box::pin(self.fetch_once(access, sql, arguments()));
         match fetch().await {
             Err(Failure::Lost(_) | Failure::Missing(_)) => {
-                self.connections.expel();
-                let again = fetch().await;
-                again.map_err(Failure::into_error)
+                self.connections.close_idle();
+                fetch().await.map_err(Failure::into_error)
             }
             answer => answer.map_err(Failure::into_error),
         }
     }
 
-    /// An owner's connection, for more than one statement.
-    pub(crate) async fn lend(&self) -> Result<Lent, ReadModelError> {
+    /// A connection of the owner, for several statements.
+    pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Owner;
         self.connections.acquire(self.target, rights, None).await
     }
 
-    /// A reader's connection that was told no tenant.
-    pub(crate) async fn lend_reader(&self) -> Result<Lent, ReadModelError> {
+    /// A connection of a reader, without a tenant.
+    pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Reader;
         self.connections.acquire(self.target, rights, None).await
     }
 
-    /// Runs a transaction: committed when `work` comes out well, else rolled back by the end of its connection.
+    /// Runs a transaction. Commits it if `work` succeeds; otherwise closes the connection, which rolls it back.
     pub(crate) async fn transaction<T, E: From<ReadModelError>>(
         &self,
         durability: Durability,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut lent = self.lend().await?;
-        let connection = lent.connection();
+        let mut pooled = self.acquire().await?;
+        let connection = pooled.connection();
         let whole = async {
             execute(connection, durability.begin()).await?;
             let outcome = work(connection).await?;
             execute(connection, "COMMIT").await?;
             Ok(outcome)
         };
-        let late = || Err(ReadModelError::unavailable("no answer from Postgres in time").into());
         let outcome = timeout(self.transaction_timeout, whole)
             .await
-            .unwrap_or_else(|_| late());
-        match outcome {
-            Ok(outcome) => {
-                lent.give_back();
-                Ok(outcome)
-            }
-            Err(error) => {
-                // What is idle may be as dead as this one, and a transaction is too dear to find out.
-                self.connections.expel();
-                Err(error)
-            }
+            .unwrap_or_else(|_| Err(no_answer().into()));
+        match &outcome {
+            Ok(_) => pooled.release(),
+            // Idle connections may be lost too, and a transaction is too expensive to find out.
+            Err(_) => self.connections.close_idle(),
         }
+        outcome
     }
 
-    /// Runs long statements, which nothing cuts short but the end of this call, with the planner's own choices. The connection
-    /// is closed behind them.
-    pub(crate) async fn at_leisure<T>(
+    /// Runs long statements without timeouts and with the planner's defaults. Closes the connection afterwards. Dropping the
+    /// future cancels the statements.
+    pub(crate) async fn without_timeouts<T>(
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, ReadModelError>,
     ) -> Result<T, ReadModelError> {
-        let mut lent = self.lend().await?;
-        execute(lent.connection(), include_str!("leisure.sql")).await?;
-        work(lent.connection()).await
+        let mut pooled = self.acquire().await?;
+        execute(pooled.connection(), include_str!("no_timeouts.sql")).await?;
+        work(pooled.connection()).await
     }
 
     async fn fetch_once(
@@ -217,31 +207,33 @@ impl ReadModel {
         arguments: PgArguments,
     ) -> Result<Vec<PgRow>, Failure> {
         let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
-        let lent = self.connections.acquire(self.target, rights, access).await;
-        let mut lent = lent.map_err(Failure::Final)?;
+        let pooled = self.connections.acquire(self.target, rights, access).await;
+        let mut pooled = pooled.map_err(Failure::Final)?;
         let answer = async {
             if let Some(access) = access {
-                lent.see(access).await?;
+                pooled.set_tenant(access).await?;
             }
             let query = sqlx::query_with(sql, arguments);
-            query.fetch_all(lent.connection()).await
+            query.fetch_all(pooled.connection()).await
         };
         match timeout(self.answer_timeout, answer).await {
             Ok(Ok(rows)) => {
-                lent.give_back();
+                pooled.release();
                 Ok(rows)
             }
             Ok(Err(error)) if is_lost(&error) => Err(Failure::Lost(error.into())),
             Ok(Err(error)) if is_missing(&error) => Err(Failure::Missing(error.into())),
             Ok(Err(error)) => {
-                lent.give_back();
+                pooled.release();
                 Err(Failure::Final(error.into()))
             }
-            Err(_) => Err(Failure::Final(ReadModelError::unavailable(
-                "no answer from Postgres in time",
-            ))),
+            Err(_) => Err(Failure::Final(no_answer())),
         }
     }
+}
+
+fn no_answer() -> ReadModelError {
+    ReadModelError::unavailable("no answer from Postgres in time")
 }
 
 async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(), ReadModelError> {
@@ -249,7 +241,7 @@ async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(),
     Ok(())
 }
 
-/// Why a read failed, by whether another connection may do better.
+/// Why a read failed. `Lost` and `Missing` are retried with another connection.
 enum Failure {
     Lost(ReadModelError),
     Missing(ReadModelError),
@@ -264,14 +256,13 @@ impl Failure {
     }
 }
 
-/// How long a transaction may stand still, in milliseconds: a process that was frozen in one gives up its locks well before
-/// the leases of the others run out.
+/// Idle timeout of a transaction, in milliseconds: a frozen process loses its locks well before the leases of others expire.
 const IDLE_IN_TRANSACTION_MS_MAX: &str = "2000";
 
-/// How every connection is set up.
+/// The options of every connection.
 ///
-/// Each statement here is made for one index, whose cost does not grow with a conversation or a tenant. The settings keep
-/// the planner from ever choosing another way on thin statistics, and from planning again for each call.
+/// Each statement of this crate is designed for one index, so that its cost does not grow with a conversation or a tenant.
+/// The settings force the planner to use that index, even with poor statistics, and to reuse plans.
 fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadModelError> {
     let options = PgConnectOptions::from_str(&config.database_url)
         .map_err(|_| ReadModelError::Misconfigured)?;

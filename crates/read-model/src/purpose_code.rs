@@ -1,4 +1,4 @@
-//! The codes of the purposes of calls in rows. Stable for ever.
+//! The codes of call purposes in rows. They never change.
 
 /// An answer.
 pub(crate) const ANSWER: i16 = 1;

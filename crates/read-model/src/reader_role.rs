@@ -1,18 +1,18 @@
-//! The role that readers take on: it may only read, and only rows of the tenant that its connection is set to.
+//! The reader role: it may only read, and only rows of the tenant that is set for its connection.
 //!
-//! Roles belong to the whole cluster, so this one is made beside the migrations, which belong to a database, and every
-//! statement here may meet another process, migrating another database, that does the same at this moment.
+//! Roles belong to the whole cluster, migrations to one database. So the role is created outside the migrations, and
+//! another process may run the same statements concurrently while it migrates another database.
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use crate::error::{ReadModelError, sqlstate_of};
 
-/// The role of every connection that reads for a tenant.
+/// The role of connections that read for a tenant.
 pub const READER_ROLE: &str = "hansard_reader";
 
 const CREATE_ROLE: &str = "CREATE ROLE hansard_reader NOLOGIN";
-/// Whether the role is there, and whether the session may take it on. Before 16, every member may.
+/// Whether the role exists, and whether the session may use it. Before Postgres 16, every member may.
 const ROLE_STATE: &str = "
     SELECT count(*) > 0, coalesce(bool_or(pg_has_role(oid, $1)), false)
     FROM pg_roles WHERE rolname = 'hansard_reader'";
@@ -20,45 +20,44 @@ const SET_OPTION_SINCE: i32 = 160_000;
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 const NO_SUCH_ROLE: &str = "22023";
-/// What a statement meets when another process does the same at the same moment: the role or the grant is there already,
-/// or its row is just being changed.
+/// SQLSTATEs if another process ran the same statement: the role or the grant exists, or its row is being updated.
 const DONE_BY_ANOTHER: [&str; 3] = ["42710", "23505", "XX000"];
 
-/// The options of a connection that takes on the role from its first moment: a reset falls back to it, not to the login.
+/// Options that set the role at connect: `RESET ROLE` returns to it, not to the login.
 pub(crate) fn options(login: &PgConnectOptions) -> PgConnectOptions {
     login.clone().options([("role", READER_ROLE)])
 }
 
-/// Makes the role, and lets this login take it on, where either is missing.
+/// Creates the role if it is missing, and grants it to this login if needed.
 ///
 /// # Errors
-/// [`ReadModelError::AdministratorNeeded`] when the login may not, or [`ReadModelError::Unavailable`].
+/// [`ReadModelError::AdministratorNeeded`] if the login may not, or [`ReadModelError::Unavailable`].
 pub(crate) async fn ensure(connection: &mut PgConnection) -> Result<(), ReadModelError> {
     if !state(connection).await?.exists {
         run(connection, CREATE_ROLE.to_owned()).await?;
     }
-    if !state(connection).await?.is_ours {
+    if !state(connection).await?.is_usable {
         let login = connection.fetch_one("SELECT quote_ident(current_user)");
         let login: String = login.await?.try_get(0)?;
         run(connection, grant(&login)).await?;
     }
-    if state(connection).await?.is_ours {
+    if state(connection).await?.is_usable {
         return Ok(());
     }
     Err(ReadModelError::unavailable(
-        "another process is changing who may read",
+        "another process is changing the reader role",
     ))
 }
 
-/// Why a reader's connection was not made. What an administrator or a projector can mend meanwhile may be tried again.
+/// Why a reader could not connect. Problems that an administrator or a projector can solve are retried.
 pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> ReadModelError {
     match sqlstate_of(&error).as_deref() {
         Some(INSUFFICIENT_PRIVILEGE) => ReadModelError::unavailable(format!(
-            "this login may not take on the role of readers; an administrator of Postgres must run: {}",
+            "this login may not use the reader role; a Postgres administrator must run: {}",
             grant(&quoted(login.get_username()))
         )),
         Some(NO_SUCH_ROLE) => ReadModelError::unavailable(format!(
-            "the role {READER_ROLE} is not there: run hansard migrate, or start a projector that migrates"
+            "the role {READER_ROLE} does not exist: run hansard migrate, or start a projector that migrates"
         )),
         _ => error.into(),
     }
@@ -67,7 +66,7 @@ pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> Rea
 #[derive(Debug, Clone, Copy)]
 struct RoleState {
     exists: bool,
-    is_ours: bool,
+    is_usable: bool,
 }
 
 async fn state(connection: &mut PgConnection) -> Result<RoleState, ReadModelError> {
@@ -82,12 +81,12 @@ async fn state(connection: &mut PgConnection) -> Result<RoleState, ReadModelErro
     let row = row.fetch_one(connection).await?;
     Ok(RoleState {
         exists: row.try_get(0)?,
-        is_ours: row.try_get(1)?,
+        is_usable: row.try_get(1)?,
     })
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), ReadModelError> {
-    // A name in it is quoted, and comes from the login.
+    // The only name in it is the quoted login.
     let outcome = connection.execute(AssertSqlSafe(statement.clone())).await;
     let Err(error) = outcome else { return Ok(()) };
     match sqlstate_of(&error).as_deref() {
@@ -97,7 +96,7 @@ async fn run(connection: &mut PgConnection, statement: String) -> Result<(), Rea
     }
 }
 
-/// Lets a login take the role on; `login` is quoted.
+/// Grants the role to a login, which must be quoted.
 fn grant(login: &str) -> String {
     format!("GRANT {READER_ROLE} TO {login}")
 }

@@ -1,4 +1,4 @@
-//! Rows as the domain knows them.
+//! Decodes rows into types of the domain.
 
 use bytes::Bytes;
 use domain::{
@@ -13,14 +13,14 @@ use wire::conversation::client_context_from_proto;
 use wire::proto::event::v1 as proto;
 
 use crate::error::ReadModelError;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 
-/// An event as its row keeps it.
+/// An event in its row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// Its place in the conversation.
+    /// Its version.
     pub version: Version,
-    /// The commit that it came with.
+    /// The commit that contains it.
     pub commit: CommitId,
     /// When the writer recorded it.
     pub recorded_at: Timestamp,
@@ -28,19 +28,19 @@ pub struct EventRow {
     pub bytes: Bytes,
 }
 
-/// Where a conversation stands, as its row has it: what a read of its events needs of it.
+/// The head of a conversation in its row, and its position: all that a read of its events needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct HeadRow {
     /// The head after its last commit.
     pub head: Head,
     /// The sequence of its last commit in its partition.
     pub sequence: Sequence,
 }
 
-/// Columns of every statement that reads conversations or events, in their order. One `UNION ALL` gives both at once, so
-/// they share the first five: `sequence|version, created_at|recorded_at, its nanos, head|body, commit_id`; a whole
-/// conversation goes on with `conversation_id, partition, title, metadata_json, client_context`. Beside events, a
-/// conversation has but `sequence` and `head`. It has no `commit_id`.
+/// The columns of every statement that reads conversations or events, in this order. A `UNION ALL` returns both, so they
+/// share the first five: `sequence|version, created_at|recorded_at, its nanos, head|body, commit_id`. Statements that read
+/// whole conversations add `conversation_id, partition, title, metadata_json, client_context`. In a `UNION ALL` with
+/// events, a conversation has only `sequence` and `head`. `commit_id` is null for conversations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'r> {
     row: &'r PgRow,
@@ -50,18 +50,17 @@ pub(crate) struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// The columns of a row that is about `conversation`.
-    pub(crate) fn of(row: &'r PgRow, tenant: &'r TenantId, conversation: &'r str) -> Self {
-        let table = "event";
+    /// The columns of a row of `conversation` or its events.
+    pub(crate) fn new(row: &'r PgRow, tenant: &'r TenantId, conversation: &'r str) -> Self {
         Self {
             row,
-            table,
+            table: "event",
             tenant,
             conversation,
         }
     }
 
-    /// The row's event; `None` when it is the conversation's own row.
+    /// The event; `None`: it is a row of a conversation.
     pub(crate) fn event(&self) -> Result<Option<EventRow>, ReadModelError> {
         let Some(commit) = self.get::<Option<Uuid>>(4, "commit_id")? else {
             return Ok(None);
@@ -74,16 +73,16 @@ impl<'r> Columns<'r> {
         }))
     }
 
-    /// Where the row's conversation stands.
-    pub(crate) fn standing(mut self) -> Result<Standing, ReadModelError> {
+    /// The head and the sequence of the conversation.
+    pub(crate) fn head_row(mut self) -> Result<HeadRow, ReadModelError> {
         self.table = "conversation";
-        Ok(Standing {
+        Ok(HeadRow {
             head: self.head()?,
             sequence: Sequence(self.unsigned(0, "sequence")?),
         })
     }
 
-    /// The row's conversation.
+    /// The conversation.
     pub(crate) fn conversation(mut self) -> Result<Conversation, ReadModelError> {
         self.table = "conversation";
         let id: &str = self.get(5, "conversation_id")?;
@@ -105,7 +104,7 @@ impl<'r> Columns<'r> {
         })
     }
 
-    /// The value at a place, which is cheaper to find than a name.
+    /// The value at an index, which is faster than by name.
     pub(crate) fn get<T>(&self, index: usize, name: &str) -> Result<T, ReadModelError>
     where
         T: Decode<'r, Postgres> + Type<Postgres>,
@@ -117,21 +116,21 @@ impl<'r> Columns<'r> {
         u64::try_from(self.get::<i64>(index, name)?).map_err(|_| self.corrupt(name))
     }
 
-    /// The time at `index`, its nanoseconds in the column after it.
+    /// The time at `index`, with the nanoseconds of the next column.
     pub(crate) fn time(&self, index: usize, name: &str) -> Result<Timestamp, ReadModelError> {
-        let moment: Moment = self.get(index, name)?;
-        Ok(moment.plus(self.get(index + 1, name)?))
+        let time: PgTimestamp = self.get(index, name)?;
+        Ok(time.with_nanos(self.get(index + 1, name)?))
     }
 
     pub(crate) fn corrupt(&self, field: &str) -> ReadModelError {
-        ReadModelError::Corrupt {
-            table: self.table,
-            row: format!("{}/{}", self.tenant, self.conversation),
-            field: field.to_owned(),
-        }
+        ReadModelError::corrupt(
+            self.table,
+            format!("{}/{}", self.tenant, self.conversation),
+            field,
+        )
     }
 
-    /// The partition, in the place that all statements give it.
+    /// The partition, whose index is the same in all statements.
     pub(crate) fn partition(&self) -> Result<Partition, ReadModelError> {
         let partition: i32 = self.get(6, "partition")?;
         u16::try_from(partition)
@@ -154,7 +153,7 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// The head in a column; else the field that cannot be read.
+/// Decodes a head; the error is the field that cannot be decoded.
 pub(crate) fn head_of(bytes: &[u8]) -> Result<Head, String> {
     let head = proto::Head::decode(bytes).map_err(|_| "head".to_owned())?;
     wire::head::from_proto(head).map_err(|violation| violation.within("head").field)

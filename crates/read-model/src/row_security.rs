@@ -1,20 +1,20 @@
-//! Whose rows a reader's connection sees: the policies of the migrations compare each row's tenant with what is set here.
+//! Sets the tenant of a reader's connection. The row-level security policies of the migrations compare it with each row.
 
 use domain::TenantId;
 use sqlx::postgres::PgConnection;
 
-const SEE_TENANT: &str = "SELECT set_config('hansard.tenant', $1, false)";
+const SET_TENANT: &str = "SELECT set_config('hansard.tenant', $1, false)";
 
-/// Lets a reader's connection see the tenant's rows, and no others, until it is told another. Never told, it sees none.
-pub(crate) async fn see(
+/// Limits a reader's connection to the rows of a tenant, until another is set. Before the first call it sees no rows.
+pub(crate) async fn set_tenant(
     connection: &mut PgConnection,
     tenant: &TenantId,
 ) -> Result<(), sqlx::Error> {
-    let query = sqlx::query(SEE_TENANT).bind(tenant.as_str());
+    let query = sqlx::query(SET_TENANT).bind(tenant.as_str());
     query.execute(connection).await.map(drop)
 }
 
-/// By statements that no query of ours would run: they forget the tenant. Here, since only the crate itself can run them.
+/// Uses statements that omit the tenant, which only this crate can run.
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -29,7 +29,7 @@ mod tests {
     use crate::error::ReadModelError;
     use crate::model::ReadModel;
 
-    /// The projections' tables, and whether their rows are a tenant's.
+    /// The tables of the projections, and whether they have a column `tenant_id`.
     const TABLES: &str = "
         SELECT format('%I.%I', schema.nspname, class.relname),
                EXISTS (SELECT FROM pg_attribute
@@ -39,7 +39,7 @@ mod tests {
         WHERE (schema.nspname LIKE 'conversations\\_v%' OR class.relname IN ('provider_log', 'model_usage'))
               AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
         ORDER BY 1";
-    /// The one table of no tenant that readers may read: how far each partition is projected. It is empty here.
+    /// The only table without tenants that readers may read. It is empty here.
     const CHECKPOINTS: &str = "conversations_v1.checkpoint";
     const INSUFFICIENT_PRIVILEGE: &str = "42501";
     const TENANTS: usize = 7;
@@ -48,7 +48,7 @@ mod tests {
         TenantAccess::grant(TenantId::parse(tenant).unwrap())
     }
 
-    /// A statement made here: a test makes few enough to keep them.
+    /// Leaks the statement: a test has few of them.
     fn statement(sql: String) -> &'static str {
         sql.leak()
     }
@@ -60,7 +60,7 @@ mod tests {
             .unwrap()
     }
 
-    /// What the statement gives of its first column, run for a tenant.
+    /// The first column of a statement that runs for a tenant.
     async fn reader(
         model: &ReadModel,
         tenant: &str,
@@ -72,7 +72,7 @@ mod tests {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// A database in which every table of tenants has a row of each tenant, `t0` and so on; and its tables.
+    /// A database with one row of each tenant (`t0`, `t1`, …) in every table that has tenants; and its tables.
     async fn filled(connections_max: u32) -> (ReadModel, Vec<(String, bool)>) {
         let config = ReadModelConfig {
             connections_max,
@@ -83,13 +83,13 @@ mod tests {
         let tables = owner(&model, TABLES.to_owned()).await;
         let tables: Vec<(String, bool)> =
             tables.iter().map(|row| (row.get(0), row.get(1))).collect();
-        for (table, _) in tables.iter().filter(|(_, of_tenants)| *of_tenants) {
+        for (table, _) in tables.iter().filter(|(_, has_tenants)| *has_tenants) {
             fill(&model, table).await;
         }
         (model, tables)
     }
 
-    /// Whatever columns a table has, there is a value for each that needs one.
+    /// Inserts rows with a value for each column that needs one.
     async fn fill(model: &ReadModel, table: &str) {
         let columns = format!(
             "SELECT attname::text, CASE WHEN attname = 'tenant_id' THEN '''t'' || n'
@@ -105,7 +105,7 @@ mod tests {
             let values: Vec<String> = columns.iter().map(|row| row.get(index)).collect();
             values.join(", ")
         };
-        // What is summed by a trigger has its rows already.
+        // A trigger may have inserted the rows of sums.
         let insert = format!(
             "INSERT INTO {table} ({}) SELECT {} FROM generate_series(0, {}) AS n ON CONFLICT DO NOTHING",
             part(0),
@@ -118,27 +118,26 @@ mod tests {
     #[tokio::test]
     async fn a_statement_without_its_tenant_sees_that_tenant_alone() {
         let (model, tables) = filled(2).await;
-        assert!(tables.iter().filter(|(_, of_tenants)| *of_tenants).count() >= 5);
-        for (table, of_tenants) in &tables {
-            let found = if *of_tenants {
-                let all = statement(format!("SELECT tenant_id FROM {table}"));
-                (
-                    reader(&model, "t0", all).await,
-                    reader(&model, "nobody", all).await,
-                )
-            } else {
-                let all = statement(format!("SELECT 'seen' FROM {table}"));
-                (
-                    reader(&model, "t0", all).await,
-                    reader(&model, "nobody", all).await,
-                )
-            };
+        assert!(
+            tables
+                .iter()
+                .filter(|(_, has_tenants)| *has_tenants)
+                .count()
+                >= 5
+        );
+        for (table, has_tenants) in &tables {
+            let column = if *has_tenants { "tenant_id" } else { "'seen'" };
+            let all = statement(format!("SELECT {column} FROM {table}"));
+            let found = (
+                reader(&model, "t0", all).await,
+                reader(&model, "nobody", all).await,
+            );
             let refused = || {
                 Err(ReadModelError::Refused {
                     sqlstate: INSUFFICIENT_PRIVILEGE.to_owned(),
                 })
             };
-            let expected = if *of_tenants {
+            let expected = if *has_tenants {
                 (Ok(vec!["t0".to_owned()]), Ok(Vec::new()))
             } else if table == CHECKPOINTS {
                 (Ok(Vec::new()), Ok(Vec::new()))
@@ -153,20 +152,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_was_told_no_tenant_sees_nothing() {
+    async fn a_reader_without_a_tenant_sees_nothing() {
         let (model, tables) = filled(1).await;
-        for (table, _) in tables.iter().filter(|(_, of_tenants)| *of_tenants) {
-            let mut lent = model.lend_reader().await.unwrap();
+        for (table, _) in tables.iter().filter(|(_, has_tenants)| *has_tenants) {
+            let mut pooled = model.acquire_reader().await.unwrap();
             let sql = statement(format!("SELECT tenant_id FROM {table}"));
-            let rows = sqlx::query(sql).fetch_all(lent.connection()).await.unwrap();
+            let rows = sqlx::query(sql)
+                .fetch_all(pooled.connection())
+                .await
+                .unwrap();
             assert_eq!(rows.len(), 0, "{table}");
         }
     }
 
     #[tokio::test]
-    async fn a_reader_writes_nothing() {
+    async fn a_reader_cannot_write() {
         let (model, tables) = filled(1).await;
-        for (table, of_tenants) in &tables {
+        for (table, has_tenants) in &tables {
             let mut statements = vec![
                 format!("DELETE FROM {table}"),
                 format!("TRUNCATE {table}"),
@@ -175,7 +177,7 @@ mod tests {
                 format!("DROP POLICY tenant ON {table}"),
                 "RESET ROLE; SELECT 1".to_owned(),
             ];
-            if *of_tenants {
+            if *has_tenants {
                 statements.push(format!("UPDATE {table} SET tenant_id = 't0'"));
             }
             for sql in statements {
@@ -187,17 +189,20 @@ mod tests {
             }
             let count = owner(&model, format!("SELECT count(*) FROM {table}")).await;
             let count: i64 = count.first().unwrap().get(0);
-            assert_eq!(count, if *of_tenants { 7 } else { 0 }, "{table}");
+            assert_eq!(count, if *has_tenants { 7 } else { 0 }, "{table}");
         }
     }
 
     #[tokio::test]
-    async fn a_reset_does_not_give_the_login_back() {
+    async fn a_reset_does_not_restore_the_login() {
         let (model, _) = filled(1).await;
         for reset in ["RESET ROLE", "RESET ALL", "DISCARD ALL"] {
-            let mut lent = model.lend_reader().await.unwrap();
-            sqlx::query(reset).execute(lent.connection()).await.unwrap();
-            let role = sqlx::query("SELECT current_user::text").fetch_one(lent.connection());
+            let mut pooled = model.acquire_reader().await.unwrap();
+            sqlx::query(reset)
+                .execute(pooled.connection())
+                .await
+                .unwrap();
+            let role = sqlx::query("SELECT current_user::text").fetch_one(pooled.connection());
             assert_eq!(
                 role.await.unwrap().get::<String, _>(0),
                 crate::READER_ROLE,
@@ -210,12 +215,12 @@ mod tests {
     async fn tenants_take_turns_on_one_connection() {
         let (model, _) = filled(1).await;
         for turn in 0..300 {
-            // Some come twice in a row, and all go on with the statement that was prepared for the first.
+            // Each tenant reads twice in a row; all use one prepared statement.
             let tenant = format!("t{}", turn / 2 % TENANTS);
             let found = reader(&model, &tenant, "SELECT tenant_id FROM event").await;
             assert_eq!(found, Ok(vec![tenant]));
             if turn % 50 == 0 {
-                // One that fails leaves nothing behind.
+                // A failed statement has no effect on later ones.
                 let failed = reader(&model, "t0", "SELECT (1 / 0)::text").await;
                 assert!(failed.is_err());
             }
@@ -241,12 +246,12 @@ mod tests {
                 for turn in 0..READS {
                     let tenant = format!("t{}", (task + turn / 4) % TENANTS);
                     let read = reader(&model, &tenant, "SELECT tenant_id FROM conversation");
-                    // Some are given up anywhere on the way.
-                    let patience = match turn % 4 {
+                    // Some reads are cancelled at any point.
+                    let deadline = match turn % 4 {
                         0 => Duration::from_micros(u64::try_from(task * 20).unwrap()),
                         _ => Duration::from_secs(30),
                     };
-                    match timeout(patience, read).await {
+                    match timeout(deadline, read).await {
                         Ok(found) => assert_eq!(found, Ok(vec![tenant])),
                         Err(_) => assert_eq!(turn % 4, 0),
                     }

@@ -1,8 +1,7 @@
-//! The schema: migrations, which are append-only, and whether this program may use what it finds.
+//! The migrations, which are append-only, and the check whether this program supports the schema of the database.
 //!
-//! From migration 8 on, a database may have several schemas of a projection: the live one, one that is being built, those
-//! that are kept (see [`crate::schemas`]). A migration that changes the tables of a projection must change all of them, so
-//! it goes round the table of schemas:
+//! From migration 8 on, a database may have several schemas of a projection: the live one, one being built, and retained
+//! ones (see [`crate::schemas`]). A migration that changes the tables of a projection must change all of them in a loop:
 //!
 //! ```sql
 //! DO $$
@@ -15,11 +14,10 @@
 //! $$;
 //! ```
 //!
-//! An index of `conversation` or `event` is made only where `phase IN ('following', 'whole')`: a schema that is being
-//! filled gets its indexes from the live one, at the end. A new column of `conversation` that changes also needs a place in
-//! `conversation_change`, which a schema has while it is filled; one whose meaning cannot be told from what is in the rows
-//! is best made by a rebuild. A column that holds what people said, or who they are, has `SET STATISTICS 0`: what the planner
-//! keeps of values outlives their erasure.
+//! Create an index of `conversation` or `event` only where `phase IN ('following', 'whole')`: a schema that is being filled
+//! copies its indexes from the live one at the end. A new mutable column of `conversation` is also needed in
+//! `conversation_change`, which a schema has while it is filled. A column that cannot be computed from the existing rows
+//! needs a rebuild. A column with personal content needs `SET STATISTICS 0`: statistics of the planner outlive an erasure.
 
 use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgRow};
@@ -28,66 +26,31 @@ use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 use crate::error::ReadModelError;
 use crate::reader_role;
 
-/// Every migration: version, description, text.
+/// The migrations: version, description, SQL.
+#[rustfmt::skip]
 const MIGRATIONS: [(i64, &str, &str); 14] = [
-    (
-        1,
-        "conversations",
-        include_str!("../migrations/0001_conversations.sql"),
-    ),
-    (
-        2,
-        "row level security",
-        include_str!("../migrations/0002_row_level_security.sql"),
-    ),
+    (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
+    (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
     (4, "runs", include_str!("../migrations/0004_runs.sql")),
     (5, "forks", include_str!("../migrations/0005_forks.sql")),
     (6, "digest", include_str!("../migrations/0006_digest.sql")),
     (7, "schemas", include_str!("../migrations/0007_schemas.sql")),
-    (
-        8,
-        "provider logs",
-        include_str!("../migrations/0008_provider_logs.sql"),
-    ),
-    (
-        9,
-        "statistics",
-        include_str!("../migrations/0009_statistics.sql"),
-    ),
-    (
-        10,
-        "channels",
-        include_str!("../migrations/0010_channels.sql"),
-    ),
-    (
-        11,
-        "active runs",
-        include_str!("../migrations/0011_active_runs.sql"),
-    ),
-    (
-        12,
-        "model usage",
-        include_str!("../migrations/0012_model_usage.sql"),
-    ),
-    (
-        13,
-        "readers see checkpoints",
-        include_str!("../migrations/0013_readers_see_checkpoints.sql"),
-    ),
-    (
-        14,
-        "storage",
-        include_str!("../migrations/0014_storage.sql"),
-    ),
+    (8, "provider logs", include_str!("../migrations/0008_provider_logs.sql")),
+    (9, "statistics", include_str!("../migrations/0009_statistics.sql")),
+    (10, "channels", include_str!("../migrations/0010_channels.sql")),
+    (11, "active runs", include_str!("../migrations/0011_active_runs.sql")),
+    (12, "model usage", include_str!("../migrations/0012_model_usage.sql")),
+    (13, "readers see checkpoints", include_str!("../migrations/0013_readers_see_checkpoints.sql")),
+    (14, "storage", include_str!("../migrations/0014_storage.sql")),
 ];
 
-/// The version of the database's last migration.
+/// Reads the version of the last migration.
 pub(crate) const LAST_MIGRATION: &str = "SELECT coalesce(max(version), 0) FROM hansard.migration";
 
-/// Brings the schema, and the role of its readers, up to date. The advisory lock and the bookkeeping are sqlx's.
+/// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations.
 pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
-    // An index may take longer to build than any read may run.
+    // Building an index may take longer than the timeout of reads.
     connection.execute("SET statement_timeout = 0").await?;
     reader_role::ensure(connection).await?;
     let migrator = migrator();
@@ -97,18 +60,15 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadMod
             let applied = connection
                 .list_applied_migrations(&migrator.table_name)
                 .await;
-            let found = applied
-                .map_err(error_of)?
-                .iter()
-                .map(|one| one.version)
-                .max();
+            let applied = applied.map_err(error_of)?;
+            let found = applied.iter().map(|migration| migration.version).max();
             Err(unknown(found.unwrap_or_default()))
         }
         outcome => outcome.map_err(error_of),
     }
 }
 
-/// Whether the last migration, as [`LAST_MIGRATION`] answers it, is the one that this program knows.
+/// Checks that the result of [`LAST_MIGRATION`] is the last migration of this program.
 pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
     let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
     if found > known() {
@@ -116,7 +76,7 @@ pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
     }
     if found < known() {
         return Err(ReadModelError::unavailable(format!(
-            "the schema has migration {found}, {} is needed: run hansard migrate, or start a projector that migrates",
+            "the database schema has migration {found}, but {} is needed: run hansard migrate, or start a projector that migrates",
             known()
         )));
     }
@@ -140,7 +100,7 @@ fn migrator() -> Migrator {
     migrator
 }
 
-/// The last migration that this program knows.
+/// The last migration of this program.
 pub(crate) fn known() -> i64 {
     MIGRATIONS
         .map(|(version, ..)| version)
@@ -162,6 +122,6 @@ fn error_of(error: MigrateError) -> ReadModelError {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
         MigrateError::VersionMismatch(version) => ReadModelError::SchemaAltered { version },
         MigrateError::VersionMissing(version) => unknown(version),
-        _ => ReadModelError::unavailable("the schema cannot be brought up to date"),
+        _ => ReadModelError::unavailable("the migrations failed"),
     }
 }

@@ -1,8 +1,8 @@
-//! The codes of statuses in rows.
+//! The codes of conversation statuses in rows.
 
 use domain::Status;
 
-/// The code that rows keep. Stable for ever.
+/// The code in rows. It never changes.
 pub(crate) fn status_code(status: Status) -> i16 {
     match status {
         Status::Active => 1,

@@ -1,4 +1,4 @@
-//! The projector's settings, and their bounds.
+//! The settings of the projector and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const LANES: Bounds<u16> = Bounds {
     min: 1,
     max: 64,
-    unit: "lanes",
+    unit: "transactions",
 };
 const BATCH_ROWS: Bounds<usize> = Bounds {
     min: 1,
@@ -36,32 +36,32 @@ const LEASE: Bounds<u64> = Bounds {
     unit: "ms",
 };
 
-/// The projector's settings.
+/// The settings of the projector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectorConfig {
-    /// Where operators find metrics and readiness.
+    /// Address of metrics and readiness, for operators.
     pub admin_addr: SocketAddr,
-    /// The record, which is there already: a writer makes it.
+    /// The record, which a writer creates.
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
-    /// Whether it migrates the read model when it starts. If not, it waits until `hansard migrate` has, under a login of its own.
+    /// Whether to migrate the read model at the start. If not, the projector waits for `hansard migrate`, which may use another login.
     pub migrates: bool,
-    /// How many transactions are on their way at once, each with partitions of its own: while Postgres works on one, the
-    /// next is made ready. Each takes a connection of the read model's.
+    /// Number of concurrent transactions, each with its own partitions: while Postgres executes one, the next is prepared.
+    /// Each uses one connection of the read model.
     pub lanes: u16,
-    /// How many rows of events make a batch full; one commit may exceed it. The more there are, the more changes of one
-    /// conversation come to one, which is what a backlog of small commits gains from.
+    /// Number of event rows that make a batch full; one commit may exceed it. A larger batch combines more changes of one
+    /// conversation, which speeds up a backlog of small commits.
     pub batch_rows: usize,
-    /// How long a batch that is not full waits for more, in ms.
+    /// How long an incomplete batch waits for more commits, in ms.
     pub batch_wait_ms: u64,
-    /// Most bytes of commits that are read ahead of the rows, in MiB, over all partitions.
+    /// Maximum size of commits that are read and not yet written, of all partitions, in MiB.
     pub buffer_mib: u32,
-    /// Where archived segments are, as a URL, when they are not where the record's catalogue says; empty: they are. Read only
-    /// when rows are made that the record alone has no commits for.
+    /// URL of the archived segments, if they were moved from the place in the record's catalogue; empty: they were not. Used
+    /// only to compute rows of commits that are no longer in the record.
     #[serde(default)]
     pub archive_url: String,
-    /// How long a lease holds unless it is renewed, in ms: how soon another projector goes on after this one is lost.
+    /// TTL of a lease without renewal, in ms: the time after which another projector replaces a lost one.
     pub lease_ttl_ms: u64,
 }
 
@@ -83,15 +83,13 @@ impl Default for ProjectorConfig {
 }
 
 impl ProjectorConfig {
-    /// How long a batch that is not full waits for more.
+    /// How long an incomplete batch waits for more commits.
     #[must_use]
     pub fn batch_wait(&self) -> Duration {
         Duration::from_millis(self.batch_wait_ms)
     }
-}
 
-impl ProjectorConfig {
-    /// Where archived segments are; `None`: where the catalogue says.
+    /// The URL of moved archived segments; `None`: the catalogue has their URL.
     #[must_use]
     pub fn archive(&self) -> Option<StoreUrl> {
         StoreUrl::parse(&self.archive_url).ok()
@@ -100,11 +98,11 @@ impl ProjectorConfig {
 
 impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, mistake) in self.record.mistakes() {
-            checks.invalid(&format!("record.{key}"), mistake);
+        for (key, problem) in self.record.mistakes() {
+            checks.invalid(&format!("record.{key}"), problem);
         }
-        for (key, mistake) in self.read_model.mistakes() {
-            checks.invalid(&format!("read_model.{key}"), mistake);
+        for (key, problem) in self.read_model.errors() {
+            checks.invalid(&format!("read_model.{key}"), problem);
         }
         if !self.archive_url.is_empty()
             && let Err(error) = StoreUrl::parse(&self.archive_url)

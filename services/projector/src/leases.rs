@@ -1,7 +1,7 @@
-//! Who projects which partition: this projector's share of the leases.
+//! The leases of this projector.
 //!
-//! Every projector says that it is alive, takes what is free up to its fair share, and gives back what is over it. A lease
-//! that was not renewed in time may be another's by now; writes under it are refused by its epoch.
+//! Every projector sends heartbeats, takes free partitions up to its fair share, and releases those above it. Another projector
+//! may take a lease that was not renewed in time; its epoch rejects later writes of the previous holder.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::ProjectorConfig;
 use crate::progress::Progress;
 
-/// How many times a lease is renewed within its time to live.
+/// Number of renewals within the TTL of a lease.
 const RENEWALS_PER_TTL: u32 = 4;
 
-/// What happened to a lease.
+/// A change of a lease.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LeaseChange {
-    /// It is ours; the partition goes on from this checkpoint, wherever it was before.
+    /// It was taken: project the partition from this checkpoint, regardless of previous reads.
     Taken(Checkpoint),
-    /// It is not ours any more.
+    /// It was lost.
     Lost(Lease),
 }
 
-/// This projector among the others.
+/// The leases of this projector.
 #[derive(Debug)]
 pub(crate) struct Leases {
     model: ReadModel,
@@ -36,7 +36,7 @@ pub(crate) struct Leases {
     ttl_ms: u64,
     held: Vec<Lease>,
     progress: Progress,
-    lanes: Vec<mpsc::Sender<LeaseChange>>,
+    workers: Vec<mpsc::Sender<LeaseChange>>,
 }
 
 impl LeaseChange {
@@ -48,11 +48,11 @@ impl LeaseChange {
     }
 }
 
-/// Most changes that wait to be heard in a lane; more make the leases wait, which is safe.
+/// Maximum number of waiting changes per worker. More changes block the leases, which is safe.
 const CHANGES_MAX: usize = 64;
 
 impl Leases {
-    /// A projector without leases, and where each lane hears of the changes of its partitions.
+    /// Starts without leases. Returns the receiver of lease changes for each worker.
     pub(crate) fn new(
         model: ReadModel,
         partitions: u16,
@@ -60,7 +60,7 @@ impl Leases {
         progress: Progress,
     ) -> (Self, Vec<mpsc::Receiver<LeaseChange>>) {
         let channels = (0..config.lanes.min(partitions)).map(|_| mpsc::channel(CHANGES_MAX));
-        let (lanes, receivers) = channels.unzip();
+        let (workers, receivers) = channels.unzip();
         let leases = Self {
             model,
             partitions,
@@ -68,12 +68,12 @@ impl Leases {
             ttl_ms: config.lease_ttl_ms,
             held: Vec::new(),
             progress,
-            lanes,
+            workers,
         };
         (leases, receivers)
     }
 
-    /// Holds a fair share until `shutdown`.
+    /// Holds a fair share of the partitions until `shutdown`.
     pub(crate) async fn hold(mut self, shutdown: Shutdown) {
         let ttl = Duration::from_millis(self.ttl_ms);
         let mut ticks = interval(ttl / RENEWALS_PER_TTL);
@@ -81,80 +81,75 @@ impl Leases {
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
-                () = shutdown.begun() => return self.depart().await,
+                () = shutdown.begun() => return self.leave().await,
             }
-            if let Err(error) = self.keep().await {
-                tracing::warn!(%error, "leases cannot be kept, trying again");
+            if let Err(error) = self.rebalance().await {
+                tracing::warn!(%error, "the leases cannot be renewed; retrying");
             }
         }
     }
 
-    async fn keep(&mut self) -> Result<(), ReadModelError> {
+    async fn rebalance(&mut self) -> Result<(), ReadModelError> {
         lease::ensure(&self.model, self.partitions).await?;
         self.renew().await?;
-        let roster = lease::announce(&self.model, &self.holder, self.ttl_ms).await?;
-        let share = usize::from(self.partitions).div_ceil(roster.projectors.max(1));
-        for partition in roster
-            .free
-            .into_iter()
-            .take(share.saturating_sub(self.held.len()))
-        {
+        let group = lease::heartbeat(&self.model, &self.holder, self.ttl_ms).await?;
+        let share = usize::from(self.partitions).div_ceil(group.projectors.max(1));
+        let missing = share.saturating_sub(self.held.len());
+        for partition in group.free.into_iter().take(missing) {
             let taken = lease::take(&self.model, partition, &self.holder, self.ttl_ms).await?;
             if let Some(checkpoint) = taken {
                 tracing::info!(%partition, sequence = %checkpoint.sequence, "partition taken");
                 self.held.push(checkpoint.lease);
-                self.tell(LeaseChange::Taken(checkpoint)).await;
+                self.send(LeaseChange::Taken(checkpoint)).await;
             }
         }
-        let over = self.held.split_off(share.min(self.held.len()));
-        self.give_back(&over).await
+        let surplus = self.held.split_off(share.min(self.held.len()));
+        self.release(&surplus).await
     }
 
     async fn renew(&mut self) -> Result<(), ReadModelError> {
         if self.held.is_empty() {
             return Ok(());
         }
-        let written: Vec<_> = self
-            .held
-            .iter()
-            .map(|lease| self.progress.written(lease.partition))
-            .collect();
-        let kept = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
+        let held = self.held.iter();
+        let written = held.map(|lease| self.progress.written(lease.partition));
+        let written: Vec<_> = written.collect();
+        let renewed = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
         for (lease, written) in std::mem::take(&mut self.held).into_iter().zip(written) {
-            let Some(now) = kept.iter().find(|checkpoint| checkpoint.lease == lease) else {
-                tracing::warn!(partition = %lease.partition, "partition was taken by another projector");
-                self.tell(LeaseChange::Lost(lease)).await;
+            let Some(now) = renewed.iter().find(|checkpoint| checkpoint.lease == lease) else {
+                tracing::warn!(partition = %lease.partition, "another projector took the partition");
+                self.send(LeaseChange::Lost(lease)).await;
                 continue;
             };
             self.held.push(lease);
-            // The database crashed, and took back what was written last, rows and checkpoint together.
+            // A crash of the database lost the last transactions, rows and checkpoints together.
             if written.is_some_and(|written| now.sequence < written) {
-                tracing::warn!(partition = %lease.partition, sequence = %now.sequence, "the rows went back: reading again");
-                self.tell(LeaseChange::Taken(*now)).await;
+                tracing::warn!(partition = %lease.partition, sequence = %now.sequence, "the database lost its last transactions; reading the partition again from the checkpoint");
+                self.send(LeaseChange::Taken(*now)).await;
             }
         }
         Ok(())
     }
 
-    async fn give_back(&self, leases: &[Lease]) -> Result<(), ReadModelError> {
+    async fn release(&self, leases: &[Lease]) -> Result<(), ReadModelError> {
         for lease in leases {
-            tracing::info!(partition = %lease.partition, "partition given back: others share the work");
-            self.tell(LeaseChange::Lost(*lease)).await;
+            tracing::info!(partition = %lease.partition, "partition released for another projector");
+            self.send(LeaseChange::Lost(*lease)).await;
         }
         lease::release(&self.model, leases).await
     }
 
-    async fn depart(&self) {
-        if let Err(error) = lease::depart(&self.model, &self.holder).await {
-            tracing::warn!(%error, "the others will think this projector alive for a while");
+    async fn leave(&self) {
+        if let Err(error) = lease::leave(&self.model, &self.holder).await {
+            tracing::warn!(%error, "the projector could not be unregistered; the others count it until its heartbeat expires");
         }
     }
 
-    async fn tell(&self, change: LeaseChange) {
-        let lane = usize::from(change.partition().0) % self.lanes.len().max(1);
-        if let Some(lane) = self.lanes.get(lane) {
-            // Nobody listens once the projection has ended, which only a shutdown brings about.
-            let _ = lane.send(change).await;
+    async fn send(&self, change: LeaseChange) {
+        let worker = usize::from(change.partition().0) % self.workers.len().max(1);
+        if let Some(worker) = self.workers.get(worker) {
+            // The receiver is closed only during a shutdown.
+            let _ = worker.send(change).await;
         }
     }
 }

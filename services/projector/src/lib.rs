@@ -1,17 +1,17 @@
-//! The projector: builds the read models from the record.
+//! The projector: computes the rows of the read models from the record. It serves no calls.
 //!
-//! Data comes from the record, a partition at a time (`reader`), and goes to Postgres, several partitions in one
-//! transaction (`projection`). Who projects which partition is settled by leases (`leases`); what cannot be projected
-//! is parked with its conversation and tried again when its partition is taken (`parked`). It takes no calls.
+//! A reader per partition reads the record (`reader`). Workers write batches of several partitions to Postgres in one
+//! transaction (`projection`). Leases assign partitions to projectors (`leases`). A commit that cannot be projected parks its
+//! conversation, and is retried when a projector takes the partition (`parked`).
 //!
-//! It projects into the schema that is live (`project`), and goes on in another when that becomes the live one; [`rebuild`]
-//! makes another. Beside it, one of all projectors writes the log of model servers' calls (`provider_logs`).
+//! The projector writes the live schema and follows a switch (`project`); [`rebuild`] creates another schema. One of the
+//! projectors also writes the log of calls to model servers (`provider_logs`).
 
 pub mod config;
-mod gathered;
 mod leases;
 pub mod metrics;
 pub mod parked;
+mod pending;
 mod progress;
 mod project;
 mod projection;
@@ -21,5 +21,5 @@ pub mod rebuild;
 pub mod run;
 
 pub use config::ProjectorConfig;
-pub use project::{Means, project};
+pub use project::{ProjectionDependencies, project};
 pub use run::{Running, start};

@@ -1,24 +1,24 @@
-//! What the projector tells of itself.
+//! The metrics of the projector.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_projector_lost_sequences{partition}` | 1 | sequences that the rows hold and the record does not: it lost its end |
-//! | `hansard_projector_lag_sequences{partition}` | 1 | sequences between the rows and the record's last, holes among them |
-//! | `hansard_projector_lag_seconds{partition}` | s | age of the oldest message that was read and not written yet |
-//! | `hansard_projector_commit_seconds` | s | from a commit's storing in the record to its rows |
-//! | `hansard_projector_batch_seconds` | s | one transaction |
-//! | `hansard_projector_batch_rows` | 1 | rows of events in one transaction |
-//! | `hansard_projector_batch_commits` | 1 | commits in one transaction |
-//! | `hansard_projector_retries_total{cause}` | 1 | transactions that were refused or lost |
-//! | `hansard_projector_parked_conversations` | 1 | conversations that wait for an operator |
-//! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read` of the log, and `metered`; left out since they are `unreadable`, or `refused` by Postgres; `expired`, which is removed since its time is over |
+//! | `hansard_projector_lost_sequences{partition}` | 1 | sequences that the rows contain and the record does not: the record lost its last commits |
+//! | `hansard_projector_lag_sequences{partition}` | 1 | sequences between the checkpoint and the end of the record, including gaps |
+//! | `hansard_projector_lag_seconds{partition}` | s | age of the oldest message that is read and not yet written |
+//! | `hansard_projector_commit_seconds` | s | time from storing a commit in the record to its rows |
+//! | `hansard_projector_batch_seconds` | s | duration of one transaction |
+//! | `hansard_projector_batch_rows` | 1 | event rows of one transaction |
+//! | `hansard_projector_batch_commits` | 1 | commits of one transaction |
+//! | `hansard_projector_retries_total{cause}` | 1 | transactions that were rejected or lost |
+//! | `hansard_projector_parked_conversations` | 1 | parked conversations, which need an operator |
+//! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read`: logged calls that were written; `metered`: metered calls that were counted; `unreadable` or `refused` (by Postgres): skipped calls; `expired`: deleted calls |
 
 use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 use domain::Partition;
 
-/// How far a partition's rows are behind.
+/// Sets the lag of a partition.
 #[expect(
     clippy::cast_precision_loss,
     clippy::as_conversions,
@@ -30,7 +30,7 @@ pub(crate) fn lag(partition: Partition, sequences: u64, age: Duration) {
     gauge!("hansard_projector_lag_seconds", "partition" => label).set(age.as_secs_f64());
 }
 
-/// So many sequences that the rows hold are not in the record.
+/// Sets the number of sequences that the record lost.
 #[expect(
     clippy::cast_precision_loss,
     clippy::as_conversions,
@@ -41,7 +41,7 @@ pub(crate) fn lost(partition: Partition, sequences: u64) {
     gauge!("hansard_projector_lost_sequences", "partition" => label).set(sequences as f64);
 }
 
-/// A batch was written.
+/// Records a written batch.
 #[expect(
     clippy::cast_precision_loss,
     clippy::as_conversions,
@@ -53,17 +53,17 @@ pub(crate) fn batch(took: Duration, rows: usize, commits: usize) {
     histogram!("hansard_projector_batch_commits").record(commits as f64);
 }
 
-/// A commit's rows are there, this long after it was stored.
+/// Records the time from storing a commit to its rows.
 pub(crate) fn projected(after: Duration) {
     histogram!("hansard_projector_commit_seconds").record(after.as_secs_f64());
 }
 
-/// A transaction came to nothing.
+/// Counts a failed transaction.
 pub(crate) fn retried(cause: &'static str) {
     counter!("hansard_projector_retries_total", "cause" => cause).increment(1);
 }
 
-/// So many conversations are parked.
+/// Sets the number of parked conversations.
 #[expect(
     clippy::cast_precision_loss,
     clippy::as_conversions,
@@ -73,7 +73,7 @@ pub(crate) fn parked(conversations: u64) {
     gauge!("hansard_projector_parked_conversations").set(conversations as f64);
 }
 
-/// So many logged calls came to this.
+/// Counts calls by outcome.
 pub(crate) fn provider_logs(outcome: &'static str, calls: u64) {
     counter!("hansard_projector_provider_logs_total", "outcome" => outcome).increment(calls);
 }

@@ -1,54 +1,54 @@
-//! Tries parked conversations again: newer software, or a mended row, may free them. The projector does so with every one
-//! when it takes their partition, operators when they like.
+//! Retries parked conversations: a newer program or a repaired row may unpark them. The projector retries all of them when it
+//! takes their partition; operators retry single ones.
 
 use domain::{ConversationKey, Partition, Position, Sequence};
 use event_log::{Record, Unavailable};
-use read_model::projections::conversations::parking::{self, Retried};
+use read_model::projections::conversations::parking::{self, RetryOutcome};
 use read_model::projections::conversations::{Item, ParkReason};
 use read_model::{ReadModel, ReadModelError};
 use thiserror::Error;
 
 use crate::reader::item;
 
-/// Parked conversations that are looked up at a time.
+/// Number of parked conversations per page.
 const PAGE: u32 = 100;
-/// Commits of one conversation that are tried at a time.
+/// Number of commits of one conversation per transaction.
 const COMMITS: u32 = 100;
 
-/// What became of a parked conversation that was tried again.
+/// The result of a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// All that waited is written: it is served whole, and goes on.
+    /// All waiting commits are written: the conversation is complete and unparked.
     Freed,
     /// It still cannot be projected.
     StillParked(ParkReason),
-    /// The record does not hold the commit that waits first.
+    /// The record does not contain the first waiting commit.
     Lost(Position),
-    /// No commit waits: it is not parked, or its last waiting commit was dropped and the next is not there yet.
+    /// No commit waits: it is not parked, or an operator dropped its last waiting commit.
     NothingWaits,
-    /// Somebody else has changed it meanwhile.
+    /// Another process changed it concurrently.
     Changed,
 }
 
-/// A parked conversation cannot be tried again now.
+/// Why a retry failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RetryError {
-    /// The read models do not answer.
+    /// The read model failed.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
-    /// The record does not answer.
+    /// The record is unavailable.
     #[error(transparent)]
     Record(#[from] Unavailable),
 }
 
-/// Tries every parked conversation of a partition, once.
+/// Retries every parked conversation of a partition once.
 pub(crate) async fn retry_all(record: Record, model: ReadModel, partition: Partition) {
     let mut after: Option<ConversationKey> = None;
     loop {
         let page = match parking::list(&model, Some(partition), after.as_ref(), PAGE).await {
             Ok(page) => page,
             Err(error) => {
-                tracing::warn!(%partition, %error, "parked conversations cannot be looked up");
+                tracing::warn!(%partition, %error, "parked conversations cannot be listed");
                 return;
             }
         };
@@ -58,10 +58,10 @@ pub(crate) async fn retry_all(record: Record, model: ReadModel, partition: Parti
                     tenant.id = parked.key.tenant.as_str(),
                     conversation.id = parked.key.conversation.as_str(),
                     ?outcome,
-                    "parked conversation tried again"
+                    "parked conversation retried"
                 ),
                 Err(error) => {
-                    tracing::warn!(%partition, %error, "a parked conversation cannot be tried again");
+                    tracing::warn!(%partition, %error, "a parked conversation cannot be retried");
                 }
             }
         }
@@ -72,11 +72,11 @@ pub(crate) async fn retry_all(record: Record, model: ReadModel, partition: Parti
     }
 }
 
-/// Reads what waits of a parked conversation from the record again, and writes it, as far as it goes. Safe beside a
-/// projector that works.
+/// Reads the waiting commits of a parked conversation from the record and writes them, up to the first that fails. Safe while
+/// a projector runs.
 ///
 /// # Errors
-/// [`RetryError`]; what was written stays.
+/// [`RetryError`]: the commits written so far remain.
 pub async fn retry(
     record: &Record,
     model: &ReadModel,
@@ -97,15 +97,15 @@ pub async fn retry(
             }));
         }
         match parking::retry(model, key, &items).await? {
-            Retried::MoreWaits => {}
-            Retried::Freed => return Ok(Outcome::Freed),
-            Retried::StillParked(reason) => return Ok(Outcome::StillParked(reason)),
-            Retried::Changed => return Ok(Outcome::Changed),
+            RetryOutcome::Partial => {}
+            RetryOutcome::Freed => return Ok(Outcome::Freed),
+            RetryOutcome::StillParked(reason) => return Ok(Outcome::StillParked(reason)),
+            RetryOutcome::Changed => return Ok(Outcome::Changed),
         }
     }
 }
 
-/// The commits that wait first, up to one that the record does not hold.
+/// Reads the first waiting commits, up to one that the record does not contain.
 async fn read(
     record: &Record,
     key: &ConversationKey,

@@ -1,4 +1,4 @@
-//! How far each held partition is projected, and what waits: what lag is told from.
+//! The progress of each held partition, for the metrics of lag.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,62 +12,66 @@ use runtime::clock::Clock;
 
 use crate::metrics;
 
-/// How often lag is told.
+/// Interval between reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where a partition stands.
+/// The progress of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The last sequence that the rows hold.
+pub(crate) struct PartitionProgress {
+    /// The last sequence that the rows contain.
     pub(crate) written: Sequence,
-    /// When the oldest message that was read and not written yet was stored.
+    /// When the oldest message that is read and not yet written was stored.
     pub(crate) waiting_since: Option<Timestamp>,
 }
 
-/// The places of the held partitions. Clones share them.
+/// The progress of the held partitions. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Progress(Arc<Mutex<HashMap<Partition, Place>>>);
+pub(crate) struct Progress(Arc<Mutex<HashMap<Partition, PartitionProgress>>>);
 
 impl Progress {
-    pub(crate) fn set(&self, partition: Partition, place: Place) {
-        self.with(|places| places.insert(partition, place));
+    pub(crate) fn set(&self, partition: Partition, progress: PartitionProgress) {
+        self.with(|partitions| partitions.insert(partition, progress));
     }
 
     pub(crate) fn remove(&self, partition: Partition) {
-        self.with(|places| places.remove(&partition));
+        self.with(|partitions| partitions.remove(&partition));
         metrics::lag(partition, 0, Duration::ZERO);
     }
 
-    /// Says that a message waits, unless an older one does.
-    pub(crate) fn waits(&self, partition: Partition, since: Timestamp) {
-        self.with(|places| {
-            if let Some(place) = places.get_mut(&partition) {
-                place.waiting_since.get_or_insert(since);
+    /// Sets the time of the oldest waiting message, unless it is set.
+    pub(crate) fn set_waiting(&self, partition: Partition, since: Timestamp) {
+        self.with(|partitions| {
+            if let Some(progress) = partitions.get_mut(&partition) {
+                progress.waiting_since.get_or_insert(since);
             }
         });
     }
 
-    /// How far a partition is written, as far as this projector knows.
+    /// The last written sequence that this projector knows.
     pub(crate) fn written(&self, partition: Partition) -> Option<Sequence> {
-        self.with(|places| places.get(&partition).map(|place| place.written))
+        self.with(|partitions| partitions.get(&partition).map(|progress| progress.written))
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut HashMap<Partition, Place>) -> T) -> T {
-        // Each change is whole at every unlock.
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<Partition, PartitionProgress>) -> T) -> T {
+        // Every change is complete at unlock, so a poisoned lock is safe to use.
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells lag and what is parked, for ever.
+    /// Reports lag and parked conversations periodically.
     pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
         let mut lost = HashMap::new();
         loop {
-            let places: Vec<_> =
-                self.with(|places| places.iter().map(|(at, place)| (*at, *place)).collect());
-            for (partition, place) in places {
+            let partitions: Vec<_> = self.with(|partitions| {
+                partitions
+                    .iter()
+                    .map(|(at, progress)| (*at, *progress))
+                    .collect()
+            });
+            for (partition, progress) in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
-                    let (sequences, age) = lag(place, bounds.last, Timestamp(clock.now_nanos()));
+                    let (sequences, age) = lag(progress, bounds.last, Timestamp(clock.now_nanos()));
                     metrics::lag(partition, sequences, age);
-                    tell_lost(&mut lost, partition, missing(place, bounds.last));
+                    report_lost(&mut lost, partition, missing(progress, bounds.last));
                 }
             }
             if let Ok(count) = parking::count(&model).await {
@@ -78,27 +82,27 @@ impl Progress {
     }
 }
 
-/// Sequences that the rows hold and the record does not: it was cut short, by a disk that gave back less than it took.
-fn missing(place: Place, last: Sequence) -> u64 {
-    place.written.0.saturating_sub(last.0)
+/// The number of sequences that the rows contain and the record lost, for example by a disk failure.
+fn missing(progress: PartitionProgress, last: Sequence) -> u64 {
+    progress.written.0.saturating_sub(last.0)
 }
 
-/// Says it once when it begins, and keeps it in view.
-fn tell_lost(lost: &mut HashMap<Partition, u64>, partition: Partition, missing: u64) {
+/// Sets the metric, and logs an error when the loss is detected.
+fn report_lost(lost: &mut HashMap<Partition, u64>, partition: Partition, missing: u64) {
     metrics::lost(partition, missing);
-    let known = lost.insert(partition, missing).unwrap_or(0);
-    if missing > 0 && known == 0 {
+    let before = lost.insert(partition, missing).unwrap_or(0);
+    if missing > 0 && before == 0 {
         tracing::error!(
             %partition, missing,
-            "the record ends before the rows do: what was acknowledged is lost; stop the writers and restore it"
+            "the record ends before the rows: acknowledged commits are lost; stop the writers and restore the record"
         );
     }
 }
 
-/// Sequences between the rows and the record's last, and the age of the oldest message among them that was read.
-fn lag(place: Place, last: Sequence, now: Timestamp) -> (u64, Duration) {
-    let sequences = last.0.saturating_sub(place.written.0);
-    let age = place
+/// The number of sequences between the checkpoint and the end of the record, and the age of the oldest read message in it.
+fn lag(progress: PartitionProgress, last: Sequence, now: Timestamp) -> (u64, Duration) {
+    let sequences = last.0.saturating_sub(progress.written.0);
+    let age = progress
         .waiting_since
         .map_or(0, |since| now.0.saturating_sub(since.0));
     let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
@@ -110,11 +114,11 @@ mod tests {
     use super::*;
 
     fn check(written: u64, waiting_since: Option<i64>, expected: (u64, u64)) {
-        let place = Place {
+        let progress = PartitionProgress {
             written: Sequence(written),
             waiting_since: waiting_since.map(Timestamp),
         };
-        let (sequences, age) = lag(place, Sequence(10), Timestamp(1_000));
+        let (sequences, age) = lag(progress, Sequence(10), Timestamp(1_000));
         assert_eq!(
             (sequences, age),
             (expected.0, Duration::from_nanos(expected.1))
@@ -122,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_cut_short_is_seen() {
+    fn a_truncated_record_is_detected() {
         let check = |written, expected| {
-            let place = Place {
+            let progress = PartitionProgress {
                 written: Sequence(written),
                 waiting_since: None,
             };
-            assert_eq!(missing(place, Sequence(10)), expected, "{written}");
+            assert_eq!(missing(progress, Sequence(10)), expected, "{written}");
         };
         check(9, 0);
         check(10, 0);
@@ -136,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn lag_is_what_the_rows_do_not_hold_yet() {
+    fn lag_counts_sequences_without_rows() {
         check(10, None, (0, 0));
         check(7, Some(400), (3, 600));
         check(7, None, (3, 0));

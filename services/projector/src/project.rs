@@ -1,4 +1,4 @@
-//! Projecting into one schema: its leases, its batches, for as long as it is asked to.
+//! Projects the record into one schema until a shutdown.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use crate::leases::Leases;
 use crate::progress::Progress;
 use crate::projection::Projection;
 
-/// How long the tasks beside the projection may take to end after it.
+/// Maximum time until the other tasks end after the projection.
 const END_MAX: Duration = Duration::from_secs(10);
 
-/// What a projection works with.
+/// The dependencies of a projection.
 #[derive(Debug, Clone)]
-pub struct Means {
-    /// How it works; addresses in it are not used.
+pub struct ProjectionDependencies {
+    /// The settings; their addresses are not used.
     pub config: ProjectorConfig,
-    /// The record, with what of it is elsewhere.
+    /// The record and its archive.
     pub archive: Archive,
-    /// The read models, fixed to the schema that is projected into: see [`ReadModel::in_schema`].
+    /// A handle to the target schema: see [`ReadModel::in_schema`].
     pub model: ReadModel,
 }
 
-/// Projects into one schema until `shutdown`, sharing its partitions with whoever else does; then gives the leases back.
-pub async fn project(means: Means, shutdown: &Shutdown) {
-    let Means {
+/// Projects into one schema until `shutdown`, then releases the leases. Other projectors may share the partitions.
+pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
+    let ProjectionDependencies {
         config,
         archive,
         model,
@@ -39,26 +39,22 @@ pub async fn project(means: Means, shutdown: &Shutdown) {
     let progress = Progress::default();
     let report = progress.clone();
     here.spawn_cancellable(report.report(record.clone(), model.clone(), Clock::System));
-    let (leases, lanes) = Leases::new(
-        model.clone(),
-        record.partitions(),
-        &config,
-        progress.clone(),
-    );
+    let partitions = record.partitions();
+    let (leases, changes) = Leases::new(model.clone(), partitions, &config, progress.clone());
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
-    for changes in lanes {
+    for changes in changes {
         let (archive, model) = (archive.clone(), model.clone());
-        let lane = Projection::new(&config, archive, model, changes, progress.clone());
-        projections.spawn(lane.project(here.clone()));
+        let worker = Projection::new(&config, archive, model, changes, progress.clone());
+        projections.spawn(worker.project(here.clone()));
     }
     while let Some(ended) = projections.join_next().await {
         if let Err(panicked) = ended {
-            tracing::error!(error = %panicked, "a lane of the projection is lost: all of it ends");
+            tracing::error!(error = %panicked, "a worker of the projection panicked; the projector stops");
             shutdown.begin();
         }
     }
     if let Err(error) = here.wait(END_MAX).await {
-        tracing::warn!(%error, "a projection ends untidily");
+        tracing::warn!(%error, "tasks of a projection did not end in time");
     }
 }

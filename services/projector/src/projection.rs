@@ -1,5 +1,5 @@
-//! The heart of the projector: gathers what the readers read into batches, and writes rows and checkpoints in one
-//! transaction over the held partitions of its lane. Another lane works on while Postgres works for this one.
+//! The batch loop of a projector's worker: collects messages of the readers into batches, and writes rows and checkpoints of
+//! all its held partitions in one transaction. Other workers continue while Postgres executes it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -17,23 +17,23 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tracing::Instrument as _;
 
-use crate::gathered::{Gathered, Note, halved};
 use crate::leases::LeaseChange;
-use crate::progress::{Place, Progress};
-use crate::reader::{Outlet, Read, ReaderId, read};
+use crate::pending::{BatchTelemetry, Pending, split};
+use crate::progress::{PartitionProgress, Progress};
+use crate::reader::{Read, ReadSender, ReaderId, read};
 use crate::{ProjectorConfig, metrics, parked};
 
-/// The waits after a transaction that was lost: first and longest.
+/// First and longest wait after a failed transaction.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// What a lane of the projection works with.
+/// A worker of the projection.
 #[derive(Debug)]
 pub(crate) struct Projection {
     archive: Archive,
     model: ReadModel,
     progress: Progress,
     clock: Clock,
-    outlet: Outlet,
+    sender: ReadSender,
     reads: mpsc::Receiver<Read>,
     changes: mpsc::Receiver<LeaseChange>,
     batch_rows: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Projection {
     readers: u64,
 }
 
-/// A partition that is ours, as far as we know.
+/// A partition whose lease this worker holds, as far as it knows.
 #[derive(Debug)]
 struct Held {
     lease: Lease,
@@ -65,14 +65,14 @@ impl Projection {
         changes: mpsc::Receiver<LeaseChange>,
         progress: Progress,
     ) -> Self {
-        let lanes = u32::from(config.lanes).max(1);
-        let (outlet, reads) = Outlet::new((config.buffer_mib / lanes).max(1));
+        let workers = u32::from(config.lanes).max(1);
+        let (sender, reads) = ReadSender::new((config.buffer_mib / workers).max(1));
         Self {
             archive,
             model,
             progress,
             clock: Clock::System,
-            outlet,
+            sender,
             reads,
             changes,
             batch_rows: config.batch_rows,
@@ -82,7 +82,7 @@ impl Projection {
         }
     }
 
-    /// Projects until `shutdown`, then gives the leases back.
+    /// Projects until `shutdown`, then releases the leases.
     pub(crate) async fn project(mut self, shutdown: Shutdown) {
         loop {
             tokio::select! {
@@ -90,15 +90,15 @@ impl Projection {
                 () = shutdown.begun() => break,
                 Some(change) = self.changes.recv() => self.change(change),
                 Some(read) = self.reads.recv() => {
-                    let gathered = self.gather(read).await;
-                    self.write(gathered, &shutdown).await;
+                    let pending = self.collect(read).await;
+                    self.write(pending, &shutdown).await;
                 }
             }
         }
         let leases: Vec<Lease> = self.held.values().map(|held| held.lease).collect();
         self.held.clear();
         if let Err(error) = lease::release(&self.model, &leases).await {
-            tracing::warn!(%error, "leases could not be given back: others wait until they run out");
+            tracing::warn!(%error, "leases could not be released; others wait until they expire");
         }
     }
 
@@ -107,22 +107,19 @@ impl Projection {
             LeaseChange::Taken(checkpoint) => {
                 let partition = checkpoint.lease.partition;
                 self.begin(checkpoint);
-                tokio::spawn(parked::retry_all(
-                    self.archive.record().clone(),
-                    self.model.clone(),
-                    partition,
-                ));
+                let (record, model) = (self.archive.record().clone(), self.model.clone());
+                tokio::spawn(parked::retry_all(record, model, partition));
             }
             LeaseChange::Lost(lease) => self.lose(lease),
         }
     }
 
-    /// Reads a partition on from its checkpoint, whatever was read of it before.
+    /// Reads a partition from its checkpoint, regardless of previous reads.
     fn begin(&mut self, from: Checkpoint) {
         self.readers += 1;
         let reader = ReaderId(self.readers);
-        let (archive, outlet) = (self.archive.clone(), self.outlet.clone());
-        let task = tokio::spawn(read(archive, from, reader, outlet));
+        let (archive, sender) = (self.archive.clone(), self.sender.clone());
+        let task = tokio::spawn(read(archive, from, reader, sender));
         let held = Held {
             lease: from.lease,
             written: from.sequence,
@@ -130,54 +127,51 @@ impl Projection {
             task: task.abort_handle(),
         };
         let partition = from.lease.partition;
-        self.progress.set(
-            partition,
-            Place {
-                written: from.sequence,
-                waiting_since: None,
-            },
-        );
+        self.set_progress(partition, from.sequence);
         self.held.insert(partition, held);
     }
 
+    fn set_progress(&self, partition: Partition, written: Sequence) {
+        let progress = PartitionProgress {
+            written,
+            waiting_since: None,
+        };
+        self.progress.set(partition, progress);
+    }
+
     fn lose(&mut self, lease: Lease) {
-        if self
-            .held
-            .get(&lease.partition)
-            .is_some_and(|held| held.lease == lease)
-        {
+        let held = self.held.get(&lease.partition);
+        if held.is_some_and(|held| held.lease == lease) {
             self.held.remove(&lease.partition);
             self.progress.remove(lease.partition);
         }
     }
 
-    /// Takes what is there after a first message, and waits a little for more unless that makes the batch full.
-    async fn gather(&mut self, first: Read) -> Gathered {
-        let mut gathered = Gathered::default();
+    /// Collects messages after a first one until the batch is full or `batch_wait` is over.
+    async fn collect(&mut self, first: Read) -> Pending {
+        let mut pending = Pending::default();
         let until = tokio::time::Instant::now() + self.batch_wait;
-        self.take(&mut gathered, first);
-        while gathered.rows < self.batch_rows {
+        self.add(&mut pending, first);
+        while pending.rows < self.batch_rows {
             match timeout_at(until, self.reads.recv()).await {
-                Ok(Some(read)) => self.take(&mut gathered, read),
+                Ok(Some(read)) => self.add(&mut pending, read),
                 Ok(None) | Err(_) => break,
             }
         }
-        gathered
+        pending
     }
 
-    fn take(&self, gathered: &mut Gathered, read: Read) {
-        let of = self
-            .held
-            .iter()
-            .find(|(_, held)| held.reader == read.reader);
-        let Some((partition, _)) = of else { return };
-        self.progress.waits(*partition, read.stored_at);
-        gathered.add(*partition, read);
+    fn add(&self, pending: &mut Pending, read: Read) {
+        let mut held = self.held.iter();
+        let held = held.find(|(_, held)| held.reader == read.reader);
+        let Some((partition, _)) = held else { return };
+        self.progress.set_waiting(*partition, read.stored_at);
+        pending.add(*partition, read);
     }
 
-    /// Writes what was gathered, however often it takes; gives up only what is not ours any more.
-    async fn write(&mut self, gathered: Gathered, shutdown: &Shutdown) {
-        let (batches, note) = self.batches(gathered);
+    /// Writes the messages, with retries until it succeeds or `shutdown`. Skips partitions whose lease is lost.
+    async fn write(&mut self, pending: Pending, shutdown: &Shutdown) {
+        let (batches, telemetry) = self.batches(pending);
         let mut parts = VecDeque::from([batches]);
         let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
         let mut is_written = false;
@@ -186,21 +180,21 @@ impl Projection {
                 continue;
             }
             let began = Instant::now();
-            let written = apply(&self.model, &batches).instrument(note.span());
+            let written = apply(&self.model, &batches).instrument(telemetry.span());
             match written.await {
                 Ok(applied) => {
                     self.applied(&batches, &applied, began.elapsed());
                     is_written = true;
                 }
-                Err(ApplyError::Fenced(present)) => {
+                Err(ApplyError::Fenced(current)) => {
                     metrics::retried("fenced");
-                    self.settle_fenced(&mut batches, &present);
+                    self.remove_fenced(&mut batches, &current);
                     parts.push_front(batches);
                 }
                 Err(ApplyError::ReadModel(error)) => {
                     metrics::retried("unavailable");
-                    tracing::warn!(%error, "a batch could not be written, trying again");
-                    halved(batches).for_each(|part| parts.push_front(part));
+                    tracing::warn!(%error, "a batch could not be written; retrying");
+                    split(batches).for_each(|part| parts.push_front(part));
                     tokio::select! {
                         _ = backoff.wait() => {}
                         () = shutdown.begun() => return,
@@ -209,28 +203,28 @@ impl Projection {
             }
         }
         if is_written {
-            note.tell(self.clock.now_nanos());
+            telemetry.record_latency(self.clock.now_nanos());
         }
     }
 
-    /// One batch a partition, in the order of the partitions.
-    fn batches(&self, gathered: Gathered) -> (Vec<Batch>, Note) {
-        let mut note = Note {
+    /// One batch per partition, in the order of the partitions.
+    fn batches(&self, pending: Pending) -> (Vec<Batch>, BatchTelemetry) {
+        let mut telemetry = BatchTelemetry {
             stored_at: Vec::new(),
             traces: Vec::new(),
-            rows: gathered.rows,
+            rows: pending.rows,
         };
-        let mut batches = Vec::with_capacity(gathered.reads.len());
-        for (partition, reads) in gathered.reads {
+        let mut batches = Vec::with_capacity(pending.reads.len());
+        for (partition, reads) in pending.reads {
             let (Some(held), Some(last)) = (self.held.get(&partition), reads.last()) else {
                 continue;
             };
             let last = last.sequence;
             let mut items = Vec::with_capacity(reads.len());
             for read in reads {
-                note.stored_at.push(read.stored_at);
+                telemetry.stored_at.push(read.stored_at);
                 if read.trace.traceparent.is_some() {
-                    note.traces.push(read.trace);
+                    telemetry.traces.push(read.trace);
                 }
                 items.extend(read.item);
             }
@@ -241,7 +235,7 @@ impl Projection {
                 items,
             });
         }
-        (batches, note)
+        (batches, telemetry)
     }
 
     fn applied(&mut self, batches: &[Batch], applied: &Applied, took: Duration) {
@@ -253,43 +247,35 @@ impl Projection {
                 conversation.id = parked.key.conversation.as_str(),
                 sequence = %parked.position.sequence,
                 reason = %parked.reason,
-                "conversation parked: its rows stay behind until it is retried"
+                "conversation parked: its later commits wait; retry it with hansard parked retry"
             );
         }
         for batch in batches {
-            self.moved(batch.lease, batch.last);
+            self.advance(batch.lease, batch.last);
         }
     }
 
-    fn moved(&mut self, lease: Lease, written: Sequence) {
+    fn advance(&mut self, lease: Lease, written: Sequence) {
         if let Some(held) = self.held.get_mut(&lease.partition) {
             held.written = written;
-            self.progress.set(
-                lease.partition,
-                Place {
-                    written,
-                    waiting_since: None,
-                },
-            );
+            self.set_progress(lease.partition, written);
         }
     }
 
-    /// Takes the fenced batches out: one that was written although its answer was lost is done, a partition of another
-    /// epoch is another projector's, and one that stands elsewhere is read again from there.
-    fn settle_fenced(&mut self, batches: &mut Vec<Batch>, present: &[Checkpoint]) {
-        for checkpoint in present {
+    /// Removes the fenced batches. A batch with the current checkpoint is written, and only its answer was lost. A partition
+    /// with another epoch is lost. A partition with another checkpoint is read again from there.
+    fn remove_fenced(&mut self, batches: &mut Vec<Batch>, current: &[Checkpoint]) {
+        for checkpoint in current {
             let partition = checkpoint.lease.partition;
-            let Some(place) = batches
-                .iter()
-                .position(|batch| batch.lease.partition == partition)
-            else {
+            let mut leases = batches.iter().map(|batch| batch.lease);
+            let Some(index) = leases.position(|lease| lease.partition == partition) else {
                 continue;
             };
-            let batch = batches.remove(place);
+            let batch = batches.remove(index);
             if checkpoint.lease != batch.lease {
                 self.lose(batch.lease);
             } else if checkpoint.sequence == batch.last {
-                self.moved(batch.lease, batch.last);
+                self.advance(batch.lease, batch.last);
             } else {
                 self.begin(*checkpoint);
             }

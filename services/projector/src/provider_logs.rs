@@ -1,7 +1,7 @@
-//! Calls of model servers, logged and metered: from their stream to their tables, and out of those when their time is over.
+//! Projects logged and metered calls to model servers from their stream into tables, and deletes expired ones.
 //!
-//! Beside the record's projection, and never in its way: one task, one connection, small transactions. One projector of all
-//! does it at a time. A message that cannot be projected is counted and left out: nothing waits for it.
+//! One task with one connection and small transactions, so that it does not slow the projection of the record. One of the
+//! projectors runs it at a time. A message that cannot be projected is counted and skipped.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use event_log::{LoggedMessage, LoggedSubject, Record, Unavailable};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, PlacedUsage,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage,
     USAGE_EXPIRED_PER_CALL_MAX, apply, expire, expire_usage, restart, take,
 };
 use read_model::{ReadModel, ReadModelError};
@@ -21,17 +21,17 @@ use tokio::time::{interval, sleep};
 
 use crate::metrics;
 
-/// For how long the projection is taken; another projector goes on so long after this one is lost.
-const HOLD_MS: u64 = 10_000;
-/// How often it is held on, and calls whose time is over are looked for.
-const TICK: Duration = Duration::from_millis(2_500);
-/// Most calls of one transaction: an erasure waits for one at most.
+/// TTL of the lease: another projector replaces a lost one after this time.
+const LEASE_TTL_MS: u64 = 10_000;
+/// Interval of lease renewals and of deletions of expired calls.
+const INTERVAL: Duration = Duration::from_millis(2_500);
+/// Maximum number of calls per transaction: an erasure waits for at most one transaction.
 const BATCH_CALLS_MAX: usize = 16;
 
-/// Why a turn ended.
+/// Why the projection failed.
 #[derive(Debug, Error)]
-enum TurnError {
-    /// The stream cannot be looked at.
+enum LogProjectionError {
+    /// The stream is unavailable.
     #[error(transparent)]
     Record(#[from] Unavailable),
     /// The rows cannot be written.
@@ -39,51 +39,51 @@ enum TurnError {
     ReadModel(#[from] ReadModelError),
 }
 
-/// Projects whenever no other projector does, for ever.
-pub(crate) async fn keep(record: Record, model: ReadModel) -> Infallible {
-    let logs = Logs {
+/// Projects forever, whenever no other projector does.
+pub(crate) async fn run(record: Record, model: ReadModel) -> Infallible {
+    let projection = LogProjection {
         holder: Holder(uuid::Uuid::now_v7().to_string()),
         record,
         model,
     };
     loop {
-        if let Err(error) = logs.turn().await {
-            tracing::warn!(%error, "the log of model servers' calls is not projected, trying again");
+        if let Err(error) = projection.project().await {
+            tracing::warn!(%error, "the calls to model servers cannot be projected; retrying");
         }
-        sleep(TICK).await;
+        sleep(INTERVAL).await;
     }
 }
 
-struct Logs {
+struct LogProjection {
     holder: Holder,
     record: Record,
     model: ReadModel,
 }
 
-impl Logs {
-    /// Projects until another projector has it.
-    async fn turn(&self) -> Result<(), TurnError> {
-        let Some(sequence) = take(&self.model, &self.holder, HOLD_MS).await? else {
+impl LogProjection {
+    /// Projects until another projector holds the lease.
+    async fn project(&self) -> Result<(), LogProjectionError> {
+        let Some(sequence) = take(&self.model, &self.holder, LEASE_TTL_MS).await? else {
             return Ok(());
         };
         let bounds = self.record.logs_bounds().await?;
         let mut at = match bounds {
-            // Another stream than the rows were made from: that of a record that was restored, or made anew.
+            // The stream was replaced: the record was restored or created again.
             Some(bounds) if bounds.last < sequence => {
-                tracing::warn!(last = %bounds.last, rows = %sequence, "the stream of logged calls is behind its rows: reading all of it");
+                tracing::warn!(last = %bounds.last, rows = %sequence, "the stream of logged calls ends before the rows; reading it from the start");
                 restart(&self.model, &self.holder).await?;
                 Sequence(0)
             }
             Some(_) => sequence,
-            None => return self.remove_old().await,
+            None => return self.expire_all().await,
         };
         let mut batches = self.record.follow_logs(at).ready_chunks(BATCH_CALLS_MAX);
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(INTERVAL);
         loop {
             tokio::select! {
                 _ = ticks.tick() => {
-                    self.remove_old().await?;
-                    if take(&self.model, &self.holder, HOLD_MS).await?.is_none() {
+                    self.expire_all().await?;
+                    if take(&self.model, &self.holder, LEASE_TTL_MS).await?.is_none() {
                         return Ok(());
                     }
                 }
@@ -99,12 +99,12 @@ impl Logs {
         }
     }
 
-    /// Writes messages; up to where the rows go then. `None`: another projector has it.
+    /// Writes messages and returns the checkpoint; `None`: another projector holds the lease.
     async fn write(
         &self,
         at: Sequence,
         messages: &[LoggedMessage],
-    ) -> Result<Option<Sequence>, TurnError> {
+    ) -> Result<Option<Sequence>, LogProjectionError> {
         match self.apply(at, messages).await {
             Err(LogsApplyError::ReadModel(error)) if !error.is_unavailable() => {}
             outcome => return written(outcome),
@@ -115,8 +115,8 @@ impl Logs {
             let outcome = match self.apply(at, alone).await {
                 Err(LogsApplyError::ReadModel(error)) if !error.is_unavailable() => {
                     metrics::provider_logs("refused", 1);
-                    tracing::warn!(sequence = %message.sequence, %error, "a logged call is left out");
-                    self.pass_over(at, message.sequence).await
+                    tracing::warn!(sequence = %message.sequence, %error, "a logged call is skipped");
+                    self.skip(at, message.sequence).await
                 }
                 outcome => outcome,
             };
@@ -147,11 +147,7 @@ impl Logs {
         Ok(batch.last)
     }
 
-    async fn pass_over(
-        &self,
-        previous: Sequence,
-        last: Sequence,
-    ) -> Result<Sequence, LogsApplyError> {
+    async fn skip(&self, previous: Sequence, last: Sequence) -> Result<Sequence, LogsApplyError> {
         apply(&self.model, &self.batch(previous, last)).await?;
         Ok(last)
     }
@@ -166,13 +162,13 @@ impl Logs {
         }
     }
 
-    async fn remove_old(&self) -> Result<(), TurnError> {
+    async fn expire_all(&self) -> Result<(), LogProjectionError> {
         loop {
             let now = Timestamp(Clock::System.now_nanos());
-            let gone = expire(&self.model, now).await?;
-            metrics::provider_logs("expired", gone);
+            let deleted = expire(&self.model, now).await?;
+            metrics::provider_logs("expired", deleted);
             let usage = expire_usage(&self.model, now).await?;
-            let is_last = gone < u64::from(EXPIRED_PER_CALL_MAX)
+            let is_last = deleted < u64::from(EXPIRED_PER_CALL_MAX)
                 && usage < u64::from(USAGE_EXPIRED_PER_CALL_MAX);
             if is_last {
                 return Ok(());
@@ -181,7 +177,9 @@ impl Logs {
     }
 }
 
-fn written(outcome: Result<Sequence, LogsApplyError>) -> Result<Option<Sequence>, TurnError> {
+fn written(
+    outcome: Result<Sequence, LogsApplyError>,
+) -> Result<Option<Sequence>, LogProjectionError> {
     match outcome {
         Ok(last) => Ok(Some(last)),
         Err(LogsApplyError::Fenced) => Ok(None),
@@ -189,14 +187,14 @@ fn written(outcome: Result<Sequence, LogsApplyError>) -> Result<Option<Sequence>
     }
 }
 
-/// Adds what there is to write of a message.
+/// Adds the call of a message.
 fn add(batch: &mut LogBatch, message: &LoggedMessage) {
     let stored_at = message.stored_at;
     match &message.subject {
         LoggedSubject::Conversation(key) => {
             if let Ok(logged) = message.open() {
                 let key = key.clone();
-                batch.calls.push(PlacedCall {
+                batch.calls.push(StoredCall {
                     key,
                     stored_at,
                     logged,
@@ -207,7 +205,7 @@ fn add(batch: &mut LogBatch, message: &LoggedMessage) {
         LoggedSubject::Usage(tenant) => {
             if let Ok(call) = message.open_metered() {
                 let tenant = tenant.clone();
-                batch.usage.push(PlacedUsage {
+                batch.usage.push(StoredUsage {
                     tenant,
                     stored_at,
                     call,
@@ -218,5 +216,5 @@ fn add(batch: &mut LogBatch, message: &LoggedMessage) {
         LoggedSubject::Unknown => {}
     }
     metrics::provider_logs("unreadable", 1);
-    tracing::warn!(sequence = %message.sequence, "a message of the log holds no call, and is left out");
+    tracing::warn!(sequence = %message.sequence, "a message of the log contains no valid call and is skipped");
 }

@@ -1,4 +1,4 @@
-//! Reads one partition on from a checkpoint, opens its commits, and hands them to the projection.
+//! Reads one partition from a checkpoint, decodes its commits and sends them to the projection.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,86 +11,84 @@ use read_model::projections::conversations::Item;
 use read_model::projections::conversations::lease::Checkpoint;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// The unit of the read-ahead: permits count KiB, since a semaphore has room for 32 bits of them.
+/// Permits of the read-ahead count KiB, because a semaphore has at most 32 bits of permits.
 const KIB: usize = 1_024;
-/// What a message costs for each of its bytes: the opened commit holds them again.
+/// Memory per byte of a message: the decoded commit contains a copy.
 const BYTE_COST: usize = 2;
-/// What an opened event costs beside its bytes, in bytes: about the size of its parts in memory.
+/// Memory per decoded event besides its bytes, in bytes.
 const EVENT_COST: usize = 1_024;
 
-/// A message that was read, and what is needed once it is projected.
+/// A message that was read.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// Which reader read it: those of readers that were ended are thrown away.
+    /// The reader that sent it: messages of stopped readers are dropped.
     pub(crate) reader: ReaderId,
     pub(crate) sequence: Sequence,
-    /// What to project; `None`: nothing, but the checkpoint goes on.
+    /// The content to project; `None`: only the checkpoint advances.
     pub(crate) item: Option<Item>,
     pub(crate) stored_at: Timestamp,
     pub(crate) trace: TraceHeaders,
-    /// Its share of the read-ahead, given back when it is dropped.
+    /// Its share of the read-ahead, released on drop.
     _share: OwnedSemaphorePermit,
 }
 
-/// Names a reader among all that this process has started.
+/// The number of a reader, unique in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ReaderId(pub(crate) u64);
 
-/// Where readers send to, and how much they may send ahead.
+/// The channel of the readers, bounded by memory.
 #[derive(Debug, Clone)]
-pub(crate) struct Outlet {
+pub(crate) struct ReadSender {
     reads: mpsc::Sender<Read>,
     share: Arc<Semaphore>,
     share_max: usize,
 }
 
-/// Most messages that are read ahead, over all partitions, whatever their size.
+/// Maximum number of messages that are read ahead, of all partitions.
 const READS_MAX: usize = 8_192;
 
-impl Outlet {
-    /// An outlet for at most `buffer_mib` MiB of opened commits, and where they come out.
+impl ReadSender {
+    /// A channel for at most `buffer_mib` MiB of decoded commits, and its receiver.
     pub(crate) fn new(buffer_mib: u32) -> (Self, mpsc::Receiver<Read>) {
         let (reads, receiver) = mpsc::channel(READS_MAX);
-        let share_max = usize::try_from(buffer_mib)
-            .unwrap_or(usize::MAX)
-            .saturating_mul(KIB);
-        (
-            Self {
-                reads,
-                share: Arc::new(Semaphore::new(share_max)),
-                share_max,
-            },
-            receiver,
-        )
+        let share_max = usize::try_from(buffer_mib).unwrap_or(usize::MAX);
+        let share_max = share_max.saturating_mul(KIB);
+        let share = Arc::new(Semaphore::new(share_max));
+        let sender = Self {
+            reads,
+            share,
+            share_max,
+        };
+        (sender, receiver)
     }
 
-    /// Waits for room for something that costs this many bytes; what is larger than all room takes all of it.
-    async fn room(&self, cost: usize) -> Option<OwnedSemaphorePermit> {
+    /// Waits until `cost` bytes are free. A larger cost than the whole buffer takes all of it.
+    async fn reserve(&self, cost: usize) -> Option<OwnedSemaphorePermit> {
         let kib = cost.div_ceil(KIB).clamp(1, self.share_max);
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
         Arc::clone(&self.share).acquire_many_owned(kib).await.ok()
     }
 }
 
-/// Reads for ever; ended by aborting its task.
-pub(crate) async fn read(archive: Archive, from: Checkpoint, reader: ReaderId, outlet: Outlet) {
+/// Reads until its task is aborted.
+pub(crate) async fn read(archive: Archive, from: Checkpoint, reader: ReaderId, sender: ReadSender) {
     let partition = from.lease.partition;
     let mut messages = pin!(archive.follow(partition, from.sequence));
     while let Some(message) = messages.next().await {
         let message = match message {
             Ok(message) => message,
             Err(FollowError::Record(unavailable)) => {
-                tracing::warn!(%partition, %unavailable, "the partition is lost, reading goes on when it is back");
+                tracing::warn!(%partition, %unavailable, "the partition is unavailable; reading continues when it is back");
                 continue;
             }
             Err(FollowError::Archive(error)) => {
                 let error: &dyn std::error::Error = &error;
-                tracing::error!(%partition, error, "the partition's archived commits cannot be read: nothing is projected until they can be");
+                tracing::error!(%partition, error, "the archived commits of the partition cannot be read; its projection waits for them");
                 continue;
             }
         };
         let item = item_of(&message);
-        let Some(share) = outlet.room(cost_of(&message, item.as_ref())).await else {
+        let Some(share) = sender.reserve(cost_of(&message, item.as_ref())).await else {
             return;
         };
         let read = Read {
@@ -101,13 +99,13 @@ pub(crate) async fn read(archive: Archive, from: Checkpoint, reader: ReaderId, o
             trace: message.message.trace,
             _share: share,
         };
-        if outlet.reads.send(read).await.is_err() {
+        if sender.reads.send(read).await.is_err() {
             return;
         }
     }
 }
 
-/// What a message that was opened takes in memory, about, in bytes.
+/// The approximate memory of a decoded message, in bytes.
 pub(crate) fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
     let events = match item {
         Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
@@ -116,7 +114,7 @@ pub(crate) fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
     message.message.message.len() * BYTE_COST + events * EVENT_COST
 }
 
-/// What there is to project of a message; `None`: nothing.
+/// The content of a message to project; `None`: it belongs to no conversation.
 pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
     if let Some(key) = &message.key {
         return Some(item(key, &message.message));
@@ -125,12 +123,12 @@ pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
     tracing::error!(
         partition = %position.partition,
         sequence = %position.sequence,
-        "the record holds a message under a subject that is no conversation's: it is in no row"
+        "the subject of a message belongs to no conversation; the message has no rows"
     );
     None
 }
 
-/// What there is to project of a message of a conversation.
+/// The content of a message of a conversation.
 pub(crate) fn item(key: &ConversationKey, message: &StoredMessage) -> Item {
     let unreadable = |reason: String| Item::Unreadable {
         key: key.clone(),

@@ -1,4 +1,4 @@
-//! The life of a projector: connect, migrate, hold leases, project, give back.
+//! Starts a projector: connects, migrates and projects until a shutdown.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,25 +15,26 @@ use runtime::start::StartError;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
-use crate::project::{Means, project};
+use crate::project::{ProjectionDependencies, project};
 use crate::provider_logs;
 
-/// The waits for a database that is not there yet: first and longest.
+/// First and longest wait for an unavailable database.
 const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// How often the live schema is looked for: for so long nobody projects into a new one.
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// Interval between reads of the live schema: after a switch, projection pauses for up to this time.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A projector that works.
+/// A running projector.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
-    /// Where it tells operators of itself.
+    /// The address of metrics and readiness.
     pub admin_addr: SocketAddr,
 }
 
-/// Starts a projector; it works until `shutdown`. The record must be there; Postgres may come later, and is migrated then.
+/// Starts a projector that runs until `shutdown`. The record must exist; Postgres may become available later and is migrated
+/// then.
 ///
 /// # Errors
-/// What it needs to start is missing or wrong.
+/// A dependency is missing or misconfigured.
 pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("projector");
@@ -42,7 +43,7 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
         .map_err(StartError::dependency)?;
     let model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     if config.migrates {
-        migrate_once(&model).await.map_err(StartError::dependency)?;
+        try_migrate(&model).await.map_err(StartError::dependency)?;
     }
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
@@ -62,11 +63,11 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
         work.run().await;
         health.drain();
         admin_end.cancel();
-        // A panic of the operators' port is in its own log; there is nothing left to end.
+        // The admin server logs its own panics.
         drop(admin_task.await);
-        tracing::info!("projector ended");
+        tracing::info!("projector stopped");
     });
-    tracing::info!(admin.addr = %running.admin_addr, "projector works");
+    tracing::info!(admin.addr = %running.admin_addr, "projector started");
     Ok(running)
 }
 
@@ -79,16 +80,16 @@ struct Work {
 
 impl Work {
     async fn run(self) {
-        if !self.schema_when_there().await {
+        if !self.wait_for_schema().await {
             return;
         }
-        let logs = provider_logs::keep(self.record.clone(), self.model.clone());
+        let logs = provider_logs::run(self.record.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(logs);
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();
             let model = self.model.in_schema(schema);
-            here.spawn_cancellable(end_when_left(model.clone(), schema, here.clone()));
-            let means = Means {
+            here.spawn_cancellable(stop_after_switch(model.clone(), schema, here.clone()));
+            let means = ProjectionDependencies {
                 config: self.config.clone(),
                 archive: Archive::of(&self.record).moved_to(self.config.archive()),
                 model,
@@ -98,20 +99,20 @@ impl Work {
         }
     }
 
-    /// The live schema, once the database tells it; `None` when the shutdown came first.
+    /// Reads the live schema with retries; `None`: the shutdown began.
     async fn live_schema(&self) -> Option<SchemaName> {
-        let looking = (|| self.model.live_schema())
+        let schema = (|| self.model.live_schema())
             .retry(exponential(DATABASE_WAITS.0, DATABASE_WAITS.1))
-            .notify(|error, _| tracing::warn!(%error, "waiting to know the live schema"));
+            .notify(|error, _| tracing::warn!(%error, "the live schema cannot be read; retrying"));
         tokio::select! {
-            schema = looking => schema.ok(),
+            schema = schema => schema.ok(),
             () = self.shutdown.begun() => None,
         }
     }
 
-    /// Migrates once the database is there, or waits until somebody has; `false` when the shutdown came first, or no retry can
+    /// Migrates with retries, or waits for the migrations of another process; `false`: the shutdown began, or a retry does not
     /// help.
-    async fn schema_when_there(&self) -> bool {
+    async fn wait_for_schema(&self) -> bool {
         let waiting = (|| self.schema())
             .retry(exponential(DATABASE_WAITS.0, DATABASE_WAITS.1))
             .when(ReadModelError::is_unavailable)
@@ -135,11 +136,11 @@ impl Work {
     }
 }
 
-/// Ends `here` once another schema is live.
-async fn end_when_left(model: ReadModel, schema: SchemaName, here: Shutdown) {
+/// Stops `here` when another schema is live.
+async fn stop_after_switch(model: ReadModel, schema: SchemaName, here: Shutdown) {
     loop {
-        tokio::time::sleep(LOOK_INTERVAL).await;
-        // Where the database does not answer, the projection tells so.
+        tokio::time::sleep(POLL_INTERVAL).await;
+        // The projection logs errors of the database.
         if let Ok(live) = model.live_schema().await
             && live != schema
         {
@@ -150,11 +151,11 @@ async fn end_when_left(model: ReadModel, schema: SchemaName, here: Shutdown) {
     }
 }
 
-/// Migrates at once where the database is there, so that a schema that is not ours is told at the start.
-async fn migrate_once(model: &ReadModel) -> Result<(), ReadModelError> {
+/// Migrates if the database is available, so that an unsupported schema fails the start.
+async fn try_migrate(model: &ReadModel) -> Result<(), ReadModelError> {
     match model.migrate().await {
         Err(error) if error.is_unavailable() => {
-            tracing::warn!(%error, "the database is not there yet");
+            tracing::warn!(%error, "the database is unavailable; retrying in the background");
             Ok(())
         }
         outcome => outcome,

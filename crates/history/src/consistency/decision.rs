@@ -1,63 +1,62 @@
-//! What a read does next, by where it came from and how far it reaches. Pure; `model.rs` checks it.
+//! Decides the next step of a read, from its source and its last commit. Pure; `model.rs` checks it.
 
 use domain::Sequence;
 
-/// Who gave a read its last commit.
+/// The source of the last commit of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Source {
-    /// The rows alone.
+    /// Only the rows.
     Rows,
-    /// The rows, and any replica of the record, which may lag.
+    /// The rows and any replica of the record, which may lag.
     Replica,
-    /// The rows, and the stream's leader.
+    /// The rows and the leader of the stream.
     Leader {
-        /// The partition's last sequence as the leader knew it before the read; 0: it was not asked.
+        /// The last sequence of the partition on the leader, before the read; 0: not read.
         partition: Sequence,
     },
 }
 
-/// What a read has seen of its conversation.
+/// The state of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
-    /// Who was asked.
+pub(super) struct ReadState {
+    /// The source of the read.
     pub(super) source: Source,
-    /// The conversation's last commit; 0: none.
+    /// The last commit of the conversation; 0: none.
     pub(super) last: Sequence,
-    /// Whether a run is under way there.
+    /// Whether a run is active after that commit.
     pub(super) is_running: bool,
 }
 
-/// What a read does next.
+/// The next step of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// It answers with what it has seen.
+    /// Answer.
     Answer,
-    /// It asks the stream's leader for the last commit.
+    /// Read the last commit from the leader of the stream.
     AskLeader,
-    /// It asks the leader how far the partition reaches, and then for the last commit: the fence may be the position of
-    /// another conversation's commit, behind which this one has none.
+    /// Read the last sequence of the partition from the leader, and then the last commit: the fence may be the position of
+    /// a commit of another conversation, and this one may have no later commit.
     AskPartition,
-    /// It waits for the rows, and reads again.
+    /// Wait for the rows, and read again.
     Wait,
 }
 
-/// What a read does that must reach `fence`; 0: no position.
+/// The next step of a read that must reach `fence`; 0: no fence.
 ///
-/// A read without a fence asks the leader only for a conversation that nobody seems to know. A read with one asks it also
-/// whether a run that seems to be under way is finished: the caller has the position of the run's beginning, and may have
-/// heard the run to its end since.
-pub(super) fn step(seen: Seen, fence: Sequence) -> Step {
-    if seen.source == Source::Replica && seen.is_running && fence > Sequence(0) {
+/// A read without a fence uses the leader only if neither rows nor replica contain the conversation. A read with a fence also
+/// uses it if a run is active: the fence may be the position of the run's start, and the caller may have seen its end.
+pub(super) fn step(state: ReadState, fence: Sequence) -> Step {
+    if state.source == Source::Replica && state.is_running && fence > Sequence(0) {
         return Step::AskLeader;
     }
-    if seen.last >= fence && seen.last > Sequence(0) {
+    if state.last >= fence && state.last > Sequence(0) {
         return Step::Answer;
     }
-    match seen.source {
+    match state.source {
         Source::Rows if fence == Sequence(0) => Step::Answer,
         Source::Rows => Step::Wait,
         Source::Replica => Step::AskLeader,
-        Source::Leader { partition } if seen.last.max(partition) >= fence => Step::Answer,
+        Source::Leader { partition } if state.last.max(partition) >= fence => Step::Answer,
         Source::Leader { .. } => Step::AskPartition,
     }
 }
@@ -67,21 +66,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_answers_once_it_holds_what_it_must() {
+    fn a_read_answers_after_it_reached_the_fence() {
         let check = |source, (last, fence): (u64, u64), expected| {
-            let seen = Seen {
+            let state = ReadState {
                 source,
                 last: Sequence(last),
                 is_running: false,
             };
-            assert_eq!(step(seen, Sequence(fence)), expected, "{seen:?} {fence}");
-            // Of a run that seems to be under way a replica's word is not enough.
-            let running = Seen {
+            assert_eq!(step(state, Sequence(fence)), expected, "{state:?} {fence}");
+            // During an active run, a replica is not sufficient.
+            let running = ReadState {
                 is_running: true,
-                ..seen
+                ..state
             };
-            let is_asked = source == Source::Replica && fence > 0;
-            let expected = if is_asked { Step::AskLeader } else { expected };
+            let needs_leader = source == Source::Replica && fence > 0;
+            let expected = if needs_leader {
+                Step::AskLeader
+            } else {
+                expected
+            };
             assert_eq!(step(running, Sequence(fence)), expected, "{running:?}");
         };
         let leader = |partition| Source::Leader {

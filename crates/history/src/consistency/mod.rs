@@ -1,7 +1,7 @@
-//! Read-your-writes: a read with a fence waits until it holds the commit at that position, within bounds.
+//! Read-your-writes: a read with a fence waits, within bounds, until it contains the commit at that position.
 //!
-//! The decisions are in `decision`, which is pure. This file carries them out: it asks the stream's leader, or reads the rows
-//! again.
+//! `decision` is pure and decides the steps. This file executes them: it reads from the leader of the stream, or reads the
+//! rows again.
 
 mod decision;
 #[cfg(test)]
@@ -14,18 +14,18 @@ use event_log::StoredMessage;
 use runtime::backoff::Backoff;
 use wire::status::Problem;
 
-use self::decision::{Seen, Source, Step, step};
+use self::decision::{ReadState, Source, Step, step};
 use crate::conversation_read::{ConversationRead, RowQuery, Rows, rows};
 use crate::problem;
 use crate::reader::Reader;
 use crate::target::{Freshness, Target};
 
-/// The first wait between two looks.
+/// The first wait between two reads.
 const WAIT_BASE: Duration = Duration::from_millis(5);
-/// The longest wait between two looks.
+/// The longest wait between two reads.
 const WAIT_MAX: Duration = Duration::from_millis(100);
-/// Kept back for a last look, so that a position that is not reached is reported as that.
-const LOOK_MAX: Duration = Duration::from_millis(50);
+/// Reserved for a last read, so that a position that was not reached is reported as such.
+const LAST_READ_MAX: Duration = Duration::from_millis(50);
 
 /// Reads rows and last commit until the target's fence is reached. Visibility is not checked.
 ///
@@ -37,12 +37,12 @@ pub(crate) async fn read(
     query: RowQuery<'_>,
 ) -> Result<ConversationRead, Problem> {
     let rows = target.deadline.rows(rows(reader, target, query));
-    // The record first: its answer takes more hand-overs between tasks.
+    // The record first: its answer passes through more tasks.
     let (last, rows) = tokio::try_join!(last(reader, target), rows)?;
-    reached(reader, target, query, ConversationRead::of(rows, last)?).await
+    read_until_reached(reader, target, query, ConversationRead::new(rows, last)?).await
 }
 
-/// The same for rows that are read already.
+/// Like [`read`], with rows that were read before.
 ///
 /// # Errors
 /// As [`read`].
@@ -51,11 +51,11 @@ pub(crate) async fn read_with(
     target: &Target,
     rows: Rows,
 ) -> Result<ConversationRead, Problem> {
-    let read = ConversationRead::of(rows, last(reader, target).await?)?;
-    reached(reader, target, RowQuery::Conversation, read).await
+    let read = ConversationRead::new(rows, last(reader, target).await?)?;
+    read_until_reached(reader, target, RowQuery::Conversation, read).await
 }
 
-/// The record's last commit, from whom the freshness names.
+/// The last commit of the record, from the source that the freshness requires.
 async fn last(reader: &Reader, target: &Target) -> Result<Option<StoredMessage>, Problem> {
     let (record, deadline) = (&reader.record, target.deadline);
     match target.freshness {
@@ -65,11 +65,11 @@ async fn last(reader: &Reader, target: &Target) -> Result<Option<StoredMessage>,
     }
 }
 
-/// Repeats a read until it holds what it must; see `decision::step`.
+/// Repeats a read until it reaches the fence; see `decision::step`.
 ///
 /// # Errors
 /// The fence is not reached within the reader's bound and the call's deadline, or a dependency does not answer.
-async fn reached(
+async fn read_until_reached(
     reader: &Reader,
     target: &Target,
     query: RowQuery<'_>,
@@ -78,30 +78,29 @@ async fn reached(
     let fence = target.fence.map_or(Sequence(0), |fence| fence.sequence);
     let mut source = match target.freshness {
         Freshness::Fresh => Source::Replica,
-        Freshness::Leader => ASKED,
+        Freshness::Leader => LEADER,
         Freshness::Eventual => Source::Rows,
     };
     let deadline = target.deadline;
-    let end = deadline.less(LOOK_MAX).at_most(reader.fence_wait);
+    let end = deadline.less(LAST_READ_MAX).at_most(reader.fence_wait);
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     loop {
-        let seen = Seen {
+        let state = ReadState {
             source,
             last: read.position.sequence,
             is_running: read.head().is_some_and(|head| head.active_run.is_some()),
         };
-        let next = step(seen, fence);
+        let next = step(state, fence);
         match next {
             Step::Answer => return Ok(read),
-            // The first question to the leader is asked at once; all others are questions again.
-            Step::AskLeader => source = ASKED,
+            // The first read from the leader needs no wait; all others are repetitions.
+            Step::AskLeader => source = LEADER,
             Step::AskPartition | Step::Wait if end.is_over() => {
                 return Err(problem::position_not_reached());
             }
             Step::AskPartition => {
-                let bounds = reader
-                    .record
-                    .bounds_of(reader.record.partition_of(&target.key));
+                let partition = reader.record.partition_of(&target.key);
+                let bounds = reader.record.bounds_of(partition);
                 let partition = deadline.record(bounds).await?.last;
                 source = Source::Leader { partition };
                 if partition < fence {
@@ -114,7 +113,7 @@ async fn reached(
         }
         read = if next == Step::Wait {
             let rows = rows(reader, target, query);
-            ConversationRead::of(deadline.rows(rows).await?, None)?
+            ConversationRead::new(deadline.rows(rows).await?, None)?
         } else {
             let last = reader.record.last_from_leader(&target.key);
             match deadline.record(last).await? {
@@ -125,7 +124,7 @@ async fn reached(
     }
 }
 
-/// The leader was asked for the conversation's last commit, and not how far the partition reaches.
-const ASKED: Source = Source::Leader {
+/// The last commit was read from the leader, and the last sequence of the partition was not.
+const LEADER: Source = Source::Leader {
     partition: Sequence(0),
 };

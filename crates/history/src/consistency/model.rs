@@ -1,98 +1,98 @@
-//! The protocol of reads from replicas that lag, explored exhaustively within bounds: two conversations of one partition, a
-//! follower, the rows, and a caller who writes and reads.
+//! The protocol of reads from lagging replicas, explored exhaustively within bounds: two conversations of one partition, a
+//! follower, the rows, and a caller that writes and reads.
 //!
 //! docs/explanation/protocols.md describes states, invariants and assumptions.
 
 use domain::Sequence;
 use stateright::{Checker as _, Model, Property};
 
-use super::decision::{Seen, Source, Step, step};
+use super::decision::{ReadState, Source, Step, step};
 
-/// Most commits of the partition.
+/// Maximum number of commits of the partition.
 const COMMITS_MAX: usize = 4;
-/// Most reads of the caller.
+/// Maximum number of reads of the caller.
 const READS_MAX: u8 = 2;
 /// The conversations of the partition.
 const CONVERSATIONS: [u8; 2] = [0, 1];
 
-/// Which reads ask for more than a replica says.
+/// Which reads use more than a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// As it was: what a replica says is answered.
+    /// The answer of a replica is final, as in an earlier version.
     Unfenced,
-    /// As it is: [`step`].
+    /// [`step`] decides, as implemented.
     Fenced,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct State {
-    /// The leader's commits in order: the conversation of each. The place of a commit, from 1 on, is its sequence.
+    /// The conversations of the commits on the leader, in order. The sequence of a commit is its index plus 1.
     log: Vec<u8>,
-    /// How many of them the follower holds.
+    /// Number of commits on the follower.
     follower: usize,
-    /// How many of them the rows hold.
+    /// Number of commits in the rows.
     rows: usize,
-    /// How many commits there were at the caller's last acknowledgement: the caller's token.
+    /// The position token of the caller: the number of commits at its last acknowledgement.
     token: usize,
     reads: u8,
-    reading: Option<Reading>,
+    reading: Option<PendingRead>,
     answer: Option<Answer>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Reading {
+struct PendingRead {
     conversation: u8,
-    /// The token that the read gives, or 0.
+    /// The token of the read, or 0.
     fence: usize,
-    /// The last commit of the conversation among those that the answer must hold.
-    must: usize,
-    /// Whether the conversation was there when the read began.
-    was_there: bool,
+    /// The last commit of the conversation that the answer must contain.
+    required: usize,
+    /// Whether the conversation existed when the read started.
+    existed: bool,
     next: Next,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Next {
-    /// Rows and a replica are asked.
+    /// Read rows and a replica.
     Replica,
-    /// The leader is asked how far the partition reaches.
+    /// Read the last sequence of the partition from the leader.
     Partition,
-    /// The leader is asked for the last commit, after it said how far the partition reaches; 0: it was not asked.
+    /// Read the last commit from the leader, after the last sequence of the partition; 0: not read.
     Last { partition: usize },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Answer {
     last: usize,
-    reading: Reading,
+    reading: PendingRead,
     source: Source,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
-    /// A commit; by the caller or by somebody else.
+    /// A commit by the caller or by another writer.
     Commit { conversation: u8, is_callers: bool },
     /// The follower applies a commit.
     Apply,
-    /// The projector writes a commit's rows.
+    /// The projector writes the rows of a commit.
     Project,
-    /// The caller reads, with the token or without one.
+    /// The caller reads with or without its token.
     Read { conversation: u8, is_fenced: bool },
-    /// The read asks whom it must ask next.
-    Ask,
+    /// The read executes its next step.
+    Advance,
 }
 
 struct Reads(Rule);
 
-fn sequence(place: usize) -> Sequence {
-    Sequence(u64::try_from(place).unwrap())
+fn sequence(number: usize) -> Sequence {
+    Sequence(u64::try_from(number).unwrap())
 }
 
 /// The last commit of a conversation among the first `count`; 0: none.
 fn last_of(log: &[u8], conversation: u8, count: usize) -> usize {
-    let mut known = log.iter().take(count);
-    let place = known.rposition(|of| *of == conversation);
-    place.map_or(0, |index| index + 1)
+    let mut commits = log.iter().take(count);
+    let index = commits.rposition(|other| *other == conversation);
+    index.map_or(0, |index| index + 1)
 }
 
 impl State {
@@ -100,28 +100,22 @@ impl State {
         let fence = if is_fenced { self.token } else { 0 };
         self.reads += 1;
         self.answer = None;
-        self.reading = Some(Reading {
+        self.reading = Some(PendingRead {
             conversation,
             fence,
-            must: last_of(&self.log, conversation, fence),
-            was_there: last_of(&self.log, conversation, self.log.len()) > 0,
+            required: last_of(&self.log, conversation, fence),
+            existed: last_of(&self.log, conversation, self.log.len()) > 0,
             next: Next::Replica,
         });
     }
 
-    fn ask(&mut self, rule: Rule) {
+    fn advance(&mut self, rule: Rule) {
         let Some(mut reading) = self.reading.take() else {
             return;
         };
         let all = self.log.len();
-        let (last, source) = match reading.next {
-            Next::Replica => {
-                let known = self.follower.max(self.rows);
-                (
-                    last_of(&self.log, reading.conversation, known),
-                    Source::Replica,
-                )
-            }
+        let (count, source) = match reading.next {
+            Next::Replica => (self.follower.max(self.rows), Source::Replica),
             Next::Partition => {
                 reading.next = Next::Last { partition: all };
                 self.reading = Some(reading);
@@ -129,20 +123,18 @@ impl State {
             }
             Next::Last { partition } => {
                 let partition = sequence(partition);
-                (
-                    last_of(&self.log, reading.conversation, all),
-                    Source::Leader { partition },
-                )
+                (all, Source::Leader { partition })
             }
         };
-        let seen = Seen {
+        let last = last_of(&self.log, reading.conversation, count);
+        let read = ReadState {
             source,
             last: sequence(last),
             is_running: false,
         };
         let next = match rule {
             Rule::Unfenced => Step::Answer,
-            Rule::Fenced => step(seen, sequence(reading.fence)),
+            Rule::Fenced => step(read, sequence(reading.fence)),
         };
         reading.next = match next {
             Step::Answer => {
@@ -191,7 +183,7 @@ impl Model for Reads {
             actions.push(Action::Project);
         }
         if state.reading.is_some() {
-            actions.push(Action::Ask);
+            actions.push(Action::Advance);
         }
     }
 
@@ -213,51 +205,51 @@ impl Model for Reads {
                 conversation,
                 is_fenced,
             } => state.read(conversation, is_fenced),
-            Action::Ask => state.ask(self.0),
+            Action::Advance => state.advance(self.0),
         }
         Some(state)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(HOLDS, |_, state: &State| {
-                let holds = |answer: &Answer| answer.last >= answer.reading.must;
-                state.answer.as_ref().is_none_or(holds)
+            Property::always(INCLUDES_WRITES, |_, state: &State| {
+                let includes = |answer: &Answer| answer.last >= answer.reading.required;
+                state.answer.as_ref().is_none_or(includes)
             }),
-            Property::always(ABSENT, |_, state: &State| {
-                let is_true = |answer: &Answer| answer.last > 0 || !answer.reading.was_there;
+            Property::always(FINDS_CONVERSATIONS, |_, state: &State| {
+                let is_true = |answer: &Answer| answer.last > 0 || !answer.reading.existed;
                 state.answer.as_ref().is_none_or(is_true)
             }),
-            Property::always(ENDS, |_, state: &State| {
-                // The leader holds every acknowledged commit: the second answer to a question about the partition is the last.
-                let again = |reading: &Reading| {
+            Property::always(TERMINATES, |_, state: &State| {
+                // The leader has every acknowledged commit, so one read of the partition's last sequence is enough.
+                let again = |reading: &PendingRead| {
                     reading.next == Next::Partition && reading.fence > state.log.len()
                 };
                 !state.reading.as_ref().is_some_and(again)
             }),
-            Property::sometimes(CHEAP, |_, state: &State| {
-                let is_cheap =
+            Property::sometimes(USES_REPLICA, |_, state: &State| {
+                let is_from_replica =
                     |answer: &Answer| answer.source == Source::Replica && answer.reading.fence > 0;
-                state.answer.as_ref().is_some_and(is_cheap)
+                state.answer.as_ref().is_some_and(is_from_replica)
             }),
         ]
     }
 }
 
-const HOLDS: &str = "a read holds what its token names";
-const ABSENT: &str = "only what is not there is not found";
-const ENDS: &str = "no token is ahead of the leader";
-const CHEAP: &str = "a read with a token is answered by a replica";
+const INCLUDES_WRITES: &str = "a read contains the commit of its token";
+const FINDS_CONVERSATIONS: &str = "a read finds every conversation that existed before it";
+const TERMINATES: &str = "no token is ahead of the leader";
+const USES_REPLICA: &str = "a replica answers a read with a token";
 
 #[test]
-fn reads_hold_what_their_tokens_name() {
+fn reads_contain_the_commits_of_their_tokens() {
     let checked = Reads(Rule::Fenced).checker().threads(2).spawn_bfs().join();
     checked.assert_properties();
 }
 
 #[test]
-fn reads_without_fences_missed_writes_and_conversations() {
+fn reads_without_fences_miss_writes_and_conversations() {
     let checked = Reads(Rule::Unfenced).checker().spawn_bfs().join();
-    checked.assert_any_discovery(HOLDS);
-    checked.assert_any_discovery(ABSENT);
+    checked.assert_any_discovery(INCLUDES_WRITES);
+    checked.assert_any_discovery(FINDS_CONVERSATIONS);
 }

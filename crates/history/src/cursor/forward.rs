@@ -1,15 +1,18 @@
-//! Reads forward: of each conversation its rows, then the commits that they do not hold.
+//! Reads forward: of each conversation its rows, then its tail.
 
 use domain::{Segment, Version};
 use wire::status::Problem;
 
-use super::{Cursor, CursorEvent, Filling, RowsRead, after, fills};
+use super::{BatchBuilder, Cursor, CursorEvent, RowsRead, after, fills};
 use crate::position::CommitPosition;
 
 impl Cursor<'_> {
     /// Reads forward until the batch is full or the range ends.
-    pub(super) async fn forward(&mut self, filling: &mut Filling) -> Result<(), Problem> {
-        while let Some(next) = self.next.filter(|_| !filling.is_full()) {
+    pub(super) async fn forward(
+        &mut self,
+        batch_builder: &mut BatchBuilder,
+    ) -> Result<(), Problem> {
+        while let Some(next) = self.next.filter(|_| !batch_builder.is_full()) {
             let Some(segment) = self.segments.within(next, self.query.to).next() else {
                 self.next = None;
                 break;
@@ -17,9 +20,9 @@ impl Cursor<'_> {
             let source = self.snapshot.source(segment.ancestor);
             let row_version = source.row_position().version;
             if segment.first > row_version {
-                self.forward_in_tail(segment, filling).await?;
+                self.forward_in_tail(segment, batch_builder).await?;
             } else {
-                self.forward_in_rows(segment.up_to(row_version), filling)
+                self.forward_in_rows(segment.up_to(row_version), batch_builder)
                     .await?;
             }
         }
@@ -29,29 +32,29 @@ impl Cursor<'_> {
     async fn forward_in_rows(
         &mut self,
         segment: Segment,
-        filling: &mut Filling,
+        batch_builder: &mut BatchBuilder,
     ) -> Result<(), Problem> {
         let row_version = self.snapshot.read.row_position().version;
-        if let Some(read) = self.take_prefetched(segment.ancestor, filling) {
+        if let Some(read) = self.take_prefetched(segment.ancestor, batch_builder) {
             self.next = match read {
                 RowsRead::All => after(row_version),
                 RowsRead::Through(version) => after(version),
             };
             return Ok(());
         }
-        let batch = filling.left().of_one_statement();
+        let batch = batch_builder.remaining().of_one_statement();
         let found = self.rows_of(segment, batch).await?;
         let last = found.last().filter(|_| fills(&found, batch));
         self.next = after(last.map_or(segment.last, |event| event.version));
-        filling.extend(found);
+        batch_builder.extend(found);
         Ok(())
     }
 
-    /// Reads the commits of a conversation that its rows do not hold, as far as they are part of the range.
+    /// Reads the tail of a conversation, as far as it is part of the range.
     async fn forward_in_tail(
         &mut self,
         segment: Segment,
-        filling: &mut Filling,
+        batch_builder: &mut BatchBuilder,
     ) -> Result<(), Problem> {
         let snapshot = self.snapshot;
         let source = snapshot.source(segment.ancestor);
@@ -61,15 +64,15 @@ impl Cursor<'_> {
         let Some(tail) = source.tail(target, self.query.after) else {
             return Ok(());
         };
-        let mut tail = tail.in_pages_of(filling.left().events_max);
+        let mut tail = tail.in_pages_of(batch_builder.remaining().events_max);
         let mut before = tail.position();
         while let Some(commits) = tail.next_page(snapshot.reader, target.deadline).await? {
             for commit in commits {
                 let inside = self.events_of(&commit, segment.ancestor);
                 for row in inside.filter(|row| row.version >= segment.first) {
                     let version = row.version;
-                    filling.push(CursorEvent { row, after: before });
-                    if filling.is_full() {
+                    batch_builder.push(CursorEvent { row, after: before });
+                    if batch_builder.is_full() {
                         (self.next, self.query.after) = (after(version), before);
                         return Ok(());
                     }
@@ -86,7 +89,7 @@ impl Cursor<'_> {
     /// The last version of the range that the conversation of a segment recorded.
     fn end_of(&self, segment: Segment) -> Version {
         let segments = self.segments.within(segment.first, self.query.to);
-        let mut of_it = segments.filter(|other| other.ancestor == segment.ancestor);
-        of_it.next_back().map_or(segment.last, |other| other.last)
+        let mut own = segments.filter(|other| other.ancestor == segment.ancestor);
+        own.next_back().map_or(segment.last, |other| other.last)
     }
 }

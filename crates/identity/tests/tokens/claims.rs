@@ -19,9 +19,9 @@ const fn claim(claim: &'static str) -> Result<&'static str, TokenError> {
 /// In nanoseconds.
 const LEEWAY: i64 = 30_000_000_000;
 
-/// The leeway of 30 seconds, at its edge to the nanosecond.
+/// The bounds of the leeway of 30 seconds, to the nanosecond.
 #[test]
-fn time_at_its_edges() {
+fn times_at_their_bounds() {
     let signer = Signer::hs256();
     let keys = [signer.key("a")];
     let check_at = |claims: &Value, nanos: i64, expected: Result<(), TokenError>| {
@@ -43,7 +43,7 @@ fn time_at_its_edges() {
 }
 
 #[test]
-fn times_that_are_none() {
+fn invalid_times() {
     check_claims(&json!({"exp": null}), claim("exp"));
     check_claims(&json!({"exp": "1790003600"}), claim("exp"));
     check_claims(&json!({"exp": true}), claim("exp"));
@@ -78,7 +78,7 @@ fn audiences() {
 }
 
 #[test]
-fn whom_and_whose() {
+fn subjects_tenants_and_agents() {
     check_claims(&json!({"sub": "ü@example.org"}), Ok("ü@example.org"));
     check_claims(&json!({"sub": "a".repeat(256)}), Ok(&"a".repeat(256)));
     for sub in [
@@ -99,11 +99,11 @@ fn whom_and_whose() {
 }
 
 #[test]
-fn a_token_at_its_length_and_one_past() {
+fn the_length_of_a_token_is_bounded() {
     let signer = Signer::hs256();
     let key = signer.key("a");
     let padded = |bytes: usize| signer.token(&with(&json!({"pad": "x".repeat(bytes)})));
-    // Of four lengths in a row base64 has three.
+    // Base64 has three of four consecutive lengths.
     let lengths = (5_800..6_200).map(padded);
     let (fits, past): (Vec<_>, Vec<_>) = lengths.partition(|token| token.len() <= TOKEN_BYTES_MAX);
     assert!(fits.iter().any(|token| token.len() >= TOKEN_BYTES_MAX - 1));
@@ -117,7 +117,7 @@ fn a_token_at_its_length_and_one_past() {
 }
 
 #[test]
-fn a_claim_stands_once() {
+fn duplicate_claims_are_rejected() {
     let signer = Signer::hs256();
     let claims = claims().to_string();
     let twice = claims.replacen('{', r#"{"sub":"eve","#, 1);

@@ -1,4 +1,4 @@
-//! Which keys are taken.
+//! Accepted keys.
 
 use identity::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, Key, KeyError, jwk_set};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn with(signer: &Signer, field: &str, value: Value) -> Value {
 }
 
 #[test]
-fn what_is_no_set() {
+fn invalid_sets() {
     for text in ["", "[]", "{}", r#"{"keys": {}}"#, r#"{"keys": [}"#] {
         check(text, Err(KeyError::NotASet));
     }
@@ -56,8 +56,8 @@ fn only_public_keys_for_signatures_are_usable() {
             ("x", json!("AA")),
             ("n", json!("AA")),
         ] {
-            let spoilt = signer.jwk().get(field).is_some() || !["x", "n"].contains(&field);
-            if spoilt {
+            let is_changed = signer.jwk().get(field).is_some() || !["x", "n"].contains(&field);
+            if is_changed {
                 let keys = [with(signer, field, value)];
                 check_keys(&keys, Err(KeyError::NoneUsable));
             }
@@ -102,7 +102,7 @@ fn sets_at_their_bounds() {
 }
 
 #[test]
-fn nothing_of_a_key_is_shown() {
+fn debug_hides_a_key() {
     let key = Signer::hs256().key("a");
     assert_eq!(format!("{key:?}"), "Key(..)");
 }

@@ -1,4 +1,4 @@
-//! Tokens of every kind, and what is wrong with those that are refused.
+//! Valid and invalid tokens of every kind.
 #![cfg(test)]
 
 mod admins;

@@ -1,11 +1,11 @@
-//! Whatever is changed in a token that holds, it holds no more.
+//! Every modification of a valid token makes it invalid.
 
 use identity::Key;
 use proptest::prelude::*;
 
 use crate::signer::{NOW, Signer, claims, verify_at};
 
-/// A change of a text at a place, given as a share of its length.
+/// A change of a text at an index.
 #[derive(Debug, Clone)]
 enum Mutation {
     Replace(char),
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn a_changed_token_names_nobody(
+    fn a_modified_token_is_invalid(
         kind in 0_usize..4,
         at in any::<prop::sample::Index>(),
         mutation in mutation(),
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_refused_without_a_panic(text in "\\PC{0,200}") {
+    fn any_text_is_rejected_without_a_panic(text in "\\PC{0,200}") {
         prop_assert!(verify_at(&text, &[Signer::hs256().key("a")], NOW).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a tenant demands of its tokens.
+//! Rules of tenants for tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn claim(claim: &'static str) -> Result<(), TokenError> {
 }
 
 #[test]
-fn an_audience_of_the_tenants_is_required() {
+fn the_audience_of_the_tenant_is_required() {
     let rules = TokenRules {
         audience: Some("chat.acme.example".to_owned()),
         ..TokenRules::default()
@@ -29,7 +29,7 @@ fn an_audience_of_the_tenants_is_required() {
     check(&rules, &json!({"aud": "chat.acme.example"}), Ok(()));
     check(&rules, &json!({"aud": ["x", "chat.acme.example"]}), Ok(()));
     check(&rules, &json!({}), claim("aud"));
-    // What would do without a rule does not.
+    // These are accepted only without the rule.
     for other in [json!("hansard"), json!("support"), json!([])] {
         check(
             &rules,
@@ -40,7 +40,7 @@ fn an_audience_of_the_tenants_is_required() {
 }
 
 #[test]
-fn an_issuer_of_the_tenants_is_required() {
+fn the_issuer_of_the_tenant_is_required() {
     let rules = TokenRules {
         issuer: Some("https://id.acme.example".to_owned()),
         ..TokenRules::default()
@@ -58,7 +58,7 @@ fn an_issuer_of_the_tenants_is_required() {
 }
 
 #[test]
-fn a_life_at_its_bound_and_one_past() {
+fn the_lifetime_is_bounded() {
     let long = Err(TokenError::TooLongLived);
     let day = i64::try_from(LIFETIME_MAX_DEFAULT.as_secs()).unwrap();
     let default = TokenRules::default();
@@ -81,7 +81,7 @@ fn a_life_at_its_bound_and_one_past() {
 }
 
 #[test]
-fn a_revoked_token_names_nobody() {
+fn a_revoked_token_is_invalid() {
     let rules = TokenRules {
         revoked: Arc::new([token_id_digest("t-1")].into()),
         ..TokenRules::default()

@@ -1,4 +1,4 @@
-//! Issued sessions: what is valid, for whom and until when.
+//! Issued sessions: validity, scope and expiry.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use identity::{
 
 const KEY: [u8; 32] = [7; 32];
 const RANDOM: [u8; 16] = [9; 16];
-/// Three lives.
+/// Three lifetimes.
 const AGE_MAX: Duration = Duration::from_hours(90 * 24);
 const SECOND: i64 = 1_000_000_000;
-/// Some whole second.
+/// A whole second.
 const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND);
 
 type Verified = Result<IssuedSession, SessionError>;
 
-/// A token of this key, tenant and agent, verified by the issuer that tokens are issued by here.
+/// Issues a token with this key, tenant and agent, and verifies it with those of [`verify`].
 fn verified((key, tenant, agent): ([u8; 32], &str, &str)) -> Verified {
     let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     let (tenant, agent) = ids(tenant, agent);
@@ -52,14 +52,14 @@ fn lifetime_s() -> i64 {
 }
 
 #[test]
-fn a_session_is_of_its_key_tenant_and_agent() {
+fn a_session_requires_its_key_tenant_and_agent() {
     let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     assert_eq!(verified((KEY, "acme", "support")), Ok(session));
     for other in [
         ([8; 32], "acme", "support"),
         (KEY, "globex", "support"),
         (KEY, "acme", "sales"),
-        // The same letters, parted elsewhere.
+        // The same concatenation.
         (KEY, "acmes", "upport"),
     ] {
         assert_eq!(verified(other), Err(SessionError::NotIssued), "{other:?}");
@@ -79,7 +79,7 @@ fn no_bit_of_a_token_can_be_changed() {
         let changed = format!("{SESSION_TOKEN_PREFIX}{changed}");
         assert_eq!(verify(&changed, NOW), Err(SessionError::NotIssued), "{bit}");
     }
-    // Nor any bit of its text.
+    // And no bit of its text.
     for bit in 0..token.len() * 7 {
         let mut changed = token.clone().into_bytes();
         changed[bit / 7] ^= 1 << (bit % 7);
@@ -103,8 +103,8 @@ fn a_token_has_one_form() {
         format!("{SESSION_TOKEN_PREFIX}{}", "A".repeat(1 << 20)),
         "s".to_owned(),
     ] {
-        let shown = &other[..other.len().min(90)];
-        assert_eq!(verify(&other, NOW), Err(SessionError::NotIssued), "{shown}");
+        let start = &other[..other.len().min(90)];
+        assert_eq!(verify(&other, NOW), Err(SessionError::NotIssued), "{start}");
     }
 }
 
@@ -121,7 +121,7 @@ fn a_session_ends_at_its_expiry() {
 }
 
 #[test]
-fn a_session_slides_once_half_of_its_life_has_passed() {
+fn a_session_is_renewed_after_half_of_its_lifetime() {
     let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     let half = lifetime_s() / 2;
     let renew = |at| session.renewed(after(at), AGE_MAX);
@@ -158,7 +158,7 @@ fn a_session_that_is_used_ends_at_its_greatest_age() {
     };
     check(Timestamp(after(age_max_s).0 - 1), AGE_MAX, Ok(()));
     check(after(age_max_s), AGE_MAX, Err(SessionError::Expired));
-    // The bound in force counts, not the one of its issue.
+    // The current bound applies, not the one of the issue.
     check(after(age_max_s), AGE_MAX * 2, Err(SessionError::Expired));
     let half = AGE_MAX / 2;
     check(Timestamp(after(age_max_s / 2).0 - 1), half, Ok(()));
@@ -168,7 +168,7 @@ fn a_session_that_is_used_ends_at_its_greatest_age() {
 }
 
 #[test]
-fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
+fn an_owner_does_not_reveal_its_session() {
     let (tenant, agent) = ids("acme", "support");
     let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
     let owner = |random: [u8; 16]| {
@@ -182,28 +182,21 @@ fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
     let shown = one.as_str().strip_prefix(ISSUED_OWNER_PREFIX).unwrap();
     let shown = URL_SAFE_NO_PAD.decode(shown).unwrap();
     assert_eq!(shown.len(), 16);
-    // Neither the random bits nor any part of the token.
+    // No part of the token.
     let token = URL_SAFE_NO_PAD
         .decode(&token()[SESSION_TOKEN_PREFIX.len()..])
         .unwrap();
-    assert!(
-        token
-            .windows(8)
-            .all(|part| !shown.windows(8).any(|other| other == part))
-    );
-    // An owner is no session.
+    let is_in_owner = |part: &[u8]| shown.windows(8).any(|other| other == part);
+    assert!(!token.windows(8).any(is_in_owner));
+    // An owner is not a session token.
     assert_eq!(verify(one.as_str(), NOW), Err(SessionError::NotIssued));
-    let of_other_key = SessionIssuer::new(&[8; 32], &tenant, &agent);
-    assert_ne!(
-        of_other_key
-            .owner(&IssuedSession::new(RANDOM, NOW, AGE_MAX))
-            .unwrap(),
-        one
-    );
+    let other_key = SessionIssuer::new(&[8; 32], &tenant, &agent);
+    let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
+    assert_ne!(other_key.owner(&session), Some(one));
 }
 
 #[test]
-fn what_names_a_session_is_in_no_debug() {
+fn debug_hides_a_session() {
     let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     assert_eq!(format!("{session:?}"), "IssuedSession(until 1702592000)");
     let (tenant, agent) = ids("acme", "support");

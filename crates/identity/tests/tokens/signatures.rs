@@ -1,4 +1,4 @@
-//! Who has signed, and with what.
+//! Signatures and keys.
 
 use identity::{KEYS_TRIED_MAX, Key, TokenError, jwk_set};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::signer::{Signer, check, claims, encode, id};
 
 #[test]
-fn every_kind_of_key_checks_its_own_tokens_and_no_others() {
+fn keys_verify_only_tokens_of_their_algorithm() {
     let signers = Signer::all();
     for signer in &signers {
         for other in &signers {
@@ -23,9 +23,9 @@ fn every_kind_of_key_checks_its_own_tokens_and_no_others() {
     }
 }
 
-/// A public key is no secret, whatever a token says of itself (RFC 8725, 2.1).
+/// A public key is never used as a secret, whatever the header of a token contains (RFC 8725, 2.1).
 #[test]
-fn a_public_key_is_never_taken_for_a_secret() {
+fn a_public_key_is_never_used_as_a_secret() {
     for signer in [Signer::rs256(), Signer::es256(), Signer::eddsa()] {
         let key = signer.key("a");
         let jwk = signer.jwk();
@@ -46,7 +46,7 @@ fn a_public_key_is_never_taken_for_a_secret() {
 }
 
 #[test]
-fn headers_that_are_refused() {
+fn invalid_headers() {
     let signer = Signer::hs256();
     let key = signer.key("a");
     let check = |header: Value, expected| {
@@ -79,7 +79,7 @@ fn headers_that_are_refused() {
         json!({"alg": "HS256", "zip": "DEF"}),
         Err(TokenError::Malformed),
     );
-    // A key or a place to find one that the token brings itself is not looked at.
+    // Keys and key URLs in the header are ignored.
     let own = Signer::eddsa();
     let header = json!({"alg": "EdDSA", "jwk": own.jwk(), "jku": "https://evil.example/"});
     let token = own.sign(&header, &claims());
@@ -87,7 +87,7 @@ fn headers_that_are_refused() {
 }
 
 #[test]
-fn what_is_no_token() {
+fn invalid_tokens() {
     let signer = Signer::hs256();
     let token = signer.token(&claims());
     let parts: Vec<&str> = token.split('.').collect();
@@ -113,7 +113,7 @@ fn what_is_no_token() {
 }
 
 #[test]
-fn a_kid_picks_its_key_and_without_one_each_is_tried() {
+fn a_kid_selects_its_key() {
     let signer = Signer::hs256();
     let other = |number: usize| Key::hs256(&id(&format!("k{number}")), &[7; 32]).unwrap();
     let named = |kid: &str| signer.sign(&json!({"alg": "HS256", "kid": kid}), &claims());
@@ -141,7 +141,7 @@ fn a_kid_picks_its_key_and_without_one_each_is_tried() {
 }
 
 #[test]
-fn a_set_calls_its_keys_by_their_own_names() {
+fn keys_of_a_set_have_their_own_ids() {
     let (first, second) = (Signer::eddsa(), Signer::es256());
     let mut named = first.jwk();
     named["kid"] = json!("rotating-1");

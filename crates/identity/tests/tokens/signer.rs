@@ -1,4 +1,4 @@
-//! Whoever makes tokens: a tenant's own server, with keys of every kind.
+//! An issuer of tokens, such as a tenant's server, with keys of every kind.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,7 +18,7 @@ pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 pub(crate) const NOW_SECONDS: i64 = 1_790_000_000;
 pub(crate) const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 
-/// The RSA key that RFC 7515 prints in its appendix A.2: known to everybody, so that it keeps no secret.
+/// The RSA key of RFC 7515, appendix A.2. It is public and no secret.
 const RSA_KEY: &str = include_str!("rfc7515_a2.json");
 
 pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
@@ -33,7 +33,7 @@ pub(crate) fn tenant(text: &str) -> TenantId {
     TenantId::parse(text).unwrap()
 }
 
-/// A signer and what it has published.
+/// A signing key.
 pub(crate) enum Signer {
     Hs256(Vec<u8>),
     Rs256(RsaKeyPair),
@@ -89,7 +89,7 @@ impl Signer {
         }
     }
 
-    /// The public half as a JWK; of a secret the secret itself, which nobody should publish.
+    /// The public key as a JWK; for HS256 the secret itself, which must not be published.
     pub(crate) fn jwk(&self) -> Value {
         match self {
             Self::Hs256(secret) => json!({"kty": "oct", "k": encode(secret)}),
@@ -107,7 +107,7 @@ impl Signer {
         }
     }
 
-    /// The key by which its tokens are checked.
+    /// The key that verifies its tokens.
     pub(crate) fn key(&self, name: &str) -> Key {
         if let Self::Hs256(secret) = self {
             return Key::hs256(&id(name), secret).unwrap();
@@ -126,7 +126,7 @@ impl Signer {
         format!("{message}.{}", encode(signature))
     }
 
-    /// A token with nothing but its algorithm in the header.
+    /// A token with only the algorithm in its header.
     pub(crate) fn token(&self, claims: &Value) -> String {
         self.sign(&json!({"typ": "JWT", "alg": self.algorithm()}), claims)
     }
@@ -150,12 +150,12 @@ impl Signer {
     }
 }
 
-/// Claims that hold for an hour.
+/// Claims that are valid for an hour.
 pub(crate) fn claims() -> Value {
     json!({"sub": "ada", "exp": NOW_SECONDS + 3_600})
 }
 
-/// The same with more claims, or others.
+/// These claims with additional or changed ones.
 pub(crate) fn with(more: &Value) -> Value {
     let mut all = claims();
     for (name, value) in more.as_object().unwrap() {

@@ -1,5 +1,5 @@
-//! Who holds a lease.
+//! The holder of a lease.
 
-/// A projector, named apart from every other one and from its own earlier runs.
+/// The name of a projector process, unique among projectors and restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Holder(pub String);

@@ -1,4 +1,4 @@
-//! The writes: each projection folds the record into tables of its own.
+//! The writes: each projection folds commits into tables of its own.
 
 pub mod conversations;
 mod holder;

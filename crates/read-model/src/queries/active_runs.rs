@@ -1,35 +1,34 @@
-//! The generations under way, of all tenants: for whoever ends those that nobody makes any more.
+//! Active runs of all tenants, for the sweep that ends abandoned runs.
 
 use domain::{
-    ActiveRun, AgentId, ConversationId, ConversationKey, Head, SweepAccess, TenantId, Timestamp,
+    ActiveRun, AgentId, ConversationId, ConversationKey, SweepAccess, TenantId, Timestamp,
 };
-use prost::Message as _;
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
-use wire::proto::event::v1 as proto;
+use sqlx::postgres::PgRow;
 
-use super::bind;
+use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
+use crate::row::head_of;
 
-/// Most runs of one read.
+/// Maximum number of runs of one read.
 pub const ACTIVE_RUNS_PER_READ_MAX: u32 = 1_000;
 
-/// A conversation with a generation under way, as its row has it: the record may know of its end already.
+/// A conversation with an active run in its row; in the record the run may have ended already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveRunRow {
     /// The conversation.
     pub key: ConversationKey,
-    /// The agent that speaks in it.
+    /// The agent of the conversation.
     pub agent: AgentId,
-    /// The run, and whether it was asked to stop.
+    /// The run, and whether a stop was requested.
     pub run: ActiveRun,
-    /// When the conversation's last commit was recorded: the run began no later.
+    /// When the last commit of the conversation was recorded: the run did not start later.
     pub recorded_at: Timestamp,
 }
 
-/// A page of the conversations with a generation under way, of all tenants, by key rising; `after` is the key that the page
-/// before ended with, `limit` at most [`ACTIVE_RUNS_PER_READ_MAX`], whatever is asked for.
+/// A page of the conversations with an active run, of all tenants, by ascending key. `after` is the last key of the previous
+/// page; `limit` is capped at [`ACTIVE_RUNS_PER_READ_MAX`].
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -39,14 +38,10 @@ pub async fn active_runs(
     after: Option<&ConversationKey>,
     limit: u32,
 ) -> Result<Vec<ActiveRunRow>, ReadModelError> {
-    let (tenant, conversation) = after.map_or(("", ""), |key| {
-        (key.tenant.as_str(), key.conversation.as_str())
-    });
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), tenant);
-        let arguments = bind(arguments, conversation);
-        bind(arguments, i64::from(limit.min(ACTIVE_RUNS_PER_READ_MAX)))
-    };
+    let tenant = after.map_or("", |key| key.tenant.as_str());
+    let conversation = after.map_or("", |key| key.conversation.as_str());
+    let limit = i64::from(limit.min(ACTIVE_RUNS_PER_READ_MAX));
+    let arguments = || arguments![tenant, conversation, limit];
     let rows = model
         .fetch(include_str!("active_runs.sql"), arguments)
         .await?;
@@ -56,12 +51,10 @@ pub async fn active_runs(
 fn active_run(row: &PgRow) -> Result<ActiveRunRow, ReadModelError> {
     let tenant: &str = row.try_get(0)?;
     let conversation: &str = row.try_get(1)?;
-    let corrupt = |field: &str| ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("{tenant}/{conversation}"),
-        field: field.to_owned(),
+    let corrupt = |field: &str| {
+        ReadModelError::corrupt("conversation", format!("{tenant}/{conversation}"), field)
     };
-    let head = head(row.try_get(2)?).ok_or_else(|| corrupt("head"))?;
+    let head = head_of(row.try_get(2)?).map_err(|field| corrupt(&field))?;
     Ok(ActiveRunRow {
         key: ConversationKey {
             tenant: TenantId::parse(tenant).map_err(|_| corrupt("tenant_id"))?,
@@ -72,8 +65,4 @@ fn active_run(row: &PgRow) -> Result<ActiveRunRow, ReadModelError> {
         run: head.active_run.ok_or_else(|| corrupt("active_run_id"))?,
         recorded_at: head.recorded_at,
     })
-}
-
-fn head(bytes: &[u8]) -> Option<Head> {
-    wire::head::from_proto(proto::Head::decode(bytes).ok()?).ok()
 }

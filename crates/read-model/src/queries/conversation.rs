@@ -1,14 +1,13 @@
-//! One conversation, without its events.
+//! Reads one conversation without its events.
 
 use domain::{Conversation, ConversationId, TenantAccess};
-use sqlx::postgres::PgArguments;
 
-use super::bind;
+use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::row::Columns;
 
-/// The conversation as its row has it; an erased one comes too, stripped. `None`: no row of the tenant.
+/// The conversation in its row; an erased one contains only its tombstone. `None`: the tenant has no such row.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -17,15 +16,10 @@ pub async fn conversation(
     access: &TenantAccess,
     id: &ConversationId,
 ) -> Result<Option<Conversation>, ReadModelError> {
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        bind(arguments, id.as_str())
-    };
-    let rows = model
-        .read(access, include_str!("conversation.sql"), arguments)
-        .await?;
-    let columns = rows
-        .first()
-        .map(|row| Columns::of(row, access.tenant(), id.as_str()));
+    let (tenant, id) = (access.tenant(), id.as_str());
+    let arguments = || arguments![tenant.as_str(), id];
+    let sql = include_str!("conversation.sql");
+    let rows = model.read(access, sql, arguments).await?;
+    let columns = rows.first().map(|row| Columns::new(row, tenant, id));
     columns.map(Columns::conversation).transpose()
 }

@@ -1,15 +1,16 @@
-//! Events of several ranges, which may be of several conversations: one statement, newest first.
+//! Reads events of several ranges, also of several conversations, in one statement, newest first.
 //!
 //! The ranges are segments of one history, so versions are unique among them.
 
 use domain::{ConversationId, EventKind, Status, TenantAccess, Version};
 use sqlx::postgres::PgArguments;
 
-use super::standing_with_events::is_rare;
-use super::{EVENTS_PER_READ_MAX, bind, signed};
+use super::EVENTS_PER_READ_MAX;
+use super::head_and_events::{is_rare, kind_codes};
+use crate::arguments::{arguments, signed};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, EventRow, Standing};
+use crate::row::{Columns, EventRow, HeadRow};
 
 /// A range of versions of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +26,17 @@ pub struct EventRange {
 /// Which events of some ranges to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangesQuery<'a> {
-    /// The ranges; none overlaps another.
+    /// The ranges, which do not overlap.
     pub ranges: &'a [EventRange],
-    /// Only events of these kinds; empty: of all.
+    /// Only events of these kinds; empty: all kinds.
     pub kinds: &'a [EventKind],
-    /// Most events to read; [`EVENTS_PER_READ_MAX`] at most.
+    /// Maximum number of events, capped at [`EVENTS_PER_READ_MAX`].
     pub limit: u32,
-    /// The read ends with the event that brings the sum of their bytes to this or past it.
+    /// The read ends with the event whose bytes make the sum reach this limit.
     pub bytes_max: u64,
 }
 
-/// The newest events of some ranges, newest first. `None`: a conversation among them was erased, or has no row.
+/// The newest events of the ranges, newest first. `None`: one of the conversations is erased or has no row.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -51,42 +52,41 @@ pub async fn events_of_ranges(
     };
     let rows = model.read(access, sql, || arguments(access, query)).await?;
     let mut events = Vec::with_capacity(rows.len());
-    let mut found: Vec<(ConversationId, Standing)> = Vec::new();
+    let mut found: Vec<(ConversationId, HeadRow)> = Vec::new();
     for row in &rows {
-        let columns = Columns::of(row, access.tenant(), "");
+        let columns = Columns::new(row, access.tenant(), "");
         let id: &str = columns.get(5, "conversation_id")?;
-        let columns = Columns::of(row, access.tenant(), id);
+        let columns = Columns::new(row, access.tenant(), id);
         if let Some(event) = columns.event()? {
             events.push(event);
             continue;
         }
         let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
-        found.push((id, columns.standing()?));
+        found.push((id, columns.head_row()?));
     }
-    let is_there = |range: &EventRange| {
-        found.iter().any(|(id, standing)| {
-            *id == range.conversation && standing.head.status != Status::Erased
-        })
+    let is_readable = |range: &EventRange| {
+        found
+            .iter()
+            .any(|(id, row)| *id == range.conversation && row.head.status != Status::Erased)
     };
-    Ok(query.ranges.iter().all(is_there).then_some(events))
+    Ok(query.ranges.iter().all(is_readable).then_some(events))
 }
 
 fn arguments(access: &TenantAccess, query: RangesQuery<'_>) -> PgArguments {
-    let ids: Vec<&str> = query
-        .ranges
-        .iter()
+    let ranges = query.ranges.iter();
+    let ids: Vec<&str> = ranges
+        .clone()
         .map(|range| range.conversation.as_str())
         .collect();
-    let firsts = query.ranges.iter().map(|range| signed(range.first.0));
-    let lasts = query.ranges.iter().map(|range| signed(range.last.0));
-    let mut kinds: Vec<i16> = query.kinds.iter().map(|kind| kind.code()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let arguments = bind(PgArguments::default(), access.tenant().as_str());
-    let arguments = bind(arguments, ids);
-    let arguments = bind(arguments, firsts.collect::<Vec<_>>());
-    let arguments = bind(arguments, lasts.collect::<Vec<_>>());
-    let arguments = bind(arguments, i64::from(query.limit.min(EVENTS_PER_READ_MAX)));
-    let arguments = bind(arguments, (!kinds.is_empty()).then_some(kinds));
-    bind(arguments, signed(query.bytes_max))
+    let bounds = ranges.map(|range| (signed(range.first.0), signed(range.last.0)));
+    let (firsts, lasts): (Vec<i64>, Vec<i64>) = bounds.unzip();
+    arguments![
+        access.tenant().as_str(),
+        ids,
+        firsts,
+        lasts,
+        i64::from(query.limit.min(EVENTS_PER_READ_MAX)),
+        kind_codes(query.kinds),
+        signed(query.bytes_max),
+    ]
 }

@@ -1,5 +1,5 @@
-//! What a rule of retention no longer keeps. Found in pages, by the listings' indexes: the cost of a page grows neither
-//! with the agent's conversations nor with the pages before it.
+//! Finds conversations that a retention rule expires. Pages use the indexes of the listings, so the cost of a page depends
+//! neither on the number of conversations nor on previous pages.
 
 use domain::{
     AgentId, ChannelId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId,
@@ -7,91 +7,90 @@ use domain::{
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
-use super::bind;
 use super::list_conversations::{CONVERSATIONS_PER_READ_MAX, ListCursor, statuses};
+use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 use crate::row::head_of;
 
-/// Most conversations of each owner that a rule can keep, whatever it asks for: so many are walked for each.
+/// Maximum number of conversations per owner that a rule can keep: a read scans this many per owner.
 pub const KEPT_PER_OWNER_MAX: u32 = 10_000;
-/// Most owners whose conversations one read counts.
+/// Maximum number of owners of one read.
 pub const OWNERS_PER_READ_MAX: u32 = 50;
-/// Most conversations of one owner that one read finds. The rest are found when these are gone.
+/// Maximum number of conversations of one owner that one read returns. Later reads find the rest, when these are gone.
 pub const SURPLUS_PER_OWNER_MAX: u32 = CONVERSATIONS_PER_READ_MAX / OWNERS_PER_READ_MAX;
 
-/// Which of an agent's conversations a rule no longer keeps as they are. Where each rule's `after` is `None`, it begins;
-/// else it goes on behind what it names.
+/// A retention rule of an agent, with the position of its next page: `after` is `None` for the first page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ExpiryRule {
-    /// Those, active and archived, in which nothing has happened since a time.
+    /// Active and archived conversations without events since a time.
     Idle {
-        /// Their last event is earlier than this; to the microsecond, rounded down.
+        /// The last event is earlier than this; rounded down to the microsecond.
         since: Timestamp,
-        /// The last conversation of the page before.
+        /// The last conversation of the previous page.
         after: Option<ListCursor>,
     },
-    /// Of each anonymous session's, active and archived, those beyond the newest ones, by last event.
+    /// Active and archived conversations of each anonymous session beyond its newest ones, by last event.
     PerSession {
-        /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
+        /// Number of conversations to keep, capped at [`KEPT_PER_OWNER_MAX`].
         keep: u32,
-        /// The last session of the page before.
+        /// The last session of the previous page.
         after: Option<SessionId>,
     },
-    /// Of each user's, active and archived, those beyond the newest ones, by last event.
+    /// Active and archived conversations of each user beyond the newest ones, by last event.
     PerUser {
-        /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
+        /// Number of conversations to keep, capped at [`KEPT_PER_OWNER_MAX`].
         keep: u32,
-        /// The last user of the page before.
+        /// The last user of the previous page.
         after: Option<UserId>,
     },
-    /// Of each channel's, active and archived, those beyond the newest ones, by last event.
+    /// Active and archived conversations of each channel beyond its newest ones, by last event.
     PerChannel {
-        /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
+        /// Number of conversations to keep, capped at [`KEPT_PER_OWNER_MAX`].
         keep: u32,
-        /// The last channel of the page before.
+        /// The last channel of the previous page.
         after: Option<ChannelId>,
     },
-    /// Those that are active and hold too many messages. Each page looks at [`CONVERSATIONS_PER_READ_MAX`] of the active
-    /// ones: no row tells it apart.
+    /// Active conversations with too many messages. Each page scans [`CONVERSATIONS_PER_READ_MAX`] active conversations,
+    /// because no index covers the number of messages.
     Long {
-        /// Most messages that one may hold.
+        /// Maximum number of messages of a conversation.
         messages_max: u64,
-        /// The last conversation that the page before looked at.
+        /// The last conversation that the previous page scanned.
         after: Option<ListCursor>,
     },
 }
 
-/// A conversation that a rule no longer keeps as it is, as its row has it.
+/// A conversation that a rule expires, from its row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpiredConversation {
     /// The conversation.
     pub id: ConversationId,
-    /// Its head: whoever acts on it names its version, since a row may be behind the record.
+    /// Its head. Commands must require its version, because the record may be ahead of the row.
     pub head: Head,
 }
 
-/// A page of what a rule no longer keeps.
+/// A page of expired conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expired {
-    /// The conversations, at most [`CONVERSATIONS_PER_READ_MAX`]: of the idle the oldest first, of the long the newest,
-    /// else by owner, of each the oldest of the page first. There may be none on a page, and more on the next.
+pub struct ExpiredPage {
+    /// At most [`CONVERSATIONS_PER_READ_MAX`] conversations: idle ones from the oldest, long ones from the newest, others
+    /// by owner and from the oldest. An empty page may be followed by others.
     pub conversations: Vec<ExpiredConversation>,
-    /// The rule of the next page; `None`: there is none.
+    /// The rule of the next page; `None`: this is the last page.
     pub next: Option<ExpiryRule>,
 }
 
-/// A page of the conversations of the tenant's agent that the rule no longer keeps, as far as they are projected.
+/// A page of the conversations of an agent that the rule expires, according to the rows.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn expired(
+pub async fn expired_conversations(
     model: &ReadModel,
     access: &TenantAccess,
     agent: &AgentId,
     rule: &ExpiryRule,
-) -> Result<Expired, ReadModelError> {
+) -> Result<ExpiredPage, ReadModelError> {
     let rows = model
         .read(access, statement(rule), || arguments(access, agent, rule))
         .await?;
@@ -101,9 +100,9 @@ pub async fn expired(
         conversations.extend(found.filter(|found| is_expired(rule, &found.head)));
     }
     let last = rows.last();
-    Ok(Expired {
+    Ok(ExpiredPage {
         conversations,
-        next: last.map(|last| behind(access, rule, last)).transpose()?,
+        next: last.map(|last| next_rule(access, rule, last)).transpose()?,
     })
 }
 
@@ -117,7 +116,7 @@ fn statement(rule: &ExpiryRule) -> &'static str {
     }
 }
 
-/// What the statement leaves to this side.
+/// The condition that the statement does not check.
 fn is_expired(rule: &ExpiryRule, head: &Head) -> bool {
     match rule {
         ExpiryRule::Long { messages_max, .. } => head.totals.messages > *messages_max,
@@ -136,16 +135,15 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
         | ExpiryRule::PerUser { .. }
         | ExpiryRule::PerChannel { .. } => None,
     };
-    let arguments = bind(PgArguments::default(), access.tenant().as_str());
-    let arguments = bind(bind(arguments, agent.as_str()), statuses(status));
+    let arguments = arguments![access.tenant().as_str(), agent.as_str(), statuses(status)];
     match rule {
         ExpiryRule::Idle { since, after } => {
-            let arguments = bind_cursor(arguments, after.as_ref(), Moment::NEGATIVE_INFINITY);
-            let arguments = bind(arguments, Moment::of(*since));
+            let arguments = bind_cursor(arguments, after.as_ref(), PgTimestamp::NEGATIVE_INFINITY);
+            let arguments = bind(arguments, PgTimestamp::from_time(*since));
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
         ExpiryRule::Long { after, .. } => {
-            let arguments = bind_cursor(arguments, after.as_ref(), Moment::INFINITY);
+            let arguments = bind_cursor(arguments, after.as_ref(), PgTimestamp::INFINITY);
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
         ExpiryRule::PerSession { keep, after } => {
@@ -163,11 +161,15 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
     }
 }
 
-/// Where the page begins: behind the cursor, or at the end of time from which its rule goes.
-fn bind_cursor(arguments: PgArguments, after: Option<&ListCursor>, begin: Moment) -> PgArguments {
-    let moment = after.map_or(begin, |cursor| Moment::of(cursor.last_event_at));
+/// The start of the page: the cursor, or `begin` for the first page.
+fn bind_cursor(
+    arguments: PgArguments,
+    after: Option<&ListCursor>,
+    begin: PgTimestamp,
+) -> PgArguments {
+    let time = after.map_or(begin, |cursor| PgTimestamp::from_time(cursor.last_event_at));
     let conversation = after.map_or("", |cursor| cursor.conversation.as_str());
-    bind(bind(arguments, moment), conversation)
+    bind(bind(arguments, time), conversation)
 }
 
 fn bind_owners(arguments: PgArguments, keep: u32) -> PgArguments {
@@ -176,8 +178,8 @@ fn bind_owners(arguments: PgArguments, keep: u32) -> PgArguments {
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }
 
-/// The rule that goes on behind a row.
-fn behind(
+/// The rule of the page after a row.
+fn next_rule(
     access: &TenantAccess,
     rule: &ExpiryRule,
     last: &PgRow,
@@ -215,17 +217,17 @@ fn behind(
     })
 }
 
-/// The cursor behind a row that has the time of the last event.
+/// The cursor after a row with the time of the last event.
 fn cursor(access: &TenantAccess, row: &PgRow) -> Result<Option<ListCursor>, ReadModelError> {
-    let moment: Moment = row.try_get(1)?;
+    let time: PgTimestamp = row.try_get(1)?;
     let cursor = |conversation| ListCursor {
-        last_event_at: moment.plus(0),
+        last_event_at: time.with_nanos(0),
         conversation,
     };
     Ok(conversation(access, row)?.map(cursor))
 }
 
-/// The row's conversation with its head; `None` where its owner has none to spare.
+/// The conversation of a row with its head; `None`: the owner has no expired conversation.
 fn found(
     access: &TenantAccess,
     row: &PgRow,
@@ -233,10 +235,8 @@ fn found(
     let Some(id) = conversation(access, row)? else {
         return Ok(None);
     };
-    let head = head_of(row.try_get(2)?).map_err(|field| ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("{}/{id}", access.tenant()),
-        field,
+    let head = head_of(row.try_get(2)?).map_err(|field| {
+        ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
     })?;
     Ok(Some(ExpiredConversation { id, head }))
 }
@@ -252,9 +252,5 @@ fn conversation(
 }
 
 fn corrupt(access: &TenantAccess, field: &str) -> ReadModelError {
-    ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("{}/?", access.tenant()),
-        field: field.to_owned(),
-    }
+    ReadModelError::corrupt("conversation", format!("{}/?", access.tenant()), field)
 }

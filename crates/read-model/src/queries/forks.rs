@@ -1,30 +1,30 @@
-//! What goes on from a conversation, near and far.
+//! Finds the forks of a conversation, direct and indirect.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ChannelId, ConversationId, Owner, SessionId, TenantAccess, UserId};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgRow;
 
-use super::bind;
+use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// Most forks that one read finds.
+/// Maximum number of forks of one read.
 pub const FORKS_PER_READ_MAX: u32 = 1_000;
 
-/// A conversation that reads through another one, and is not erased.
+/// A fork that is not erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkRow {
     /// The fork.
     pub id: ConversationId,
-    /// Whose it is.
+    /// The owner of the fork.
     pub owner: Owner,
-    /// How many conversations it is away: 1 where it goes on from the one that was asked for.
+    /// The distance to the conversation: 1 for a direct fork.
     pub depth: u32,
 }
 
-/// The forks of one of the tenant's conversations, and the forks of those, as far as they are projected: those that are
-/// not erased, at most `limit` and [`FORKS_PER_READ_MAX`], the nearest first.
+/// The direct and indirect forks of a conversation that are not erased, according to the rows, the nearest first. `limit` is
+/// capped at [`FORKS_PER_READ_MAX`].
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -35,10 +35,12 @@ pub async fn forks(
     limit: u32,
 ) -> Result<Vec<ForkRow>, ReadModelError> {
     let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        let arguments = bind(arguments, conversation.as_str());
-        let arguments = bind(arguments, FORK_DEPTH_MAX.cast_signed());
-        bind(arguments, i64::from(limit.min(FORKS_PER_READ_MAX)))
+        arguments![
+            access.tenant().as_str(),
+            conversation.as_str(),
+            FORK_DEPTH_MAX.cast_signed(),
+            i64::from(limit.min(FORKS_PER_READ_MAX)),
+        ]
     };
     let rows = model
         .read(access, include_str!("forks.sql"), arguments)
@@ -51,10 +53,8 @@ pub async fn forks(
 
 fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
     let id: &str = row.try_get(0)?;
-    let corrupt = |field: &str| ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("{}/{id}", access.tenant()),
-        field: field.to_owned(),
+    let corrupt = |field: &str| {
+        ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
     };
     let depth: i32 = row.try_get(4)?;
     Ok(ForkRow {
@@ -64,7 +64,7 @@ fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
     })
 }
 
-/// The owner; `None`: the columns hold none, or one that is not an owner.
+/// The owner; `None`: the columns contain no valid owner.
 fn owner(row: &PgRow) -> Result<Option<Owner>, ReadModelError> {
     let (user, session): (Option<&str>, Option<&str>) = (row.try_get(1)?, row.try_get(2)?);
     let channel: Option<&str> = row.try_get(3)?;

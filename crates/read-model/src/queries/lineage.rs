@@ -1,16 +1,15 @@
-//! The ancestors of a fork, as far as the rows know them.
+//! Reads the ancestors of a fork.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ConversationId, TenantAccess};
-use sqlx::postgres::PgArguments;
 
-use super::bind;
+use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, Standing};
+use crate::row::{Columns, HeadRow};
 
-/// A conversation and its ancestors, itself first, then its parent: at most [`FORK_DEPTH_MAX`]. Where the rows do not know
-/// one of them, the list ends before it.
+/// A conversation, its parent and its further ancestors, in this order, at most [`FORK_DEPTH_MAX`]. The list ends before the
+/// first one without a row.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -18,20 +17,19 @@ pub async fn lineage(
     model: &ReadModel,
     access: &TenantAccess,
     conversation: &ConversationId,
-) -> Result<Vec<(ConversationId, Standing)>, ReadModelError> {
+) -> Result<Vec<(ConversationId, HeadRow)>, ReadModelError> {
+    let (tenant, conversation) = (access.tenant(), conversation.as_str());
     let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        let arguments = bind(arguments, conversation.as_str());
-        bind(arguments, FORK_DEPTH_MAX.cast_signed())
+        let depth_max = FORK_DEPTH_MAX.cast_signed();
+        arguments![tenant.as_str(), conversation, depth_max]
     };
-    let rows = model
-        .read(access, include_str!("lineage.sql"), arguments)
-        .await?;
-    let standing = rows.iter().map(|row| {
-        let columns = Columns::of(row, access.tenant(), conversation.as_str());
+    let sql = include_str!("lineage.sql");
+    let rows = model.read(access, sql, arguments).await?;
+    let ancestors = rows.iter().map(|row| {
+        let columns = Columns::new(row, tenant, conversation);
         let id: &str = columns.get(5, "conversation_id")?;
         let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
-        Ok((id, columns.standing()?))
+        Ok((id, columns.head_row()?))
     });
-    standing.collect()
+    ancestors.collect()
 }

@@ -1,7 +1,7 @@
-//! A page of conversations, the one with the latest event first.
+//! Lists conversations by last event, the newest first.
 //!
-//! Keyset: a page begins after the last row of the page before, by the index that its filter has, so the cost of a page
-//! grows neither with the pages before it nor with the tenant.
+//! Keyset pagination: a page starts after the last row of the previous page, and each filter has an index. So the cost of a
+//! page depends neither on previous pages nor on the size of the tenant.
 
 use domain::{
     AgentId, ChannelId, Conversation, ConversationId, Owner, SessionId, Status, TenantAccess,
@@ -9,66 +9,66 @@ use domain::{
 };
 use sqlx::postgres::PgArguments;
 
-use super::bind;
+use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 use crate::row::Columns;
 use crate::status_code::status_code;
 
-/// Most conversations of one read.
+/// Maximum number of conversations of one read.
 pub const CONVERSATIONS_PER_READ_MAX: u32 = 1_000;
 
 /// Which conversations to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Whose.
+    /// Whose conversations.
     pub filter: ListFilter,
-    /// Only those of this status; `None`: active and archived. Erased ones are never listed.
+    /// Only this status; `None`: active and archived. Erased conversations are never listed.
     pub status: Option<Status>,
-    /// Only those whose last event is of this time or later; `None`: of any. Rows keep whole microseconds, so both bounds
-    /// are rounded down to them.
+    /// Only conversations whose last event is at this time or later; `None`: no bound. Rows contain whole microseconds, so
+    /// both bounds are rounded down.
     pub active_after: Option<Timestamp>,
-    /// Only those whose last event is earlier than this; `None`: as late as any.
+    /// Only conversations whose last event is earlier than this; `None`: no bound.
     pub active_before: Option<Timestamp>,
-    /// The last conversation of the page before; `None`: the first page.
+    /// The last conversation of the previous page; `None`: the first page.
     pub after: Option<ListCursor>,
-    /// Most conversations to read; [`CONVERSATIONS_PER_READ_MAX`] at most, whatever is asked for.
+    /// Maximum number of conversations, capped at [`CONVERSATIONS_PER_READ_MAX`].
     pub limit: u32,
 }
 
 /// Whose conversations to list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ListFilter {
-    /// An agent's with one anonymous session.
+    /// An agent's conversations with one anonymous session.
     Session {
         /// The agent.
         agent: AgentId,
         /// The session.
         session: SessionId,
     },
-    /// An agent's with one user.
+    /// An agent's conversations with one user.
     User {
         /// The agent.
         agent: AgentId,
         /// The user.
         user: UserId,
     },
-    /// An agent's with one channel.
+    /// An agent's conversations with one channel.
     Channel {
         /// The agent.
         agent: AgentId,
         /// The channel.
         channel: ChannelId,
     },
-    /// All of an agent's.
+    /// All conversations of an agent.
     Agent(AgentId),
-    /// All of the tenant's.
+    /// All conversations of the tenant.
     Tenant,
 }
 
 impl ListFilter {
-    /// An agent's with one owner.
+    /// An agent's conversations with one owner.
     #[must_use]
     pub fn of(agent: AgentId, owner: Owner) -> Self {
         match owner {
@@ -79,22 +79,22 @@ impl ListFilter {
     }
 }
 
-/// Where a page ended: the `head.last_event_at` and the id of its last conversation.
+/// The end of a page: `head.last_event_at` and the id of its last conversation.
 ///
-/// Rows keep whole microseconds, so times of one microsecond count as equal here and their conversations are ordered by
-/// id. The order is total either way: following cursors gives every conversation that nothing happens in exactly once.
+/// Rows contain whole microseconds, so times in one microsecond count as equal, and the id decides. The order is total:
+/// following the cursors returns every unchanged conversation exactly once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ListCursor {
-    /// When something last happened in it.
+    /// The time of its last event.
     pub last_event_at: Timestamp,
     /// The conversation.
     pub conversation: ConversationId,
 }
 
 impl ListCursor {
-    /// The cursor behind a conversation.
+    /// The cursor after a conversation.
     #[must_use]
-    pub fn behind(conversation: &Conversation) -> Self {
+    pub fn after(conversation: &Conversation) -> Self {
         Self {
             last_event_at: conversation.head.last_event_at,
             conversation: conversation.id.clone(),
@@ -102,7 +102,7 @@ impl ListCursor {
     }
 }
 
-/// A page of the tenant's conversations within the bounds of the query, by last event and then by id, both falling.
+/// A page of conversations of the tenant that match the query, by last event and then by id, both descending.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -111,14 +111,12 @@ pub async fn list_conversations(
     access: &TenantAccess,
     query: &ListQuery,
 ) -> Result<Vec<Conversation>, ReadModelError> {
-    let rows = model
-        .read(access, statement(&query.filter), || {
-            arguments(access, query)
-        })
-        .await?;
+    let arguments = || arguments(access, query);
+    let rows = model.read(access, statement(&query.filter), arguments);
+    let rows = rows.await?;
     let columns = rows
         .iter()
-        .map(|row| Columns::of(row, access.tenant(), "?"));
+        .map(|row| Columns::new(row, access.tenant(), "?"));
     columns.map(Columns::conversation).collect()
 }
 
@@ -133,46 +131,47 @@ fn statement(filter: &ListFilter) -> &'static str {
 }
 
 fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
-    let arguments = bind(PgArguments::default(), access.tenant().as_str());
+    let tenant = access.tenant().as_str();
     let arguments = match &query.filter {
         ListFilter::Session { agent, session } => {
-            bind(bind(arguments, agent.as_str()), session.as_str())
+            arguments![tenant, agent.as_str(), session.as_str()]
         }
-        ListFilter::User { agent, user } => bind(bind(arguments, agent.as_str()), user.as_str()),
+        ListFilter::User { agent, user } => arguments![tenant, agent.as_str(), user.as_str()],
         ListFilter::Channel { agent, channel } => {
-            bind(bind(arguments, agent.as_str()), channel.as_str())
+            arguments![tenant, agent.as_str(), channel.as_str()]
         }
-        ListFilter::Agent(agent) => bind(arguments, agent.as_str()),
-        ListFilter::Tenant => arguments,
+        ListFilter::Agent(agent) => arguments![tenant, agent.as_str()],
+        ListFilter::Tenant => arguments![tenant],
     };
-    let (moment, conversation) = key_before(query);
-    let arguments = bind(arguments, statuses(query.status));
-    let arguments = bind(arguments, moment);
+    let (before, conversation) = key_before(query);
+    let arguments = bind(bind(arguments, statuses(query.status)), before);
     let arguments = bind(arguments, conversation);
     let limit = query.limit.min(CONVERSATIONS_PER_READ_MAX);
     let arguments = bind(arguments, i64::from(limit));
+    let active_after = query.active_after.map(PgTimestamp::from_time);
     bind(
         arguments,
-        query
-            .active_after
-            .map_or(Moment::NEGATIVE_INFINITY, Moment::of),
+        active_after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY),
     )
 }
 
-/// The key that the page's rows are before: the cursor's, or that of the time that bounds the list, which no row of that
-/// time is before since no id is empty.
-fn key_before(query: &ListQuery) -> (Moment, &str) {
-    let bound = query.active_before.map_or(Moment::INFINITY, Moment::of);
-    match &query.after {
-        Some(cursor) => {
-            let key = (
-                Moment::of(cursor.last_event_at),
-                cursor.conversation.as_str(),
-            );
-            key.min((bound, ""))
-        }
-        None => (bound, ""),
-    }
+/// The exclusive upper bound of the keys of the page: the cursor or `active_before`. Ids are never empty, so the bound of a
+/// time excludes all rows of that time.
+fn key_before(query: &ListQuery) -> (PgTimestamp, &str) {
+    let bound = (
+        query
+            .active_before
+            .map_or(PgTimestamp::INFINITY, PgTimestamp::from_time),
+        "",
+    );
+    let after = query.after.as_ref();
+    let after = after.map(|one| {
+        (
+            PgTimestamp::from_time(one.last_event_at),
+            one.conversation.as_str(),
+        )
+    });
+    after.map_or(bound, |key| key.min(bound))
 }
 
 /// The codes of the statuses to list.

@@ -1,16 +1,16 @@
-//! What models read and wrote, by day and by whom it counts against.
+//! Reads the token usage of models, by day and by tenant, agent, API key and owner.
 
 use domain::{AgentId, TenantAccess};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgRow;
 
-use super::bind;
 use super::usage_by_day::USAGE_ROWS_MAX;
+use crate::arguments::arguments;
 use crate::day::{Day, DayRange};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// Whom usage counts against.
+/// What usage is counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UsageScope {
     /// A tenant; its name in usage is empty.
@@ -23,7 +23,7 @@ pub enum UsageScope {
     Owner,
 }
 
-/// The calls of models that count against an agent or an API key on one day.
+/// The calls of models by an agent or with an API key on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelUsageDay {
     /// The day on which the calls were stored.
@@ -32,16 +32,16 @@ pub struct ModelUsageDay {
     pub scope: UsageScope,
     /// The agent or the key.
     pub name: String,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Tokens that models read, none over `i64::MAX`.
+    /// Input tokens, at most `i64::MAX`.
     pub input_tokens: u64,
-    /// Tokens that models wrote, none over `i64::MAX`.
+    /// Output tokens, at most `i64::MAX`.
     pub output_tokens: u64,
 }
 
 impl UsageScope {
-    /// All but owners.
+    /// All scopes except owners.
     pub(crate) const WITHOUT_OWNERS: [Self; 3] = [Self::Tenant, Self::Agent, Self::Key];
 
     /// Its code in rows.
@@ -55,7 +55,7 @@ impl UsageScope {
     }
 }
 
-/// The tokens, read and written, that count against some of a tenant on one day, in the order in which they are named.
+/// The input and output tokens of one day, summed for each of the subjects and in their order.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -67,30 +67,27 @@ pub async fn model_usage_of(
 ) -> Result<Vec<u64>, ReadModelError> {
     let scopes: Vec<i16> = subjects.iter().map(|(scope, _)| scope.code()).collect();
     let names: Vec<&str> = subjects.iter().map(|(_, name)| *name).collect();
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        let arguments = bind(bind(arguments, day), scopes.as_slice());
-        bind(arguments, names.as_slice())
-    };
+    let tenant = access.tenant().as_str();
+    let arguments = || arguments![tenant, day, scopes.as_slice(), names.as_slice()];
     let sql = include_str!("model_usage_of.sql");
     let mut tokens = vec![0; subjects.len()];
     for row in model.read(access, sql, arguments).await? {
-        let place = count(access, &row, 0, "place")?.saturating_sub(1);
+        let index = count(access, &row, 0, "place")?.saturating_sub(1);
         let input = count(access, &row, 1, "input_tokens")?;
         let output = count(access, &row, 2, "output_tokens")?;
-        let place = usize::try_from(place).ok();
-        if let Some(sum) = place.and_then(|place| tokens.get_mut(place)) {
+        let index = usize::try_from(index).ok();
+        if let Some(sum) = index.and_then(|index| tokens.get_mut(index)) {
             *sum = input.saturating_add(output);
         }
     }
     Ok(tokens)
 }
 
-/// The usage of a tenant's agents and API keys, or of one agent, by day, then agents before keys, then by name. A day without
-/// any has no row.
+/// The usage of a tenant's agents and API keys, or of one agent, by day, then agents before keys, then by name. Days without
+/// usage have no row.
 ///
-/// At most [`USAGE_ROWS_MAX`] rows: where there are as many, the last day may not be whole, and the caller asks for fewer
-/// days, or for one agent.
+/// Returns at most [`USAGE_ROWS_MAX`] rows. If it returns that many, the last day may be incomplete: read fewer days, or one
+/// agent.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -101,10 +98,13 @@ pub async fn model_usage_by_day(
     days: DayRange,
 ) -> Result<Vec<ModelUsageDay>, ReadModelError> {
     let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        let arguments = bind(bind(arguments, days.first()), days.last());
-        let arguments = bind(arguments, i64::from(USAGE_ROWS_MAX));
-        bind(arguments, agent.map(AgentId::as_str))
+        arguments![
+            access.tenant().as_str(),
+            days.first(),
+            days.last(),
+            i64::from(USAGE_ROWS_MAX),
+            agent.map(AgentId::as_str),
+        ]
     };
     let sql = include_str!("model_usage_by_tenant.sql");
     let rows = model.read(access, sql, arguments).await?;
@@ -137,9 +137,5 @@ fn count(
 }
 
 fn corrupt(access: &TenantAccess, field: &str) -> ReadModelError {
-    ReadModelError::Corrupt {
-        table: "model_usage",
-        row: access.tenant().to_string(),
-        field: field.to_owned(),
-    }
+    ReadModelError::corrupt("model_usage", access.tenant().to_string(), field)
 }

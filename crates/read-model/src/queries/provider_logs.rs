@@ -1,4 +1,4 @@
-//! Logged calls of model servers: pages of them without their bodies, the latest first, and one with its bodies.
+//! Reads logged calls of model servers: pages without bodies, the newest first, and one call with its bodies.
 
 use domain::event::Usage;
 use domain::{
@@ -9,57 +9,57 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use uuid::Uuid;
 
-use super::bind;
+use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 use crate::purpose_code::{ANSWER, SUMMARY};
 
-/// Most calls of one read.
+/// Maximum number of calls of one read.
 pub const PROVIDER_LOGS_PER_READ_MAX: u32 = 1_000;
 
 /// Which calls to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProviderLogQuery {
-    /// Only this agent's.
+    /// Only calls of this agent.
     pub agent: Option<AgentId>,
-    /// Only this conversation's.
+    /// Only calls of this conversation.
     pub conversation: Option<ConversationId>,
-    /// Only those that ended so.
+    /// Only calls with this outcome.
     pub outcome: Option<Label>,
-    /// Only those that began then or later.
+    /// Only calls that started at this time or later.
     pub started_after: Option<Timestamp>,
-    /// Only those that began earlier than this.
+    /// Only calls that started earlier than this.
     pub started_before: Option<Timestamp>,
-    /// The last call of the page before; `None`: the first page.
+    /// The last call of the previous page; `None`: the first page.
     pub after: Option<ProviderLogCursor>,
-    /// Most calls to read; [`PROVIDER_LOGS_PER_READ_MAX`] at most, whatever is asked for.
+    /// Maximum number of calls, capped at [`PROVIDER_LOGS_PER_READ_MAX`].
     pub limit: u32,
 }
 
-/// Where a page ended. Times count in whole microseconds here, those of one are ordered by id.
+/// The end of a page. Times count in whole microseconds; the id decides between equal times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderLogCursor {
-    /// When its last call began.
+    /// When its last call started.
     pub started_at: Timestamp,
-    /// That call.
+    /// The last call.
     pub id: LogId,
 }
 
-/// A call as it is kept.
+/// A logged call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderLogRow {
-    /// Whose call it was.
+    /// The agent of the conversation.
     pub agent: AgentId,
-    /// The conversation that it was made for.
+    /// The conversation.
     pub conversation: ConversationId,
-    /// Until when it is kept, to the microsecond.
+    /// When it expires, to the microsecond.
     pub kept_until: Timestamp,
-    /// The call; its time to the microsecond.
+    /// The call; its times are rounded to the microsecond.
     pub call: ModelCall,
 }
 
-/// A page of the tenant's calls, by their beginning and then by id, both falling; without bodies.
+/// A page of the tenant's calls without bodies, by start and then by id, both descending.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -77,7 +77,7 @@ pub async fn provider_logs(
     rows.iter().map(|row| read(access, row)).collect()
 }
 
-/// One call of the tenant's, with its bodies; `None`: there is none, or it is kept no longer.
+/// One call of the tenant with its bodies; `None`: it does not exist or has expired.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -86,29 +86,30 @@ pub async fn provider_log(
     access: &TenantAccess,
     id: LogId,
 ) -> Result<Option<ProviderLogRow>, ReadModelError> {
-    let arguments = || bind(bind(PgArguments::default(), access.tenant().as_str()), id.0);
+    let arguments = || arguments![access.tenant().as_str(), id.0];
     let rows = model.read(access, include_str!("provider_log.sql"), arguments);
     let rows = rows.await?;
     rows.first().map(|row| read(access, row)).transpose()
 }
 
 fn arguments(access: &TenantAccess, query: &ProviderLogQuery) -> PgArguments {
-    let bound = query.started_before.map_or(Moment::INFINITY, Moment::of);
-    let (moment, id) = match query.after {
-        Some(cursor) => (Moment::of(cursor.started_at), cursor.id.0).min((bound, Uuid::nil())),
-        None => (bound, Uuid::nil()),
-    };
-    let after = query.started_after;
-    let arguments = bind(PgArguments::default(), access.tenant().as_str());
-    let arguments = bind(bind(arguments, moment), id);
-    let arguments = bind(
-        arguments,
-        after.map_or(Moment::NEGATIVE_INFINITY, Moment::of),
-    );
-    let outcome = query.outcome.as_ref().map(Label::as_str);
-    let arguments = bind(arguments, outcome);
-    let limit = query.limit.min(PROVIDER_LOGS_PER_READ_MAX);
-    let arguments = bind(arguments, i64::from(limit));
+    let before = query
+        .started_before
+        .map_or(PgTimestamp::INFINITY, PgTimestamp::from_time);
+    let bound = (before, Uuid::nil());
+    let cursor = query
+        .after
+        .map(|cursor| (PgTimestamp::from_time(cursor.started_at), cursor.id.0));
+    let (before, id) = cursor.map_or(bound, |key| key.min(bound));
+    let after = query.started_after.map(PgTimestamp::from_time);
+    let arguments = arguments![
+        access.tenant().as_str(),
+        before,
+        id,
+        after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY),
+        query.outcome.as_ref().map(Label::as_str),
+        i64::from(query.limit.min(PROVIDER_LOGS_PER_READ_MAX)),
+    ];
     let agent = query.agent.as_ref().map(AgentId::as_str);
     match (&query.conversation, agent) {
         (Some(conversation), agent) => bind(bind(arguments, conversation.as_str()), agent),
@@ -117,7 +118,7 @@ fn arguments(access: &TenantAccess, query: &ProviderLogQuery) -> PgArguments {
     }
 }
 
-/// The call in a row; columns by name, bodies where the statement asks for them.
+/// Decodes a row by the names of its columns. Bodies are null unless the statement reads them.
 fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelError> {
     let id: Uuid = row.try_get("log_id")?;
     let columns = Columns {
@@ -136,7 +137,7 @@ fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelE
     Ok(ProviderLogRow {
         agent: columns.text("agent_id", AgentId::parse)?,
         conversation: columns.text("conversation_id", ConversationId::parse)?,
-        kept_until: row.try_get::<Moment, _>("kept_until")?.plus(0),
+        kept_until: row.try_get::<PgTimestamp, _>("kept_until")?.with_nanos(0),
         call: ModelCall {
             id: LogId(id),
             run: RunId(row.try_get("run_id")?),
@@ -144,7 +145,7 @@ fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelE
             attempt: u32::try_from(attempt).map_err(|_| columns.corrupt("attempt"))?,
             server: columns.text("model_server", ModelServerId::parse)?,
             model: columns.text("model", Label::parse)?,
-            started_at: row.try_get::<Moment, _>("started_at")?.plus(0),
+            started_at: row.try_get::<PgTimestamp, _>("started_at")?.with_nanos(0),
             first_piece_ms: first_piece_ms.and_then(|ms| u64::try_from(ms).ok()),
             took_ms: columns.count("took_ms")?,
             http_status: http_status.and_then(|status| u16::try_from(status).ok()),
@@ -159,7 +160,7 @@ fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelE
     })
 }
 
-/// A row's columns, and how it is named where one is corrupt.
+/// The columns of a row, and its name for errors.
 struct Columns<'a> {
     row: &'a PgRow,
     name: String,
@@ -167,11 +168,7 @@ struct Columns<'a> {
 
 impl Columns<'_> {
     fn corrupt(&self, field: &str) -> ReadModelError {
-        ReadModelError::Corrupt {
-            table: "provider_log",
-            row: self.name.clone(),
-            field: field.to_owned(),
-        }
+        ReadModelError::corrupt("provider_log", &self.name, field)
     }
 
     fn text<T>(
@@ -189,11 +186,8 @@ impl Columns<'_> {
     }
 
     fn usage(&self) -> Result<Option<Usage>, ReadModelError> {
-        if self
-            .row
-            .try_get::<Option<i64>, _>("input_tokens")?
-            .is_none()
-        {
+        let input_tokens: Option<i64> = self.row.try_get("input_tokens")?;
+        if input_tokens.is_none() {
             return Ok(None);
         }
         Ok(Some(Usage {
@@ -212,12 +206,10 @@ impl Columns<'_> {
         let Some(bytes) = self.row.try_get::<Option<Vec<u8>>, _>(column)? else {
             return Ok(None);
         };
+        let is_cut: Option<bool> = self.row.try_get(cut)?;
         Ok(Some(LoggedBody {
             text: String::from_utf8(bytes).map_err(|_| self.corrupt(column))?,
-            is_cut: self
-                .row
-                .try_get::<Option<bool>, _>(cut)?
-                .unwrap_or_default(),
+            is_cut: is_cut.unwrap_or_default(),
         }))
     }
 }

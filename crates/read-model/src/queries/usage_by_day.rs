@@ -1,37 +1,37 @@
-//! What models were paid for, by day, agent and model.
+//! Reads the usage of models, by day, agent and model.
 
 use domain::event::Usage;
 use domain::{AgentId, TenantAccess};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgRow;
 
-use super::bind;
+use crate::arguments::{arguments, bind};
 use crate::day::{Day, DayRange};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// Most rows of one read of usage.
+/// Maximum number of rows of one read of usage.
 pub const USAGE_ROWS_MAX: u32 = 10_000;
 
-/// What a model was paid for on one day, by one agent.
+/// The usage of a model by one agent on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageDay {
     /// The day on which the messages were recorded.
     pub day: Day,
-    /// Whose conversations they were in.
+    /// The agent of the conversations.
     pub agent: AgentId,
-    /// The model that wrote them; `None`: they do not say.
+    /// The model; `None`: the messages do not name it.
     pub model: Option<String>,
-    /// How many messages of the assistant told what they cost.
+    /// Number of messages of the assistant that contain usage.
     pub messages: u64,
-    /// The sums of their tokens, none over `i64::MAX`.
+    /// The sums of their tokens, each at most `i64::MAX`.
     pub tokens: Usage,
 }
 
-/// The usage of the tenant's agents, or of one, by day, then agent, then model, all rising. A day without any has no row.
+/// The usage of the tenant's agents, or of one, by day, then agent, then model, all ascending. Days without usage have no row.
 ///
-/// At most [`USAGE_ROWS_MAX`] rows: where there are as many, the last day may not be whole, and the caller asks for fewer
-/// days, or for one agent. What was projected of a conversation before it was erased stays counted.
+/// Returns at most [`USAGE_ROWS_MAX`] rows. If it returns that many, the last day may be incomplete: read fewer days, or one
+/// agent. Usage that was projected before an erasure remains counted.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -42,9 +42,8 @@ pub async fn usage_by_day(
     days: DayRange,
 ) -> Result<Vec<UsageDay>, ReadModelError> {
     let arguments = || {
-        let arguments = bind(PgArguments::default(), access.tenant().as_str());
-        let arguments = bind(bind(arguments, days.first()), days.last());
-        let arguments = bind(arguments, i64::from(USAGE_ROWS_MAX));
+        let (tenant, limit) = (access.tenant().as_str(), i64::from(USAGE_ROWS_MAX));
+        let arguments = arguments![tenant, days.first(), days.last(), limit];
         match agent {
             Some(agent) => bind(arguments, agent.as_str()),
             None => arguments,
@@ -62,10 +61,12 @@ fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<UsageDay, ReadModelEr
     let day: Day = row.try_get(0)?;
     let agent: &str = row.try_get(1)?;
     let model: String = row.try_get(2)?;
-    let corrupt = |field: &str| ReadModelError::Corrupt {
-        table: "usage_day",
-        row: format!("{}/{agent}/{day}", access.tenant()),
-        field: field.to_owned(),
+    let corrupt = |field: &str| {
+        ReadModelError::corrupt(
+            "usage_day",
+            format!("{}/{agent}/{day}", access.tenant()),
+            field,
+        )
     };
     let count = |index: usize, name: &str| {
         let number: i64 = row.try_get(index)?;

@@ -1,4 +1,4 @@
-//! A schema that is being made.
+//! A schema that a rebuild creates.
 
 use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
@@ -10,21 +10,21 @@ use crate::live::SchemaName;
 use crate::model::ReadModel;
 
 const SET_PHASE: &str = "UPDATE hansard.schema SET phase = $2 WHERE name = $1";
-/// What was left out is gone from the disk, and plans know how much there is.
+/// Frees the space of deleted rows and updates the statistics of the planner.
 const TIDY: &str = "VACUUM (ANALYZE) conversation, event";
-/// How often the list of missing indexes is asked for: somebody else may be making one of them.
+/// Maximum number of reads of the list of missing indexes: another process may be creating one of them.
 const INDEX_ROUNDS_MAX: usize = 10;
 
-/// A schema that is being made, beside the live one whose structure it has.
+/// A schema that is being built beside the live one, with the same structure.
 #[derive(Debug)]
-pub struct Building {
+pub struct SchemaBuild {
     model: ReadModel,
     name: SchemaName,
     live: SchemaName,
     phase: Phase,
 }
 
-impl Building {
+impl SchemaBuild {
     pub(super) fn new(model: &ReadModel, name: SchemaName, phase: Phase, live: SchemaName) -> Self {
         Self {
             model: model.in_schema(name),
@@ -34,47 +34,47 @@ impl Building {
         }
     }
 
-    /// Its name.
+    /// The name of the schema.
     #[must_use]
     pub fn name(&self) -> SchemaName {
         self.name
     }
 
-    /// How far it is made.
+    /// The phase of the build.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The live schema beside it.
+    /// The live schema.
     #[must_use]
     pub fn live(&self) -> SchemaName {
         self.live
     }
 
-    /// The read models in it.
+    /// A handle to the schema.
     #[must_use]
     pub fn model(&self) -> &ReadModel {
         &self.model
     }
 
-    /// Makes rows of all that was copied: once, when all of the record up to some place is there. Conversations of which
-    /// something is missing are parked, and those that were erased meanwhile go.
+    /// Computes the rows of conversations from all copied changes, once, when the record is copied up to a checkpoint. Parks
+    /// conversations with missing commits, and removes erased ones.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`]: nothing has changed then.
-    pub async fn place(&mut self) -> Result<(), ReadModelError> {
+    /// [`ReadModelError::Unavailable`]: nothing was changed.
+    pub async fn build_conversations(&mut self) -> Result<(), ReadModelError> {
         if self.phase != Phase::Copying {
             return Ok(());
         }
-        let place = async |connection: &mut PgConnection| {
+        let build = async |connection: &mut PgConnection| {
             for statement in [
                 "BEGIN",
-                include_str!("out_of_place.sql"),
-                include_str!("park_out_of_place.sql"),
-                include_str!("leave_out_events.sql"),
-                include_str!("place_conversations.sql"),
-                include_str!("place_digests.sql"),
+                include_str!("incomplete.sql"),
+                include_str!("park_incomplete.sql"),
+                include_str!("delete_excluded_events.sql"),
+                include_str!("insert_conversations.sql"),
+                include_str!("compute_digests.sql"),
                 "DROP TABLE conversation_change",
             ] {
                 connection.execute(statement).await?;
@@ -83,16 +83,16 @@ impl Building {
             connection.execute("COMMIT").await?;
             Ok(())
         };
-        self.model.at_leisure(place).await?;
+        self.model.without_timeouts(build).await?;
         self.phase = Phase::Indexing;
         Ok(())
     }
 
-    /// Makes the indexes of the large tables, telling each by its name before it is begun.
+    /// Creates the indexes of the large tables. Calls `on_index` with the name of each before it starts.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`]: what is made stays.
-    pub async fn index(&mut self, mut tell: impl FnMut(&str)) -> Result<(), ReadModelError> {
+    /// [`ReadModelError::Unavailable`]: finished indexes remain.
+    pub async fn index(&mut self, mut on_index: impl FnMut(&str)) -> Result<(), ReadModelError> {
         if self.phase != Phase::Indexing {
             return Ok(());
         }
@@ -105,13 +105,13 @@ impl Building {
                     return self.set_phase(connection, Phase::Following).await;
                 }
                 for index in missing {
-                    tell(&index.name);
+                    on_index(&index.name);
                     make_index(connection, index).await?;
                 }
             }
             Err(ReadModelError::unavailable("indexes are still missing"))
         };
-        self.model.at_leisure(index).await?;
+        self.model.without_timeouts(index).await?;
         self.phase = Phase::Following;
         Ok(())
     }

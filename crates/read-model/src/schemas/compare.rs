@@ -1,39 +1,39 @@
-//! Whether two schemas hold the same: a digest a conversation, of its row and its events' rows.
+//! Compares two schemas by a digest per conversation, of its row and the rows of its events.
 //!
-//! Both may move on meanwhile, so a difference is one only when it is still there when both stand still.
+//! Both schemas change during a comparison. A difference is real only if it persists while no projector writes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use domain::{ConversationId, ConversationKey, TenantId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
+use crate::arguments::{bind, bind_keys, key_parts};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::bind;
 
-/// Conversations that are compared at a time.
+/// Number of conversations per page.
 pub const PAGE_CONVERSATIONS: u32 = 200;
 
-/// After every key there is: no text of UTF-8 is greater.
+/// Greater than every id: the last code point of UTF-8.
 const AFTER_ALL: &str = "\u{10FFFF}";
 const PARKED: &str = include_str!("../projections/conversations/parking/parked_among.sql");
 
-/// A conversation's key as its columns hold it.
+/// The key of a conversation in its columns.
 type Key = (String, String);
 
 /// A page of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Conversations that were compared.
+    /// Number of compared conversations.
     pub conversations: u64,
-    /// Those that differ at this moment, or are in one schema alone.
+    /// Conversations that differ now, or that only one schema contains.
     pub differing: Vec<ConversationKey>,
-    /// Where the next page begins; `None`: there is none.
+    /// The last key of this page; `None`: this is the last page.
     pub next: Option<ConversationKey>,
 }
 
-/// Compares the conversations after a key, in the order of keys.
+/// Compares a page of conversations after a key, in the order of keys.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -44,9 +44,8 @@ pub async fn page(
 ) -> Result<Page, ReadModelError> {
     let next = page_end(live, after).await?;
     let range = || {
-        let end = next.as_ref();
-        let arguments = bind_key(PgArguments::default(), after, "");
-        bind_key(arguments, end, AFTER_ALL)
+        let arguments = bind_bound(PgArguments::default(), after, "");
+        bind_bound(arguments, next.as_ref(), AFTER_ALL)
     };
     let sql = include_str!("digests.sql");
     let (in_live, in_other) = tokio::try_join!(live.fetch(sql, range), other.fetch(sql, range))?;
@@ -58,8 +57,8 @@ pub async fn page(
     })
 }
 
-/// Which of these conversations differ at this moment. Those that the live schema could not project are left out: they are
-/// not what they should be there.
+/// The conversations among `wanted` that differ now. Conversations that are parked in the live schema are excluded, because
+/// their rows there are incomplete.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -70,16 +69,12 @@ pub async fn differing_among(
 ) -> Result<Vec<ConversationKey>, ReadModelError> {
     let mut differing = Vec::new();
     for chunk in wanted.chunks(usize::try_from(PAGE_CONVERSATIONS).unwrap_or(1)) {
-        let named = || {
-            let tenants: Vec<&str> = chunk.iter().map(|key| key.tenant.as_str()).collect();
-            let ids: Vec<&str> = chunk.iter().map(|key| key.conversation.as_str()).collect();
-            bind(bind(PgArguments::default(), tenants), ids)
-        };
+        let keys_of = || bind_keys(chunk.iter().map(key_parts));
         let sql = include_str!("digests_of.sql");
         let (in_live, in_other, parked) = tokio::try_join!(
-            live.fetch(sql, named),
-            other.fetch(sql, named),
-            live.fetch(PARKED, named)
+            live.fetch(sql, keys_of),
+            other.fetch(sql, keys_of),
+            live.fetch(PARKED, keys_of)
         )?;
         let parked: HashSet<Key> = parked.iter().map(key_of).collect::<Result<_, _>>()?;
         let found = difference(&digests(&in_live)?, &digests(&in_other)?);
@@ -94,7 +89,7 @@ async fn page_end(
     after: Option<&ConversationKey>,
 ) -> Result<Option<ConversationKey>, ReadModelError> {
     let arguments = || {
-        let arguments = bind_key(PgArguments::default(), after, "");
+        let arguments = bind_bound(PgArguments::default(), after, "");
         bind(arguments, i64::from(PAGE_CONVERSATIONS - 1))
     };
     let rows = live.fetch(include_str!("page_end.sql"), arguments).await?;
@@ -102,13 +97,14 @@ async fn page_end(
     Ok(keys(end)?.pop())
 }
 
-fn bind_key(
+/// Adds the key as two arguments; `default` replaces the ids of `None`.
+fn bind_bound(
     arguments: PgArguments,
     key: Option<&ConversationKey>,
-    instead: &'static str,
+    default: &'static str,
 ) -> PgArguments {
-    let tenant = key.map_or(instead, |key| key.tenant.as_str());
-    let conversation = key.map_or(instead, |key| key.conversation.as_str());
+    let tenant = key.map_or(default, |key| key.tenant.as_str());
+    let conversation = key.map_or(default, |key| key.conversation.as_str());
     bind(bind(arguments, tenant), conversation)
 }
 
@@ -121,25 +117,20 @@ fn digests(rows: &[PgRow]) -> Result<BTreeMap<Key, Vec<u8>>, ReadModelError> {
     rows.iter().map(digest).collect()
 }
 
-/// The keys whose digests differ, or that are on one side alone, in order.
+/// The keys whose digests differ or that only one side contains, in order.
 fn difference(left: &BTreeMap<Key, Vec<u8>>, right: &BTreeMap<Key, Vec<u8>>) -> Vec<Key> {
     let differs = |key: &&Key| left.get(*key) != right.get(*key);
-    let mut keys: Vec<Key> = left
-        .keys()
-        .chain(right.keys())
-        .filter(differs)
-        .cloned()
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+    let keys: BTreeSet<&Key> = left.keys().chain(right.keys()).filter(differs).collect();
+    keys.into_iter().cloned().collect()
 }
 
 fn keys(keys: Vec<Key>) -> Result<Vec<ConversationKey>, ReadModelError> {
-    let corrupt = |(tenant, conversation): &Key| ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("{tenant}/{conversation}"),
-        field: "its key".to_owned(),
+    let corrupt = |(tenant, conversation): &Key| {
+        ReadModelError::corrupt(
+            "conversation",
+            format!("{tenant}/{conversation}"),
+            "its key",
+        )
     };
     let parse = |key: Key| {
         Ok(ConversationKey {
@@ -155,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_on_one_side_or_not_the_same() {
+    fn digests_of_two_schemas_are_compared() {
         let side = |entries: &[(&str, u8)]| -> BTreeMap<Key, Vec<u8>> {
             let entry =
                 |(id, digest): &(&str, u8)| (("t".to_owned(), (*id).to_owned()), vec![*digest]);

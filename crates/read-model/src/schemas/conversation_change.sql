@@ -1,5 +1,5 @@
--- What each chunk of the record changes of a conversation, until rows are made of it. `created_at` is there where a
--- conversation begins, and in a tombstone.
+-- The changes of conversations by each chunk of the record, until rows are computed from them. Only the first change of a
+-- conversation and a tombstone have `created_at`.
 CREATE TABLE conversation_change (
     first_version bigint NOT NULL,
     version bigint NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE conversation_change (
     title text,
     metadata_json text
 );
--- As in the tables of the live schema: what the planner keeps of values outlives them.
+-- As in the tables of the live schema: statistics of the planner outlive an erasure.
 ALTER TABLE conversation_change
     ALTER COLUMN user_id SET STATISTICS 0,
     ALTER COLUMN session_id SET STATISTICS 0,

@@ -1,4 +1,4 @@
--- One digest a conversation, of its row and of all rows of its events, over a range of keys: after ($1, $2), up to ($3, $4).
+-- One digest per conversation, of its row and the rows of its events, for the keys after ($1, $2) and up to ($3, $4).
 SELECT tenant_id, conversation_id,
        sha256(convert_to(conversation::text, 'UTF8') || coalesce((
            SELECT string_agg(sha256(convert_to(event::text, 'UTF8')), ''::bytea ORDER BY event.version)

@@ -1,4 +1,4 @@
--- As `digests.sql`, of the conversations that are named.
+-- Like `digests.sql`, for the given conversations.
 SELECT conversation.tenant_id, conversation.conversation_id,
        sha256(convert_to(conversation::text, 'UTF8') || coalesce((
            SELECT string_agg(sha256(convert_to(event::text, 'UTF8')), ''::bytea ORDER BY event.version)

@@ -1,85 +1,85 @@
-//! Moving the pointer: readers and projectors go on in another schema, which holds exactly what the one they leave does.
+//! Switches the live schema: moves the pointer to another schema with the same checkpoints.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::error::ReadModelError;
-use crate::live::{SchemaName, look};
+use crate::live::{SchemaName, read_live_schema};
 use crate::model::{Durability, ReadModel};
 use crate::projections::conversations::lease::{Checkpoint, checkpoint_of};
 
-const STANDING: &str =
+const LOCK_CHECKPOINTS: &str =
     "SELECT partition, epoch, sequence FROM checkpoint ORDER BY partition FOR UPDATE";
 const POINT: &str = "UPDATE hansard.projection SET live_schema = $1 WHERE name = 'conversations'";
 const LEAVE: &str = "UPDATE hansard.schema SET left_at = now() WHERE name = $1";
 const ENTER: &str = "UPDATE hansard.schema SET phase = 'whole' WHERE name = $1";
-/// Projectors take them at once.
+/// Releases the leases, so that projectors take them at once.
 const FREE: &str = "UPDATE checkpoint SET lease_until = NULL, holder = NULL";
 
-/// From which schema to which, both seized and at the same place.
+/// The two schemas of a switch. The caller holds all leases of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flip {
     /// The live schema.
     pub from: SchemaName,
-    /// The checkpoints in it, under the caller's leases, by partition.
+    /// Its checkpoints under the leases of the caller, by partition.
     pub from_held: Vec<Checkpoint>,
     /// The schema that becomes live.
     pub to: SchemaName,
-    /// The checkpoints in it, likewise.
+    /// Its checkpoints under the leases of the caller, by partition.
     pub to_held: Vec<Checkpoint>,
 }
 
-/// What became of a flip.
+/// The result of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flipped {
-    /// The pointer has moved.
+pub enum FlipOutcome {
+    /// The pointer was moved.
     Done,
-    /// It has not: somebody took the leases, or the schemas are not at the same place, or another one is live.
-    Overtaken,
+    /// It was not: another process took leases, the checkpoints differ, or another schema is live.
+    Conflict,
 }
 
-/// Moves the pointer, unless anything has moved since: all in one transaction, with what models were paid for in
-/// conversations that are erased, which the record does not tell any more.
+/// Moves the pointer if leases and checkpoints are unchanged. The same transaction copies the usage of erased conversations,
+/// which the record no longer contains.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`]: the pointer may have moved when the connection was lost at the very end.
-pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<Flipped, ReadModelError> {
-    let places = |held: &[Checkpoint]| -> Vec<_> {
-        let place = |one: &Checkpoint| (one.lease.partition, one.sequence);
-        held.iter().map(place).collect()
+/// [`ReadModelError::Unavailable`]: the pointer may have moved if the connection was lost during the commit.
+pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadModelError> {
+    let sequences = |held: &[Checkpoint]| -> Vec<_> {
+        let sequence = |one: &Checkpoint| (one.lease.partition, one.sequence);
+        held.iter().map(sequence).collect()
     };
-    if places(&flip.from_held) != places(&flip.to_held) {
-        return Ok(Flipped::Overtaken);
+    if sequences(&flip.from_held) != sequences(&flip.to_held) {
+        return Ok(FlipOutcome::Conflict);
     }
     let work = async |connection: &mut PgConnection| {
         connection
             .execute("SELECT FROM hansard.projection FOR UPDATE")
             .await?;
-        let is_held = look(connection).await? == flip.from
-            && standing(connection, flip.from).await? == flip.from_held
-            && standing(connection, flip.to).await? == flip.to_held;
+        let is_held = read_live_schema(connection).await? == flip.from
+            && lock_checkpoints(connection, flip.from).await? == flip.from_held
+            && lock_checkpoints(connection, flip.to).await? == flip.to_held;
         if !is_held {
-            return Ok::<_, ReadModelError>(Flipped::Overtaken);
+            return Ok::<_, ReadModelError>(FlipOutcome::Conflict);
         }
-        let carry = format!(include_str!("carry_usage.sql"), from = flip.from);
-        connection.execute(AssertSqlSafe(carry)).await?;
+        let copy = format!(include_str!("copy_usage.sql"), from = flip.from);
+        connection.execute(AssertSqlSafe(copy)).await?;
         connection.execute(FREE).await?;
         for (statement, name) in [(POINT, flip.to), (LEAVE, flip.from), (ENTER, flip.to)] {
             let query = sqlx::query(statement).bind(name.to_string());
             query.execute(&mut *connection).await?;
         }
-        Ok(Flipped::Done)
+        Ok(FlipOutcome::Done)
     };
     model.transaction(Durability::Durable, work).await
 }
 
-/// The checkpoints of a schema, which stay as they are until the transaction ends; it goes on in that schema.
-async fn standing(
+/// Locks and returns the checkpoints of a schema. The rest of the transaction uses that schema.
+async fn lock_checkpoints(
     connection: &mut PgConnection,
     schema: SchemaName,
 ) -> Result<Vec<Checkpoint>, ReadModelError> {
     let enter = format!("SET LOCAL search_path = {schema}");
     connection.execute(AssertSqlSafe(enter)).await?;
-    let rows = connection.fetch_all(STANDING).await?;
+    let rows = connection.fetch_all(LOCK_CHECKPOINTS).await?;
     rows.iter().map(checkpoint_of).collect()
 }

@@ -1,72 +1,69 @@
-//! What schemas there are.
+//! Lists the schemas.
 
 use domain::Timestamp;
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
+use crate::arguments::unsigned;
 use crate::error::ReadModelError;
-use crate::live::{SchemaName, name_of};
+use crate::live::{SchemaName, parse_schema_name};
 use crate::model::ReadModel;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 
-/// How far a schema is made.
+/// The phase of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// It is filled from the record.
+    /// The record is being copied into it.
     Copying,
-    /// Its rows are there, its indexes not yet.
+    /// Its rows are complete, its indexes are not.
     Indexing,
-    /// It follows the record, and was not compared yet.
+    /// It follows the record, and is not compared yet.
     Following,
-    /// It is or was the live one.
+    /// It is or was the live schema.
     Whole,
 }
 
-/// What a schema is for.
+/// The role of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaState {
-    /// Readers use it, projectors fill it.
+    /// Readers use it, projectors write it.
     Live,
-    /// A rebuild is under way, or was stopped.
+    /// A rebuild is creating it, or was stopped.
     Building,
-    /// It was live, and can be again.
+    /// It was live, and is retained for a switch back.
     Kept,
 }
 
-/// A schema as it stands.
+/// A schema and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaStanding {
+pub struct SchemaInfo {
     /// The schema.
     pub name: SchemaName,
-    /// What it is for.
+    /// Its role.
     pub state: SchemaState,
-    /// How far it is made.
+    /// Its phase.
     pub phase: Phase,
-    /// When it was begun.
+    /// When it was created.
     pub made_at: Timestamp,
-    /// When readers were last sent elsewhere; `None`: never.
+    /// When readers last switched to another schema; `None`: never.
     pub left_at: Option<Timestamp>,
-    /// What its tables and indexes take on the disk, in bytes.
+    /// Size of its tables and indexes on disk, in bytes.
     pub bytes: u64,
 }
 
 impl Phase {
-    /// The phase in a column.
+    /// Parses a phase in a column.
     pub(super) fn parse(text: &str) -> Result<Self, ReadModelError> {
         match text {
             "copying" => Ok(Self::Copying),
             "indexing" => Ok(Self::Indexing),
             "following" => Ok(Self::Following),
             "whole" => Ok(Self::Whole),
-            _ => Err(ReadModelError::Corrupt {
-                table: "schema",
-                row: "?".to_owned(),
-                field: "phase".to_owned(),
-            }),
+            _ => Err(ReadModelError::corrupt("schema", "?", "phase")),
         }
     }
 
-    /// The phase as it is written.
+    /// The phase in a column and in outputs.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,31 +75,31 @@ impl Phase {
     }
 }
 
-/// Every schema of the projection, the oldest first.
+/// All schemas of the projection, the oldest first.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn list(model: &ReadModel) -> Result<Vec<SchemaStanding>, ReadModelError> {
+pub async fn list(model: &ReadModel) -> Result<Vec<SchemaInfo>, ReadModelError> {
     let sql = include_str!("list.sql");
     let rows = model.fetch(sql, PgArguments::default).await?;
-    rows.iter().map(standing_of).collect()
+    rows.iter().map(schema_info).collect()
 }
 
-fn standing_of(row: &PgRow) -> Result<SchemaStanding, ReadModelError> {
+fn schema_info(row: &PgRow) -> Result<SchemaInfo, ReadModelError> {
     let phase = Phase::parse(row.try_get(2)?)?;
     let state = match (row.try_get(1)?, phase) {
         (true, _) => SchemaState::Live,
         (false, Phase::Whole) => SchemaState::Kept,
         (false, Phase::Copying | Phase::Indexing | Phase::Following) => SchemaState::Building,
     };
-    let made_at: Moment = row.try_get(3)?;
-    let left_at: Option<Moment> = row.try_get(4)?;
-    Ok(SchemaStanding {
-        name: name_of(row.try_get(0)?)?,
+    let made_at: PgTimestamp = row.try_get(3)?;
+    let left_at: Option<PgTimestamp> = row.try_get(4)?;
+    Ok(SchemaInfo {
+        name: parse_schema_name(row.try_get(0)?)?,
         state,
         phase,
-        made_at: made_at.plus(0),
-        left_at: left_at.map(|left_at| left_at.plus(0)),
-        bytes: u64::try_from(row.try_get::<i64, _>(5)?).unwrap_or(0),
+        made_at: made_at.with_nanos(0),
+        left_at: left_at.map(|left_at| left_at.with_nanos(0)),
+        bytes: unsigned(row.try_get(5)?),
     })
 }

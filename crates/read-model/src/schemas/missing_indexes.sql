@@ -1,5 +1,5 @@
--- The statements that make the indexes of schema $1 that $2 lacks, by name: of the tables in $3, or of all others. Primary
--- keys are first.
+-- The statements that create the indexes of schema $1 that $2 lacks, of the tables in $3 or of all others. Primary keys are
+-- first.
 WITH source AS (
     SELECT index.indexrelid, class.relname AS index_name, parent.relname AS table_name,
            key.conname, pg_get_constraintdef(key.oid) AS key_text

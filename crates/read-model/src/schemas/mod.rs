@@ -1,12 +1,12 @@
-//! The schemas of the projection `conversations`: the live one, one that is made anew beside it, and those that are kept.
+//! The schemas of the projection `conversations`: the live one, one that a rebuild creates, and retained ones.
 //!
-//! A rebuild makes the next schema as the live one is ([`SchemasLock::begin`]), fills it from the record by
-//! [`copy`](crate::projections::conversations::copy()), makes rows of conversations ([`Building::place`]) and indexes
-//! ([`Building::index`]), follows the record like any projection, compares ([`compare`]), and moves the pointer that readers
-//! look at ([`flip()`]). Each step can be stopped at any moment and begun again: how far it is stands in the database.
+//! A rebuild clones the structure of the live schema ([`SchemasLock::begin`]), fills the clone from the record
+//! ([`copy`](crate::projections::conversations::copy())), computes the rows of conversations ([`SchemaBuild::build_conversations`]), creates
+//! indexes ([`SchemaBuild::index`]), follows the record like any projection, compares ([`compare`]), and moves the pointer that
+//! readers use ([`flip()`]). Each step can be stopped at any time and resumed: the database contains its phase.
 //!
-//! What is made anew has tables, settings, policies, grants, functions, keys and indexes of the live one, from the catalogue;
-//! triggers and views are not followed.
+//! The clone has the tables, settings, policies, grants, functions, keys, indexes and triggers of the live schema, read from
+//! the catalogue. Views are not cloned.
 
 mod building;
 pub mod compare;
@@ -15,10 +15,10 @@ mod list;
 mod lock;
 mod structure;
 
-pub use building::Building;
-pub use flip::{Flip, Flipped, flip};
-pub use list::{Phase, SchemaStanding, SchemaState, list};
-pub use lock::{DROP_GRACE, Dropped, SchemasLock};
+pub use building::SchemaBuild;
+pub use flip::{Flip, FlipOutcome, flip};
+pub use list::{Phase, SchemaInfo, SchemaState, list};
+pub use lock::{DROP_GRACE, DropOutcome, SchemasLock};
 
-/// The tables that are filled before they get their indexes.
+/// The tables that are filled before their indexes are created.
 const BULK_TABLES: [&str; 2] = ["conversation", "event"];

@@ -1,26 +1,26 @@
-//! Making a schema as another one is, from the catalogue: what later migrations do to the one is in the other by itself.
+//! Clones the structure of a schema from the catalogue of Postgres, so that the clone includes all migrations.
 
 use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::BULK_TABLES;
+use crate::arguments::{arguments, bind};
 use crate::error::{ReadModelError, sqlstate_of};
 use crate::live::SchemaName;
-use crate::queries::bind;
 
-/// What making an index answers when somebody else has just made it.
-const IS_THERE: [&str; 4] = ["42P07", "42710", "42P16", "23505"];
+/// SQLSTATEs if another process created the same index.
+const EXISTS: [&str; 4] = ["42P07", "42710", "42P16", "23505"];
 
-/// Which tables' indexes.
+/// The tables whose indexes are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tables {
-    /// The large ones, which are filled first.
+    /// The large tables, which are filled first.
     Bulk,
     /// All others.
     Others,
 }
 
-/// Makes `to` as `from` is, but for the indexes of the large tables, inside a transaction of the caller's.
+/// Creates `to` with the structure of `from`, except the indexes of the large tables, in a transaction of the caller.
 pub(super) async fn clone_structure(
     connection: &mut PgConnection,
     from: SchemaName,
@@ -36,14 +36,14 @@ pub(super) async fn clone_structure(
     Ok(())
 }
 
-/// An index that is to be made.
+/// An index to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingIndex {
     pub(super) name: String,
     statement: String,
 }
 
-/// The indexes that `to` lacks, in the order in which to make them.
+/// The indexes that `to` lacks, in the order of creation.
 pub(super) async fn missing_indexes(
     connection: &mut PgConnection,
     from: SchemaName,
@@ -63,28 +63,25 @@ pub(super) async fn missing_indexes(
     rows.iter().map(index).collect()
 }
 
-/// Makes an index, unless somebody has just done so: a command that was killed may have left its statement running.
+/// Creates an index, unless it exists: the statement of a killed command may still have been running.
 pub(super) async fn make_index(
     connection: &mut PgConnection,
     index: MissingIndex,
 ) -> Result<(), ReadModelError> {
-    // It is made of names in the catalogue, quoted there.
+    // The statement contains quoted names from the catalogue.
     let made = connection.execute(AssertSqlSafe(index.statement)).await;
     match made {
-        Err(error) if sqlstate_of(&error).is_some_and(|code| IS_THERE.contains(&&*code)) => Ok(()),
+        Err(error) if sqlstate_of(&error).is_some_and(|code| EXISTS.contains(&&*code)) => Ok(()),
         made => Ok(made.map(drop)?),
     }
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), ReadModelError> {
-    // It is made of names in the catalogue, quoted there.
+    // The statement contains quoted names from the catalogue.
     connection.execute(AssertSqlSafe(statement)).await?;
     Ok(())
 }
 
 fn names(from: SchemaName, to: SchemaName) -> PgArguments {
-    bind(
-        bind(PgArguments::default(), from.to_string()),
-        to.to_string(),
-    )
+    arguments![from.to_string(), to.to_string()]
 }

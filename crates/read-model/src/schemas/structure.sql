@@ -1,5 +1,4 @@
--- The statements that make schema $2 as $1 is, in order: tables, their settings, who may read what; and the indexes of the
--- tables that are not in $3, which are filled before they get theirs.
+-- The statements that create schema $2 with the structure of $1, in order: tables, settings, privileges, policies, triggers.
 WITH source AS (
     SELECT pg_namespace.oid, pg_namespace.nspname, pg_namespace.nspacl, pg_namespace.nspowner, $2::text AS made
     FROM pg_namespace WHERE nspname = $1::text

@@ -1,21 +1,18 @@
-//! Erasure: nothing that a person wrote, or that names one, stays in any table.
+//! Erasure: no personal content remains in any table.
 
 use domain::event::{ConversationUpdated, ErrorOccurred};
 use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Lifecycle, Owner, Status, UserId};
 use read_model::projections::conversations::{ERASED_EVENTS_PER_TRANSACTION_MAX, Item, parking};
-use read_model::{
-    Direction, ListFilter, ListQuery, committed, conversation, list_conversations,
-    standing_with_events,
-};
+use read_model::{Direction, ListFilter, find_commit, head_and_events, list_conversations};
 use sqlx::{Connection as _, PgConnection, Row as _};
 
-use crate::fixture::{Author, Projection, access, message};
+use crate::fixture::{Author, Projection, access, execute, list_query, message};
 use crate::rows::all;
 
 const SECRET: &str = "sesame";
 
-/// A conversation that has the secret wherever there is room for one, and its commits, the tombstone last.
-fn secretive() -> (Author, Vec<Item>) {
+/// The commits of a conversation that contains the secret in every field; the tombstone is the last.
+fn with_secret() -> (Author, Vec<Item>) {
     let mut author = Author::new("c");
     let label = || Label::parse(SECRET).unwrap();
     let json = || JsonText::parse(format!("{{\"a\":\"{SECRET}\"}}")).unwrap();
@@ -53,16 +50,7 @@ fn hex_digits(byte: u8) -> impl Iterator<Item = char> {
         .filter_map(|digit| char::from_digit(u32::from(digit), 16))
 }
 
-/// Has the planner look at all rows, as it does from time to time.
-async fn analyse(url: &str) {
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    sqlx::raw_sql("ANALYZE")
-        .execute(&mut connection)
-        .await
-        .unwrap();
-}
-
-/// How many rows of any table of the database hold the text, in a text or in bytes; of what the planner keeps of them, too.
+/// The number of rows of all tables and of the statistics of the planner that contain the text, as text or as bytes.
 async fn rows_with(url: &str, text: &str) -> i64 {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let tables = sqlx::query(
@@ -87,10 +75,7 @@ async fn rows_with(url: &str, text: &str) -> i64 {
 
 async fn check_erased(projection: &Projection, url: &str, author: &Author) {
     let (model, id) = (&projection.model, &author.key.conversation);
-    let row = conversation(model, &access("acme"), id)
-        .await
-        .unwrap()
-        .unwrap();
+    let row = projection.row(author).await.unwrap();
     assert_eq!(
         (&row.head, row.head.status),
         (author.head(), Status::Erased)
@@ -98,46 +83,29 @@ async fn check_erased(projection: &Projection, url: &str, author: &Author) {
     assert_eq!((row.title, row.metadata), (None, None));
     assert_eq!(row.client_context, ClientContext::default());
     let query = all(Direction::Forward);
-    let found = standing_with_events(model, &access("acme"), id, &query)
-        .await
-        .unwrap();
-    assert_eq!(found.unwrap().1, []);
-    assert_eq!(
-        committed(model, &access("acme"), id, author.commit_id(2))
-            .await
-            .unwrap(),
-        None
-    );
-    let list = ListQuery {
-        filter: ListFilter::Tenant,
-        status: None,
-        active_after: None,
-        active_before: None,
-        after: None,
-        limit: 9,
-    };
-    assert_eq!(
-        list_conversations(model, &access("acme"), &list)
-            .await
-            .unwrap(),
-        []
-    );
+    let found = head_and_events(model, &access("acme"), id, &query).await;
+    assert_eq!(found.unwrap().unwrap().1, []);
+    let commit = find_commit(model, &access("acme"), id, author.commit_id(2)).await;
+    assert_eq!(commit, Ok(None));
+    let list = list_query(ListFilter::Tenant);
+    let page = list_conversations(model, &access("acme"), &list).await;
+    assert_eq!(page.unwrap(), []);
     assert_eq!(parking::count(model).await.unwrap(), 0);
     assert_eq!(rows_with(url, SECRET).await, 0);
 }
 
 #[tokio::test]
-async fn nothing_stays_however_the_commits_come() {
-    // Each list says after how many of the five commits a batch ends.
+async fn no_content_remains_for_any_batches() {
+    // Each list contains the ends of batches among the five commits.
     for ends in [&[4, 5][..], &[5], &[1, 2, 3, 4, 5], &[3, 5]] {
         let url = devstack::test::database().await.url;
         let mut projection = Projection::at(&url).await;
-        let (author, items) = secretive();
+        let (author, items) = with_secret();
         let mut from = 0;
         for end in ends {
             if *end == 5 && from > 0 {
                 assert!(rows_with(&url, SECRET).await > 0);
-                analyse(&url).await;
+                execute(&url, "ANALYZE").await;
             }
             projection.apply(items[from..*end].to_vec()).await;
             from = *end;
@@ -147,30 +115,25 @@ async fn nothing_stays_however_the_commits_come() {
 }
 
 #[tokio::test]
-async fn a_purged_conversation_is_its_tombstone_alone() {
+async fn a_purged_conversation_has_only_its_tombstone() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
-    let (author, mut items) = secretive();
+    let (author, mut items) = with_secret();
     projection.apply(vec![items.remove(4)]).await;
     check_erased(&projection, &url, &author).await;
 
     let url = devstack::test::database().await.url;
     let mut whole = Projection::at(&url).await;
-    whole.apply(secretive().1).await;
-    let row = async |projection: &Projection| {
-        conversation(&projection.model, &access("acme"), &author.key.conversation)
-            .await
-            .unwrap()
-    };
-    assert_eq!(row(&projection).await, row(&whole).await);
+    whole.apply(with_secret().1).await;
+    assert_eq!(projection.row(&author).await, whole.row(&author).await);
 }
 
 #[tokio::test]
-async fn an_erasure_frees_a_parked_conversation() {
+async fn an_erasure_unparks_a_conversation() {
     for together in [true, false] {
         let url = devstack::test::database().await.url;
         let mut projection = Projection::at(&url).await;
-        let (author, mut items) = secretive();
+        let (author, mut items) = with_secret();
         items[2] = author.garbage(3);
         if together {
             projection.apply(items).await;
@@ -195,11 +158,6 @@ const BOUNDED: &str = "
     CREATE TRIGGER bounded AFTER DELETE ON conversations_v1.event REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION conversations_v1.bounded()";
 
-async fn execute(url: &str, sql: &'static str) {
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-}
-
 #[tokio::test]
 async fn a_long_conversation_is_erased_in_bounded_transactions() {
     const COMMITS: u64 = 21;
@@ -214,9 +172,9 @@ async fn a_long_conversation_is_erased_in_bounded_transactions() {
     }
     projection.apply(items).await;
     execute(&url, BOUNDED).await;
-    // As a projector leaves it that ended after its first transaction.
-    let begun = "DELETE FROM conversations_v1.event WHERE version <= 5000";
-    execute(&url, begun).await;
+    // The state after a projector stopped after its first transaction.
+    let partial = "DELETE FROM conversations_v1.event WHERE version <= 5000";
+    execute(&url, partial).await;
     let erased = author.commit(
         2 + COMMITS,
         vec![Fact::Lifecycle(Lifecycle::ConversationErased)],

@@ -1,11 +1,10 @@
-//! Leases and epochs: of two projectors only one writes.
+//! Leases and epochs: only one of two projectors writes.
 
 use domain::{Partition, Sequence};
-use read_model::conversation;
 use read_model::projections::conversations::lease::{self, Epoch, Holder};
 use read_model::projections::conversations::{ApplyError, Batch, apply};
 
-use crate::fixture::{Author, Projection, access, take};
+use crate::fixture::{Author, Projection, take};
 
 fn holder(name: &str) -> Holder {
     Holder(name.to_owned())
@@ -16,7 +15,7 @@ async fn a_zombie_writes_nothing() {
     let mut old = Projection::new().await;
     let mut author = Author::new("c");
     old.apply(vec![author.begin(1)]).await;
-    // The holder freezes: its lease runs out, and another takes it.
+    // The holder freezes, its lease expires, and another projector takes it.
     lease::renew(&old.model, &[old.checkpoint.lease], 0)
         .await
         .unwrap();
@@ -27,8 +26,7 @@ async fn a_zombie_writes_nothing() {
     let item = author.say(2, "late");
     let refused = old.try_apply(vec![item.clone()]).await.unwrap_err();
     assert_eq!(refused, ApplyError::Fenced(vec![taken]));
-    let row = conversation(&old.model, &access("acme"), &author.key.conversation).await;
-    assert_eq!(row.unwrap().unwrap().head.version.0, 1);
+    assert_eq!(old.row(&author).await.unwrap().head.version.0, 1);
     assert!(
         lease::renew(&old.model, &[old.checkpoint.lease], 5_000)
             .await
@@ -41,8 +39,7 @@ async fn a_zombie_writes_nothing() {
         checkpoint: taken,
     };
     new.apply(vec![item]).await;
-    let row = conversation(&old.model, &access("acme"), &author.key.conversation).await;
-    assert_eq!(&row.unwrap().unwrap().head, author.head());
+    assert_eq!(&old.row(&author).await.unwrap().head, author.head());
 }
 
 #[tokio::test]
@@ -57,7 +54,7 @@ async fn a_batch_is_written_once() {
 }
 
 #[tokio::test]
-async fn one_fenced_partition_holds_back_the_whole_transaction() {
+async fn one_fenced_partition_rejects_the_transaction() {
     let projection = Projection::new().await;
     let other = take(&projection.model, 1, "a").await.unwrap();
     let mut author = Author::new("c");
@@ -79,25 +76,25 @@ async fn one_fenced_partition_holds_back_the_whole_transaction() {
 }
 
 #[tokio::test]
-async fn leases_are_taken_held_given_back_and_seen() {
+async fn leases_are_taken_renewed_and_released() {
     let projection = Projection::new().await;
     let model = &projection.model;
     assert_eq!(take(model, 0, "b").await, None);
-    let roster = lease::announce(model, &holder("a"), 5_000).await.unwrap();
-    assert_eq!((roster.projectors, roster.free.len()), (1, 7));
-    let roster = lease::announce(model, &holder("b"), 5_000).await.unwrap();
+    let group = lease::heartbeat(model, &holder("a"), 5_000).await.unwrap();
+    assert_eq!((group.projectors, group.free.len()), (1, 7));
+    let group = lease::heartbeat(model, &holder("b"), 5_000).await.unwrap();
     assert_eq!(
-        (roster.projectors, roster.free.first()),
+        (group.projectors, group.free.first()),
         (2, Some(&Partition(1)))
     );
     lease::release(model, &[projection.checkpoint.lease])
         .await
         .unwrap();
-    lease::depart(model, &holder("a")).await.unwrap();
-    let roster = lease::announce(model, &holder("b"), 5_000).await.unwrap();
-    assert_eq!((roster.projectors, roster.free.len()), (1, 8));
+    lease::leave(model, &holder("a")).await.unwrap();
+    let group = lease::heartbeat(model, &holder("b"), 5_000).await.unwrap();
+    assert_eq!((group.projectors, group.free.len()), (1, 8));
     let taken = take(model, 0, "b").await.unwrap();
-    // What the former holder says of its lease changes nothing.
+    // The previous holder cannot release the lease.
     lease::release(model, &[projection.checkpoint.lease])
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! Commits as a writer would seal them, and a database to project them into.
+//! Commits as a writer seals them, and a database to project them into.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,22 +9,23 @@ use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
 use domain::event::{ConversationCreated, MessageAppended, Role, Usage};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Owner, Part, Partition, Position, RequestDigest, Sequence,
-    SessionId, TenantAccess, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, Conversation, ConversationId, ConversationKey, Event,
+    EventId, EventTokens, Fact, Head, Label, Owner, Part, Partition, Position, RequestDigest,
+    Sequence, SessionId, TenantAccess, TenantId, Timestamp,
 };
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{Applied, ApplyError, Batch, Item, apply};
-use read_model::{ReadModel, ReadModelConfig, SchemaName};
+use read_model::{ListFilter, ListQuery, ReadModel, ReadModelConfig, SchemaName, conversation};
+use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 use wire::commit::{Draft, StoredCommit, open, seal};
 
-/// 2023-11-14, not on a microsecond.
+/// 2023-11-14, with nanoseconds.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000_123_456_789);
 const SECOND: i64 = 1_000_000_000;
 
-/// A migrated database with a lease on partition 0, in the first schema, as a projector has it.
+/// A migrated database with a lease of partition 0 in the first schema.
 pub(crate) struct Projection {
     pub(crate) model: ReadModel,
     pub(crate) checkpoint: Checkpoint,
@@ -41,7 +42,7 @@ impl Projection {
         Self::of(model.in_schema(SchemaName::FIRST)).await
     }
 
-    /// A lease on partition 0 of another schema.
+    /// With a lease of partition 0 in the schema of `model`.
     pub(crate) async fn of(model: ReadModel) -> Self {
         lease::ensure(&model, 8).await.unwrap();
         let checkpoint = take(&model, 0, "a").await.unwrap();
@@ -73,6 +74,13 @@ impl Projection {
     pub(crate) async fn apply(&mut self, items: Vec<Item>) -> Applied {
         self.try_apply(items).await.unwrap()
     }
+
+    /// The row of the author's conversation.
+    pub(crate) async fn row(&self, author: &Author) -> Option<Conversation> {
+        conversation(&self.model, &access("acme"), &author.key.conversation)
+            .await
+            .unwrap()
+    }
 }
 
 pub(crate) async fn take(model: &ReadModel, partition: u16, holder: &str) -> Option<Checkpoint> {
@@ -87,6 +95,12 @@ pub(crate) fn sequence(item: &Item) -> Sequence {
         Item::Commit(commit) => commit.position.sequence,
         Item::Unreadable { sequence, .. } => *sequence,
     }
+}
+
+/// Runs statements as the owner of the database.
+pub(crate) async fn execute(url: &str, sql: &'static str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
 }
 
 pub(crate) fn access(tenant: &str) -> TenantAccess {
@@ -127,7 +141,7 @@ impl Author {
         &self.head.as_ref().unwrap().0
     }
 
-    /// The next commit, at `sequence` of partition 0, recorded that many seconds after the start.
+    /// The next commit, at `sequence` of partition 0, recorded `sequence` seconds after [`START`].
     pub(crate) fn commit(&mut self, sequence: u64, facts: Vec<Fact>) -> Item {
         let at = Timestamp(START.0 + i64::try_from(sequence).unwrap() * SECOND);
         self.commit_at(sequence, at, facts)
@@ -182,7 +196,7 @@ impl Author {
         sealed.message
     }
 
-    /// The first commit, with nothing but the beginning.
+    /// The first commit, which only creates the conversation.
     pub(crate) fn begin(&mut self, sequence: u64) -> Item {
         let created = Fact::from(self.created.clone());
         self.commit(sequence, vec![created])
@@ -193,7 +207,7 @@ impl Author {
         self.commit(sequence, vec![message(text)])
     }
 
-    /// The id of the nth commit, 1 the first.
+    /// The id of the nth commit, from 1.
     pub(crate) fn commit_id(&self, nth: u128) -> CommitId {
         let namespace = Uuid::new_v5(
             &Uuid::NAMESPACE_OID,
@@ -202,13 +216,25 @@ impl Author {
         CommitId(Uuid::new_v5(&namespace, &nth.to_be_bytes()))
     }
 
-    /// A message of its subject that is no commit.
+    /// A message of the conversation's subject that is not a commit.
     pub(crate) fn garbage(&self, sequence: u64) -> Item {
         Item::Unreadable {
             key: self.key.clone(),
             sequence: Sequence(sequence),
             reason: "the message is not a commit".to_owned(),
         }
+    }
+}
+
+/// A query of the first 100 conversations of a filter.
+pub(crate) fn list_query(filter: ListFilter) -> ListQuery {
+    ListQuery {
+        filter,
+        status: None,
+        active_after: None,
+        active_before: None,
+        after: None,
+        limit: 100,
     }
 }
 
@@ -224,7 +250,7 @@ fn said(role: Role, text: &str) -> MessageAppended {
     MessageAppended::said(role, vec![Part::Text(text.to_owned())])
 }
 
-/// What a model answered, and what it cost.
+/// A message of the assistant with its usage.
 pub(crate) fn reply(model: Option<&str>, usage: Option<Usage>) -> Fact {
     Fact::MessageAppended(MessageAppended {
         model: model.map(|model| Label::parse(model).unwrap()),
@@ -233,7 +259,7 @@ pub(crate) fn reply(model: Option<&str>, usage: Option<Usage>) -> Fact {
     })
 }
 
-/// A Postgres that syncs, as in production: for measurements.
+/// A Postgres server that syncs to disk, as in production, for measurements.
 pub(crate) struct DurableServer {
     server: PostgresServer,
     databases: AtomicU64,
@@ -243,7 +269,7 @@ pub(crate) struct DurableServer {
 impl DurableServer {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Postgres may run as another user, who must be able to enter.
+        // Postgres may run as another user, who needs access.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let config = PostgresConfig::new(folder.path().join("postgres"));
         Self {

@@ -1,11 +1,12 @@
-//! How long the fast path of contexts takes, beside a bare `SELECT` of the same rows, in a short conversation and in a long
-//! one; and where two tenants take turns on one connection, which must be told each time whose rows to see. Run with `cargo test --release -p read-model --test read_model -- --ignored --nocapture latency`.
+//! Latency of the fast path of contexts, compared with a bare `SELECT` of the same rows: in a short and a long conversation,
+//! and with two tenants alternating on one connection. Run with
+//! `cargo test --release -p read-model --test read_model -- --ignored --nocapture latency`.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use domain::{TenantAccess, TenantId};
-use read_model::{EventQuery, standing_with_events};
+use read_model::{EventQuery, head_and_events};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::fixture::{Author, DurableServer, Projection, access, message};
@@ -89,7 +90,7 @@ async fn bare_select(connection: &mut PgConnection, author: &Author) -> (Duratio
     percentiles(times)
 }
 
-/// The conversations take turns.
+/// Reads the conversations in turn.
 async fn read(projection: &Projection, authors: &[Author]) -> (Duration, Duration) {
     let query = EventQuery::latest(EVENTS, u64::MAX);
     let accesses = authors
@@ -103,7 +104,7 @@ async fn read(projection: &Projection, authors: &[Author]) -> (Duration, Duratio
             &authors[turn % authors.len()].key.conversation,
         );
         let begun = Instant::now();
-        let found = standing_with_events(&projection.model, access, id, &query).await;
+        let found = head_and_events(&projection.model, access, id, &query).await;
         times.push(begun.elapsed());
         assert_eq!(
             found.unwrap().unwrap().1.len(),

@@ -1,4 +1,4 @@
-//! Listings: filters, order, and pages that neither repeat nor leave out.
+//! Listings: filters, order, and complete pages.
 
 use domain::{AgentId, ChannelId, Fact, Lifecycle, Owner, SessionId, Status, Timestamp, UserId};
 use read_model::projections::conversations::Item;
@@ -6,7 +6,7 @@ use read_model::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
 
-use crate::fixture::{Author, Projection, START, access};
+use crate::fixture::{Author, Projection, START, access, list_query as query};
 
 const MICRO: i64 = 1_000;
 
@@ -22,7 +22,7 @@ fn user(id: &str) -> UserId {
     UserId::parse(id).unwrap()
 }
 
-/// A conversation that began so many nanoseconds after the start.
+/// A conversation that was created `nanos` after [`START`].
 fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (Author, Item) {
     let mut author = Author::new(id);
     author.created.agent = agent(agent_id);
@@ -32,17 +32,6 @@ fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (
     (author, item)
 }
 
-fn query(filter: ListFilter) -> ListQuery {
-    ListQuery {
-        filter,
-        status: None,
-        active_after: None,
-        active_before: None,
-        after: None,
-        limit: 100,
-    }
-}
-
 async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec<String> {
     let page = list_conversations(&projection.model, &access(tenant), query)
         .await
@@ -50,7 +39,7 @@ async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec
     page.iter().map(|row| row.id.as_str().to_owned()).collect()
 }
 
-/// Every page, followed by cursors.
+/// All pages, by following the cursors.
 async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
@@ -61,11 +50,11 @@ async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
         let Some(last) = page.last() else {
             return ids;
         };
-        query.after = Some(ListCursor::behind(last));
+        query.after = Some(ListCursor::after(last));
     }
 }
 
-/// Six conversations, the later the letter the later their last event; `e` is archived, `f` erased.
+/// Six conversations with last events in alphabetical order; `e` is archived, `f` is erased.
 async fn six() -> Projection {
     let mut projection = Projection::new().await;
     let conversations = [
@@ -85,18 +74,18 @@ async fn six() -> Projection {
         projection.apply(vec![item]).await;
         authors.push(author);
     }
-    for (place, fact) in [
+    for (index, fact) in [
         (4, Fact::Lifecycle(Lifecycle::ConversationArchived)),
         (5, Fact::Lifecycle(Lifecycle::ConversationErased)),
     ] {
         sequence += 1;
-        let item = authors[place].commit(sequence, vec![fact]);
+        let item = authors[index].commit(sequence, vec![fact]);
         projection.apply(vec![item]).await;
     }
     projection
 }
 
-/// A channel's conversations are listed by channel alone, also where a session or a user has the same name.
+/// The conversations of a channel are listed only by channel, even if a session or a user has the same name.
 #[tokio::test]
 async fn channels_are_apart_from_sessions_and_users() {
     let mut projection = Projection::new().await;
@@ -185,7 +174,7 @@ async fn an_event_moves_its_conversation_to_the_front() {
     let (mut first, item) = begun("a", "support", owner.clone(), 1, 0);
     let (_, other) = begun("b", "support", owner, 2, 1);
     projection.apply(vec![item, other]).await;
-    // Both are of one microsecond: the id decides.
+    // Both are in one microsecond, so the id decides.
     assert_eq!(
         listed(&projection, "acme", &query(ListFilter::Tenant)).await,
         ["b", "a"]
@@ -200,7 +189,7 @@ async fn an_event_moves_its_conversation_to_the_front() {
 #[tokio::test]
 async fn a_list_is_bounded_by_times() {
     let projection = six().await;
-    // `e` and `f` moved when they were archived and erased, seconds later.
+    // `e` and `f` were archived and erased seconds later.
     let at = |micros: i64| Some(Timestamp(START.0 + micros * MICRO));
     let check = async |active_after, active_before, expected: &[&str]| {
         for filter in [
@@ -252,7 +241,7 @@ async fn a_list_is_bounded_by_times() {
 #[tokio::test]
 async fn pages_are_complete_under_equal_times() {
     let mut projection = Projection::new().await;
-    // Thirty conversations in ten microseconds, at the edges of each, and before 1970 and 2000 too.
+    // Thirty conversations in ten microseconds, at their bounds, also before 1970 and 2000.
     let mut items = Vec::new();
     let mut expected = Vec::new();
     for n in 0..30_i64 {
@@ -292,7 +281,7 @@ async fn pages_are_complete_under_equal_times() {
 }
 
 #[tokio::test]
-async fn a_page_holds_no_more_than_its_bound() {
+async fn the_size_of_a_page_is_bounded() {
     let mut projection = Projection::new().await;
     let mut items = Vec::new();
     for n in 1..=CONVERSATIONS_PER_READ_MAX + 1 {

@@ -1,9 +1,9 @@
-//! What models used: summed once by day and by whom it counts against, kept for a while, forgotten with a tenant or an owner.
+//! Usage of models: counted once per day and scope, expired, and deleted with a tenant or an owner.
 
 use domain::{AgentId, Label, LogId, MeteredCall, OwnerDigest, TenantId, Timestamp};
-use read_model::projections::conversations::forget_usage;
+use read_model::projections::conversations::delete_usage;
 use read_model::projections::provider_logs::{
-    OWNER_USAGE_KEPT_DAYS, PlacedUsage, USAGE_KEPT_DAYS, expire_usage, forget_owner_usage,
+    OWNER_USAGE_KEPT_DAYS, StoredUsage, USAGE_KEPT_DAYS, delete_owner_usage, expire_usage,
 };
 use read_model::queries::{ModelUsageDay, UsageScope, model_usage_by_day, model_usage_of};
 use read_model::{Day, DayRange, ReadModel};
@@ -13,7 +13,7 @@ use crate::fixture::{Projection, access};
 use crate::provider_logs::Log;
 
 const DAY: i64 = 86_400_000_000_000;
-/// The first moment of a day.
+/// The start of a day.
 const NOW: Timestamp = Timestamp(20_000 * DAY);
 
 fn later(days: u32) -> Timestamp {
@@ -24,8 +24,8 @@ fn digest(digits: &str) -> OwnerDigest {
     OwnerDigest::parse(&digits.repeat(16)).unwrap()
 }
 
-fn used(tenant: &str, owner: Option<&str>, tokens: u64) -> PlacedUsage {
-    PlacedUsage {
+fn used(tenant: &str, owner: Option<&str>, tokens: u64) -> StoredUsage {
+    StoredUsage {
         tenant: TenantId::parse(tenant).unwrap(),
         stored_at: NOW,
         call: MeteredCall {
@@ -39,7 +39,7 @@ fn used(tenant: &str, owner: Option<&str>, tokens: u64) -> PlacedUsage {
     }
 }
 
-/// The tokens of a day: the tenant's, its agent's, its key's, and those of two owners.
+/// The tokens of a day: of the tenant, its agent, its key and two owners.
 async fn sums(model: &ReadModel, tenant: &str, at: Timestamp) -> Vec<u64> {
     let (ada, bob) = (digest("a1"), digest("b2"));
     let subjects = [
@@ -50,12 +50,12 @@ async fn sums(model: &ReadModel, tenant: &str, at: Timestamp) -> Vec<u64> {
         (UsageScope::Owner, bob.as_str()),
     ];
     let access = access(tenant);
-    let sums = model_usage_of(model, &access, Day::of(at), &subjects);
+    let sums = model_usage_of(model, &access, Day::from_time(at), &subjects);
     sums.await.unwrap()
 }
 
 #[tokio::test]
-async fn tokens_are_summed_for_everyone_whom_they_count_against() {
+async fn tokens_are_summed_by_scope() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
@@ -74,7 +74,7 @@ async fn tokens_are_summed_for_everyone_whom_they_count_against() {
     assert_eq!(sums(model, "acme", NOW).await, [65, 65, 34, 13, 21]);
     assert_eq!(sums(model, "acme", later(1)).await, [8, 8, 8, 8, 0]);
     assert_eq!(sums(model, "other", NOW).await, [100, 100, 0, 0, 0]);
-    // No sum fails.
+    // Sums saturate.
     let most = u64::MAX;
     log.meter(vec![
         used("acme", Some("a1"), most),
@@ -86,13 +86,13 @@ async fn tokens_are_summed_for_everyone_whom_they_count_against() {
 }
 
 #[tokio::test]
-async fn agents_and_keys_have_their_days() {
+async fn agents_and_keys_are_listed_by_day() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
     log.meter(vec![used("acme", Some("a1"), 10), used("acme", None, 20)])
         .await;
-    let day = Day::of(NOW);
+    let day = Day::from_time(NOW);
     let row = |scope, name: &str, (calls, input_tokens)| ModelUsageDay {
         day,
         scope,
@@ -103,7 +103,7 @@ async fn agents_and_keys_have_their_days() {
     };
     let agent = row(UsageScope::Agent, "support", (2, 30));
     let key = row(UsageScope::Key, "key", (1, 10));
-    let days = |at| DayRange::new(Day::of(at), Day::of(at)).unwrap();
+    let days = |at| DayRange::new(Day::from_time(at), Day::from_time(at)).unwrap();
     let check = async |of: Option<&str>, at, expected: &[ModelUsageDay]| {
         let of = of.map(|of| AgentId::parse(of).unwrap());
         let read = model_usage_by_day(model, &access("acme"), of.as_ref(), days(at)).await;
@@ -111,20 +111,24 @@ async fn agents_and_keys_have_their_days() {
     };
     check(None, NOW, &[agent.clone(), key]).await;
     check(Some("support"), NOW, &[agent]).await;
-    // A key's name is no agent's.
+    // The name of a key is not an agent.
     check(Some("key"), NOW, &[]).await;
     check(None, later(1), &[]).await;
 }
 
 #[tokio::test]
-async fn usage_is_kept_for_its_days() {
+async fn usage_expires() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
     log.meter(vec![used("acme", Some("a1"), 1)]).await;
-    let check = async |days: u32, gone: u64, left: [u64; 5]| {
-        assert_eq!(expire_usage(model, later(days)).await, Ok(gone), "{days}");
-        assert_eq!(sums(model, "acme", NOW).await, left, "{days}");
+    let check = async |days: u32, deleted: u64, rest: [u64; 5]| {
+        assert_eq!(
+            expire_usage(model, later(days)).await,
+            Ok(deleted),
+            "{days}"
+        );
+        assert_eq!(sums(model, "acme", NOW).await, rest, "{days}");
     };
     check(OWNER_USAGE_KEPT_DAYS, 0, [2, 2, 2, 2, 0]).await;
     check(OWNER_USAGE_KEPT_DAYS + 1, 1, [2, 2, 2, 0, 0]).await;
@@ -133,17 +137,17 @@ async fn usage_is_kept_for_its_days() {
 }
 
 #[tokio::test]
-async fn an_owners_usage_and_a_tenants_are_forgotten() {
+async fn usage_of_owners_and_tenants_is_deleted() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
     let both = |tenant| [used(tenant, Some("a1"), 1), used(tenant, Some("b2"), 2)];
     log.meter([both("acme"), both("other")].concat()).await;
     let acme = TenantId::parse("acme").unwrap();
-    let gone = forget_owner_usage(model, &acme, &digest("a1")).await;
-    assert_eq!(gone, Ok(1));
+    let deleted = delete_owner_usage(model, &acme, &digest("a1")).await;
+    assert_eq!(deleted, Ok(1));
     assert_eq!(sums(model, "acme", NOW).await, [5, 5, 5, 0, 3]);
-    assert_eq!(forget_usage(model, &acme).await, Ok(4));
+    assert_eq!(delete_usage(model, &acme).await, Ok(4));
     assert_eq!(sums(model, "acme", NOW).await, [0; 5]);
     assert_eq!(sums(model, "other", NOW).await, [5, 5, 5, 2, 3]);
 }

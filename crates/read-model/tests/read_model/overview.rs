@@ -1,38 +1,35 @@
-//! How the projection and the schema stand, as operators see them.
+//! The state of the projection and the schema for operators.
 
 use domain::{Fact, Lifecycle, Partition, Sequence};
 use read_model::projections::conversations::lease::{self, Holder};
 use read_model::projections::conversations::overview::{ErasedCommits, erased_commits, overview};
 use read_model::projections::conversations::parking;
-use read_model::{ReadModel, ReadModelConfig, SchemaName, schema_standing};
+use read_model::{ReadModel, ReadModelConfig, SchemaName, schema_status};
 
 use crate::fixture::{Author, Projection};
 
 #[tokio::test]
-async fn partitions_say_who_holds_them_and_how_far_they_are() {
+async fn the_overview_lists_holders_and_checkpoints() {
     let mut projection = Projection::new().await;
     let mut bad = Author::new("bad");
     let items = vec![bad.begin(1), bad.garbage(2), Author::new("good").begin(3)];
     projection.apply(items).await;
     let model = &projection.model;
-    // One that is gone, and a lease that has run out.
+    // One projector is gone; its lease has expired.
     for (holder, ttl_ms) in [("b", 60_000), ("gone", 0)] {
         let holder = Holder(holder.to_owned());
-        lease::announce(model, &holder, ttl_ms).await.unwrap();
+        lease::heartbeat(model, &holder, ttl_ms).await.unwrap();
         let partition = Partition(if ttl_ms == 0 { 2 } else { 1 });
         let taken = lease::take(model, partition, &holder, ttl_ms).await;
         taken.unwrap().unwrap();
     }
-    let told = overview(model).await.unwrap();
-    assert_eq!(told.projectors, [Holder("b".to_owned())]);
-    let rows: Vec<_> = told
-        .partitions
-        .iter()
-        .map(|one| {
-            let holder = one.holder.as_ref().map(|holder| holder.0.as_str());
-            (one.epoch, one.checkpoint.0, holder, one.parked)
-        })
-        .collect();
+    let overview = overview(model).await.unwrap();
+    assert_eq!(overview.projectors, [Holder("b".to_owned())]);
+    let rows = overview.partitions.iter().map(|one| {
+        let holder = one.holder.as_ref().map(|holder| holder.0.as_str());
+        (one.epoch, one.checkpoint.0, holder, one.parked)
+    });
+    let rows: Vec<_> = rows.collect();
     assert_eq!(rows[0], (1, 3, Some("a"), 1));
     assert_eq!(rows[1], (1, 0, Some("b"), 0));
     assert_eq!(rows[2], (1, 0, None, 0));
@@ -45,7 +42,7 @@ async fn partitions_say_who_holds_them_and_how_far_they_are() {
 }
 
 #[tokio::test]
-async fn what_erasures_took_is_counted() {
+async fn erased_commits_are_counted() {
     let mut projection = Projection::new().await;
     assert_eq!(
         erased_commits(&projection.model).await,
@@ -56,27 +53,25 @@ async fn what_erasures_took_is_counted() {
     items.push(one.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
     items.push(two.commit(6, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
     projection.apply(items).await;
-    let taken = ErasedCommits {
+    let removed = ErasedCommits {
         partition: Partition(0),
         commits: 3,
     };
     assert_eq!(
         erased_commits(&projection.model).await,
-        Ok(Some(vec![taken]))
+        Ok(Some(vec![removed]))
     );
 }
 
 #[tokio::test]
-async fn the_schema_is_told_with_what_is_known() {
+async fn the_schema_status_is_read() {
     let url = devstack::test::database().await.url;
     let model = ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap();
-    assert!(schema_standing(&model).await.unwrap_err().is_unavailable());
+    assert!(schema_status(&model).await.unwrap_err().is_unavailable());
     model.migrate().await.unwrap();
-    let told = schema_standing(&model).await.unwrap();
-    assert_eq!(told.found, told.known);
-    let live = told
-        .live
-        .iter()
-        .find(|live| live.projection == "conversations");
+    let status = schema_status(&model).await.unwrap();
+    assert_eq!(status.found, status.known);
+    let mut live = status.live.iter();
+    let live = live.find(|live| live.projection == "conversations");
     assert_eq!(live.unwrap().schema, SchemaName::FIRST.to_string());
 }

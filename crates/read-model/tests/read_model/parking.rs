@@ -1,16 +1,13 @@
-//! Parked conversations: they stop nobody else, and come back.
+//! Parked conversations: the others continue, and a retry unparks them.
 
 use domain::{Partition, Sequence};
-use read_model::conversation;
-use read_model::projections::conversations::parking::{self, Retried};
+use read_model::projections::conversations::parking::{self, RetryOutcome};
 use read_model::projections::conversations::{Item, ParkReason};
-use sqlx::{Connection as _, Executor as _, PgConnection};
 
-use crate::fixture::{Author, Projection, access};
+use crate::fixture::{Author, Projection, execute};
 
 async fn version(projection: &Projection, author: &Author) -> Option<u64> {
-    let row = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
-    row.unwrap().map(|row| row.head.version.0)
+    projection.row(author).await.map(|row| row.head.version.0)
 }
 
 async fn waiting(projection: &Projection, author: &Author) -> Vec<u64> {
@@ -20,7 +17,7 @@ async fn waiting(projection: &Projection, author: &Author) -> Vec<u64> {
     waiting.into_iter().map(|sequence| sequence.0).collect()
 }
 
-/// A title that no text column can hold, which no writer would seal: what Postgres refuses.
+/// Sets a title that no writer seals and that Postgres rejects in a text column.
 fn poison(item: &Item) -> Item {
     let Item::Commit(placed) = item else { panic!() };
     let mut placed = placed.clone();
@@ -40,12 +37,12 @@ fn update() -> Vec<domain::Fact> {
     )]
 }
 
-/// Two conversations, one of which has a message at 4 that cannot be opened, and commits behind it.
+/// Two conversations. One has an unreadable message at 4 and later commits.
 struct Scene {
     projection: Projection,
     bad: Author,
     good: Author,
-    /// What the message at 4 is to software that can open it, and the commits behind it, at 6 and 7.
+    /// The readable form of the message at 4, and the later commits at 6 and 7.
     hidden: [Item; 3],
 }
 
@@ -76,7 +73,7 @@ async fn scene() -> Scene {
 }
 
 #[tokio::test]
-async fn what_cannot_be_opened_parks_its_conversation_alone() {
+async fn an_unreadable_message_parks_only_its_conversation() {
     let Scene {
         mut projection,
         bad,
@@ -99,12 +96,12 @@ async fn what_cannot_be_opened_parks_its_conversation_alone() {
     );
     let after = parking::list(model, None, Some(&bad.key), 10).await;
     assert_eq!(after.unwrap(), []);
-    let elsewhere = parking::list(model, Some(Partition(1)), None, 10).await;
-    assert_eq!(elsewhere.unwrap(), []);
+    let other = parking::list(model, Some(Partition(1)), None, 10).await;
+    assert_eq!(other.unwrap(), []);
 }
 
 #[tokio::test]
-async fn a_parked_conversation_comes_back_whole() {
+async fn a_retry_completes_a_parked_conversation() {
     let Scene {
         mut projection,
         mut bad,
@@ -115,35 +112,37 @@ async fn a_parked_conversation_comes_back_whole() {
     let model = projection.model.clone();
     let key = bad.key.clone();
     let retry = async |items: &[Item]| parking::retry(&model, &key, items).await.unwrap();
-    // Only what waits first is taken.
-    assert_eq!(retry(std::slice::from_ref(&second)).await, Retried::Changed);
-    assert_eq!(retry(&[]).await, Retried::Changed);
+    // Only the first waiting commits are accepted.
+    assert_eq!(
+        retry(std::slice::from_ref(&second)).await,
+        RetryOutcome::Changed
+    );
+    assert_eq!(retry(&[]).await, RetryOutcome::Changed);
     let still = retry(&[bad.garbage(4)]).await;
-    assert!(matches!(still, Retried::StillParked(_)));
+    assert!(matches!(still, RetryOutcome::StillParked(_)));
     let listed = parking::list(&model, None, None, 10).await.unwrap();
     assert_eq!(listed[0].attempts, 2);
-    // Software that can open the message takes it, and all that waits behind it.
-    assert_eq!(retry(&[first]).await, Retried::MoreWaits);
+    // A newer program can read the message and the later commits.
+    assert_eq!(retry(&[first]).await, RetryOutcome::Partial);
     assert_eq!(waiting(&projection, &bad).await, [6, 7]);
-    assert_eq!(retry(&[second, third]).await, Retried::Freed);
+    assert_eq!(retry(&[second, third]).await, RetryOutcome::Freed);
     assert_eq!(parking::count(&model).await.unwrap(), 0);
     let applied = projection.apply(vec![bad.say(9, "f")]).await;
     assert_eq!((applied.events, applied.queued), (1, 0));
-    let row = conversation(&model, &access("acme"), &key.conversation).await;
-    assert_eq!(row.unwrap().unwrap().head, *bad.head());
+    assert_eq!(projection.row(&bad).await.unwrap().head, *bad.head());
 }
 
 #[tokio::test]
-async fn what_postgres_refuses_is_found_among_many() {
-    for bad_place in [0, 7, 63] {
+async fn a_rejected_commit_is_found_among_many() {
+    for bad_index in [0, 7, 63] {
         let mut projection = Projection::new().await;
         let mut authors: Vec<Author> = (0..64).map(|n| Author::new(&format!("c{n:02}"))).collect();
         let mut items = Vec::new();
         let mut sequence = 0;
         for round in 0..3 {
-            for (place, author) in authors.iter_mut().enumerate() {
+            for (index, author) in authors.iter_mut().enumerate() {
                 sequence += 1;
-                items.push(match (round, place == bad_place) {
+                items.push(match (round, index == bad_index) {
                     (0, _) => author.begin(sequence),
                     (1, true) => poison(&author.commit(sequence, update())),
                     _ => author.say(sequence, "x"),
@@ -156,19 +155,15 @@ async fn what_postgres_refuses_is_found_among_many() {
             applied.parked[0].reason,
             ParkReason::Refused("22021".to_owned())
         );
-        for (place, author) in authors.iter().enumerate() {
-            let expected = if place == bad_place { 1 } else { 3 };
-            assert_eq!(
-                version(&projection, author).await,
-                Some(expected),
-                "{place}"
-            );
+        for (index, author) in authors.iter().enumerate() {
+            let expected = Some(if index == bad_index { 1 } else { 3 });
+            assert_eq!(version(&projection, author).await, expected, "{index}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_lost_commit_is_noticed() {
+async fn a_lost_commit_parks_its_conversation() {
     let mut projection = Projection::new().await;
     let mut author = Author::new("c");
     projection.apply(vec![author.begin(1)]).await;
@@ -176,7 +171,7 @@ async fn a_lost_commit_is_noticed() {
     let after = author.say(3, "after");
     let applied = projection.apply(vec![after.clone()]).await;
     assert_eq!(applied.parked[0].reason, ParkReason::OutOfPlace);
-    // Trying again does not hide the loss; giving the commit up does.
+    // A retry does not accept the gap; after a drop it does.
     let retry = async |items: &[Item]| {
         parking::retry(&projection.model, &author.key, items)
             .await
@@ -184,7 +179,7 @@ async fn a_lost_commit_is_noticed() {
     };
     assert_eq!(
         retry(&[after]).await,
-        Retried::StillParked(ParkReason::OutOfPlace)
+        RetryOutcome::StillParked(ParkReason::OutOfPlace)
     );
     let drop = async |sequence| {
         parking::drop_commit(&projection.model, &author.key, Sequence(sequence))
@@ -203,7 +198,7 @@ async fn a_lost_commit_is_noticed() {
         parking::retry(&projection.model, &author.key, &[last])
             .await
             .unwrap(),
-        Retried::Freed
+        RetryOutcome::Freed
     );
     assert_eq!(version(&projection, &author).await, Some(4));
     let applied = projection.apply(vec![author.say(5, "goes on")]).await;
@@ -211,18 +206,15 @@ async fn a_lost_commit_is_noticed() {
 }
 
 #[tokio::test]
-async fn rows_that_are_there_already_are_not_overwritten() {
+async fn existing_rows_are_not_overwritten() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let mut author = Author::new("c");
     let items = vec![author.begin(1), author.say(2, "x")];
     projection.apply(items.clone()).await;
-    // Somebody sets the checkpoint back by hand: the same commits come again.
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection
-        .execute("UPDATE conversations_v1.checkpoint SET sequence = 0")
-        .await
-        .unwrap();
+    // An operator resets the checkpoint, so that the same commits are projected again.
+    let reset = "UPDATE conversations_v1.checkpoint SET sequence = 0";
+    execute(&url, reset).await;
     projection.checkpoint.sequence = Sequence(0);
     let applied = projection.apply(items).await;
     assert_eq!((applied.events, applied.queued), (0, 2));

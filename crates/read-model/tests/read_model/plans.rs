@@ -1,10 +1,10 @@
-//! Plans: every query of a reader goes by its index, with the planner as Postgres ships it and rows enough to be tempted.
+//! Plans: every query of a reader uses its index, with default planner settings and enough rows for other plans.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::fixture::Projection;
 
-/// A query's statement, some arguments of it, and the index that it is made for.
+/// The statement of a query, example arguments, and the index that it must use.
 struct Case {
     sql: &'static str,
     arguments: &'static str,
@@ -32,7 +32,7 @@ const CASES: [Case; 38] = [
     case!("list_by_tenant" ("'t1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_tenant"),
     case!("list_by_tenant" ("'t1', '{2}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_tenant"),
     case!("conversation" ("'t1', 'c5'") by "conversation_pkey"),
-    case!("committed" ("'t1', 'c5', '00000000-0000-0000-0000-000000000000'") by "event_by_commit"),
+    case!("find_commit" ("'t1', 'c5', '00000000-0000-0000-0000-000000000000'") by "event_by_commit"),
     case!("few_events_forward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
     case!("few_events_backward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
     case!("events_forward" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
@@ -44,7 +44,7 @@ const CASES: [Case; 38] = [
     case!("model_usage_of" ("'t1', current_date, '{1,2,3,4}', '{\"\",a1,k1,o1}'") by "model_usage_pkey"),
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, NULL") by "model_usage_pkey"),
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "model_usage_pkey"),
-    case!("forked" ("'t1', '{c5,c7,c9}'") by "conversation_by_fork"),
+    case!("parents_of_forks" ("'t1', '{c5,c7,c9}'") by "conversation_by_fork"),
     case!("forks" ("'t1', 'c5', 64, 1000") by "conversation_by_fork"),
     case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),
@@ -63,7 +63,7 @@ const CASES: [Case; 38] = [
     case!("provider_logs_by_conversation" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'c5', NULL") by "provider_log_by_conversation"),
 ];
 
-/// A reader of `t1`, set up as ours are but for what keeps the planner from other ways.
+/// A reader of `t1` with our connection options, except those that restrict the planner.
 async fn reader(url: &str) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.unwrap();
     for statement in [
@@ -78,7 +78,7 @@ async fn reader(url: &str) -> PgConnection {
     connection
 }
 
-/// The plan, and how many rows were met on the way.
+/// The plan with numbers of rows.
 async fn plan(reader: &mut PgConnection, case: &Case) -> String {
     let prepare = format!("DEALLOCATE ALL; PREPARE query AS {}", case.sql);
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();

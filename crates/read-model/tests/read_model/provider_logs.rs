@@ -1,4 +1,4 @@
-//! The log of model servers' calls: written once, read in pages, gone in time or with its conversation.
+//! The log of calls to model servers: written once, read in pages, expired, and erased with its conversation.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use domain::{
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, PlacedUsage, apply, expire,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, apply, expire,
     restart, take,
 };
 use read_model::queries::{
@@ -21,12 +21,12 @@ use uuid::Uuid;
 
 use crate::fixture::{Projection, access};
 
-/// On a microsecond, as rows keep times.
+/// A whole microsecond, as in rows.
 const NOW: Timestamp = Timestamp(1_700_000_000_123_456_000);
 const DAY: i64 = 86_400_000_000_000;
 const HOLD_MS: u64 = 60_000;
 
-/// What one projector writes.
+/// The projector of the log.
 pub(crate) struct Log {
     model: ReadModel,
     holder: Holder,
@@ -44,7 +44,7 @@ impl Log {
         }
     }
 
-    fn batch(&self, calls: Vec<PlacedCall>) -> LogBatch {
+    fn batch(&self, calls: Vec<StoredCall>) -> LogBatch {
         LogBatch {
             holder: self.holder.clone(),
             previous: self.at,
@@ -54,7 +54,7 @@ impl Log {
         }
     }
 
-    pub(crate) async fn meter(&mut self, usage: Vec<PlacedUsage>) {
+    pub(crate) async fn meter(&mut self, usage: Vec<StoredUsage>) {
         let batch = LogBatch {
             usage,
             ..self.batch(Vec::new())
@@ -63,7 +63,7 @@ impl Log {
         self.at = batch.last;
     }
 
-    pub(crate) async fn write(&mut self, calls: Vec<PlacedCall>) {
+    pub(crate) async fn write(&mut self, calls: Vec<StoredCall>) {
         let batch = self.batch(calls);
         apply(&self.model, &batch).await.unwrap();
         self.at = batch.last;
@@ -77,9 +77,9 @@ pub(crate) fn key(tenant: &str, conversation: &str) -> ConversationKey {
     }
 }
 
-/// A call that began so many seconds after the others.
-pub(crate) fn call(conversation: &str, second: i64) -> PlacedCall {
-    PlacedCall {
+/// A call that started `second` seconds after [`NOW`].
+pub(crate) fn call(conversation: &str, second: i64) -> StoredCall {
+    StoredCall {
         key: key("acme", conversation),
         stored_at: NOW,
         logged: LoggedCall {
@@ -124,7 +124,7 @@ fn ids(rows: &[ProviderLogRow]) -> Vec<LogId> {
 }
 
 #[tokio::test]
-async fn a_call_comes_back_as_it_was() {
+async fn a_call_round_trips() {
     let projection = Projection::new().await;
     let mut log = Log::new(&projection.model).await;
     let mut whole = call("c", 0);
@@ -150,13 +150,13 @@ async fn a_call_comes_back_as_it_was() {
     };
     let bare = call("c", 1);
     log.write(vec![whole.clone(), bare.clone()]).await;
-    // A retry that the stream took for another.
+    // A duplicate in the stream.
     log.write(vec![whole.clone()]).await;
     let rows = listed(&projection.model, &all()).await;
     assert_eq!(
         ids(&rows),
         [bare.logged.call.id, whole.logged.call.id],
-        "the latest first, each once"
+        "the newest first, each once"
     );
     let kept_until = Timestamp(NOW.0 + i64::from(LOG_DAYS_MAX) * DAY);
     assert_eq!(rows[1].kept_until, kept_until);
@@ -173,8 +173,8 @@ async fn a_call_comes_back_as_it_was() {
     assert_eq!(foreign.unwrap(), []);
 }
 
-/// A dozen calls of two conversations and two agents; some begin at the same moment.
-fn dozen() -> Vec<PlacedCall> {
+/// A dozen calls of two conversations and two agents; some start at the same time.
+fn dozen() -> Vec<StoredCall> {
     let made = (0..12).map(|number| {
         let conversation = if number % 3 == 0 { "d" } else { "c" };
         let mut call = call(conversation, number / 2);
@@ -189,16 +189,16 @@ fn dozen() -> Vec<PlacedCall> {
     made.collect()
 }
 
-/// Whether a filter lets through what fits, as a whole and in pages.
+/// Checks that a filter returns exactly the matching calls, at once and in pages.
 async fn check(
     model: &ReadModel,
-    made: &[PlacedCall],
+    made: &[StoredCall],
     filter: impl FnOnce(&mut ProviderLogQuery),
-    fits: impl Fn(&PlacedCall) -> bool,
+    matches: impl Fn(&StoredCall) -> bool,
 ) {
     let mut query = all();
     filter(&mut query);
-    let expected = made.iter().filter(|call| fits(call));
+    let expected = made.iter().filter(|call| matches(call));
     let expected: BTreeSet<LogId> = expected.map(|call| call.logged.call.id).collect();
     let whole = ids(&listed(model, &query).await);
     assert!(!whole.is_empty() && whole.len() == expected.len());
@@ -221,7 +221,7 @@ async fn check(
 }
 
 #[tokio::test]
-async fn pages_of_a_filter_are_all_that_it_lets_through() {
+async fn pages_of_a_filter_are_complete() {
     let projection = Projection::new().await;
     let mut log = Log::new(&projection.model).await;
     let made = dozen();
@@ -231,8 +231,8 @@ async fn pages_of_a_filter_are_all_that_it_lets_through() {
     let c = ConversationId::parse("c").unwrap();
     let dropped = Label::parse("dropped").unwrap();
     let third = Timestamp(NOW.0 + 3_000_000_000);
-    let of_sales = |call: &PlacedCall| call.logged.agent == sales;
-    let of_c = |call: &PlacedCall| call.key.conversation == c;
+    let of_sales = |call: &StoredCall| call.logged.agent == sales;
+    let of_c = |call: &StoredCall| call.key.conversation == c;
     check(model, &made, |_| {}, |_| true).await;
     let by_agent = |query: &mut ProviderLogQuery| query.agent = Some(sales.clone());
     check(model, &made, by_agent, of_sales).await;
@@ -244,17 +244,17 @@ async fn pages_of_a_filter_are_all_that_it_lets_through() {
     };
     check(model, &made, by_both, |call| of_sales(call) && of_c(call)).await;
     let by_outcome = |query: &mut ProviderLogQuery| query.outcome = Some(dropped.clone());
-    let is_dropped = |call: &PlacedCall| call.logged.call.outcome == dropped;
+    let is_dropped = |call: &StoredCall| call.logged.call.outcome == dropped;
     check(model, &made, by_outcome, is_dropped).await;
     let late = |query: &mut ProviderLogQuery| query.started_after = Some(third);
-    let is_late = |call: &PlacedCall| call.logged.call.started_at >= third;
+    let is_late = |call: &StoredCall| call.logged.call.started_at >= third;
     check(model, &made, late, is_late).await;
     let early = |query: &mut ProviderLogQuery| query.started_before = Some(third);
     check(model, &made, early, |call| !is_late(call)).await;
 }
 
 #[tokio::test]
-async fn what_is_kept_no_longer_goes_and_nothing_else() {
+async fn only_expired_calls_are_deleted() {
     let projection = Projection::new().await;
     let mut log = Log::new(&projection.model).await;
     let mut kept = call("c", 0);
@@ -275,7 +275,7 @@ async fn what_is_kept_no_longer_goes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn one_projector_at_a_time_goes_on_from_where_the_rows_are() {
+async fn one_projector_at_a_time_continues_from_the_checkpoint() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
@@ -285,7 +285,7 @@ async fn one_projector_at_a_time_goes_on_from_where_the_rows_are() {
     let mut behind = log.batch(Vec::new());
     behind.previous = Sequence(0);
     assert_eq!(apply(model, &behind).await, Err(LogsApplyError::Fenced));
-    // The hold ends, and another takes it: whoever had it writes nothing more.
+    // The lease expires and another projector takes it: the previous holder cannot write.
     assert_eq!(take(model, &log.holder, 0).await, Ok(Some(log.at)));
     let taken = loop {
         if let Some(taken) = take(model, &other, HOLD_MS).await.unwrap() {

@@ -1,21 +1,21 @@
-//! Logged calls go with their conversation, whichever of the two is written first.
+//! Logged calls are erased with their conversation, in any order of the writes.
 
 use std::time::Duration;
 
 use domain::{Fact, Lifecycle};
-use read_model::projections::conversations::remains;
+use read_model::projections::conversations::residue;
 use read_model::queries::provider_logs;
 
 use crate::fixture::{Author, Projection, access};
 use crate::provider_logs::{Log, all, call, key, listed};
 
 #[tokio::test]
-async fn calls_go_with_their_conversation_and_none_comes_after() {
+async fn calls_are_erased_with_their_conversation() {
     let mut projection = Projection::new().await;
     let mut log = Log::new(&projection.model).await;
     let mut author = Author::new("c");
-    let begun = vec![author.begin(1), author.say(2, "hello")];
-    projection.apply(begun).await;
+    let items = vec![author.begin(1), author.say(2, "hello")];
+    projection.apply(items).await;
     let mut foreign = call("c", 0);
     foreign.key = key("other", "c");
     log.write(vec![call("c", 0), call("d", 0), foreign]).await;
@@ -26,13 +26,13 @@ async fn calls_go_with_their_conversation_and_none_comes_after() {
     let left = listed(&projection.model, &all()).await;
     let left: Vec<&str> = left.iter().map(|row| row.conversation.as_str()).collect();
     assert_eq!(left, ["d"]);
-    assert_eq!(remains(&projection.model, &erased).await, Ok(0));
+    assert_eq!(residue(&projection.model, &erased).await, Ok(0));
     let theirs = provider_logs(&projection.model, &access("other"), &all()).await;
     assert_eq!(theirs.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_row_outlives_a_conversation_that_is_erased_meanwhile() {
+async fn no_call_outlives_a_concurrent_erasure() {
     let mut projection = Projection::new().await;
     let mut log = Log::new(&projection.model).await;
     let model = projection.model.clone();
@@ -53,6 +53,6 @@ async fn no_row_outlives_a_conversation_that_is_erased_meanwhile() {
         };
         tokio::join!(writing, erasing);
         let erased = [&key("acme", &name)];
-        assert_eq!(remains(&model, &erased).await, Ok(0), "{round}");
+        assert_eq!(residue(&model, &erased).await, Ok(0), "{round}");
     }
 }

@@ -7,7 +7,7 @@ use read_model::{Direction, EVENTS_PER_READ_MAX, EventQuery, EventRow, events};
 use crate::fixture::{Author, Projection, access, message};
 use crate::rows::{all, event_rows};
 
-/// A conversation of 81 events: its beginning, then a message, a note, archived and restored, by turns.
+/// A conversation of 81 events: created, then 20 times a message, a note, archived and restored.
 struct Range {
     projection: Projection,
     author: Author,
@@ -97,7 +97,7 @@ async fn a_read_ends_at_its_bytes() {
 }
 
 #[tokio::test]
-async fn kinds_are_picked_from_a_range() {
+async fn a_range_is_filtered_by_kinds() {
     let range = Range::new().await;
     let of = |kinds: &[Kind], limit| {
         let kinds = kinds.to_vec();
@@ -126,7 +126,7 @@ async fn kinds_are_picked_from_a_range() {
 }
 
 #[tokio::test]
-async fn a_read_holds_no_more_than_its_bound() {
+async fn the_number_of_events_is_bounded() {
     let mut projection = Projection::new().await;
     let mut author = Author::new("c");
     let mut items = vec![author.begin(1)];

@@ -1,4 +1,4 @@
-//! The readers' role where a login may not do everything, as on managed servers.
+//! The reader role with restricted logins, as on managed servers.
 
 use devstack::PostgresServer;
 use devstack::test::postgres;
@@ -7,7 +7,7 @@ use sqlx::{Connection as _, Executor as _, PgConnection};
 
 use crate::fixture::{Author, access};
 
-/// The server, an administrator's connection to it, and a model of a database of its own for each login.
+/// A server and a connection of an administrator. Each login has a database of its own.
 struct Scene {
     server: PostgresServer,
     administrator: PgConnection,
@@ -43,7 +43,7 @@ impl Scene {
     }
 }
 
-/// What the administrator is asked for.
+/// The statement that the administrator must run.
 fn asked(outcome: Result<(), ReadModelError>) -> String {
     let Err(error @ ReadModelError::AdministratorNeeded { .. }) = outcome else {
         panic!("{outcome:?}");
@@ -58,7 +58,7 @@ fn statement_of(error: &ReadModelError) -> String {
 }
 
 #[tokio::test]
-async fn an_administrator_is_told_what_to_run() {
+async fn errors_name_the_statement_for_the_administrator() {
     let mut scene = Scene::new().await;
     let plain = scene.login("plain", "").await;
     let read = async || {
@@ -77,7 +77,7 @@ async fn an_administrator_is_told_what_to_run() {
     plain.migrate().await.unwrap();
     plain.check().await.unwrap();
     read().await.unwrap();
-    // Another process, whose login was forgotten.
+    // Another process, after the role was revoked.
     scene.run("REVOKE hansard_reader FROM plain").await;
     let url = scene
         .server
@@ -93,7 +93,7 @@ async fn an_administrator_is_told_what_to_run() {
 }
 
 #[tokio::test]
-async fn a_login_that_may_make_roles_needs_nobody() {
+async fn a_login_with_createrole_needs_no_administrator() {
     let mut scene = Scene::new().await;
     let maker = scene.login("maker", "CREATEROLE").await;
     maker.migrate().await.unwrap();
@@ -102,7 +102,7 @@ async fn a_login_that_may_make_roles_needs_nobody() {
 }
 
 #[tokio::test]
-async fn databases_of_one_server_are_migrated_at_once() {
+async fn databases_of_one_server_migrate_concurrently() {
     const DATABASES: usize = 12;
     let server = postgres().await;
     let mut models = Vec::new();

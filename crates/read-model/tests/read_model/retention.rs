@@ -1,4 +1,4 @@
-//! Retention: what a rule finds, page by page.
+//! Retention: the conversations that a rule expires, page by page.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,7 +8,7 @@ use domain::{
 };
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
-    SURPLUS_PER_OWNER_MAX, expired, forked,
+    SURPLUS_PER_OWNER_MAX, expired_conversations, parents_of_forks,
 };
 use sqlx::{Connection as _, PgConnection};
 
@@ -24,7 +24,7 @@ fn session(n: u32) -> Owner {
     Owner::Session(SessionId::parse(format!("s{n:04}")).unwrap())
 }
 
-/// Conversations that begin a microsecond after each other, in the order of the owners; the nth is `c<n>`.
+/// Conversations created one microsecond apart, in the order of the owners; the nth is `c<n>`.
 async fn with_owners(owners: impl IntoIterator<Item = Owner>) -> (Projection, Vec<Author>) {
     let mut projection = Projection::new().await;
     let (mut items, mut authors) = (Vec::new(), Vec::new());
@@ -44,12 +44,12 @@ fn n_th(n: u32) -> Timestamp {
     Timestamp(START.0 + i64::from(n) * MICRO)
 }
 
-/// All pages' conversations by their numbers, and the size of each page.
+/// The numbers of the conversations of all pages, and the size of each page.
 async fn all(projection: &Projection, tenant: &str, rule: ExpiryRule) -> (Vec<u32>, Vec<usize>) {
     let (mut found, mut pages) = (Vec::new(), Vec::new());
     let mut next = Some(rule);
     while let Some(rule) = next {
-        let page = expired(&projection.model, &access(tenant), &agent(), &rule)
+        let page = expired_conversations(&projection.model, &access(tenant), &agent(), &rule)
             .await
             .unwrap();
         pages.push(page.conversations.len());
@@ -63,10 +63,10 @@ async fn all(projection: &Projection, tenant: &str, rule: ExpiryRule) -> (Vec<u3
 }
 
 #[tokio::test]
-async fn what_others_go_on_from_is_told() {
+async fn parents_of_forks_are_found() {
     let mut projection = Projection::new().await;
-    let ids = ["root", "fork", "beside"].map(|id| ConversationId::parse(id).unwrap());
-    let [root, fork, beside] = &ids;
+    let ids = ["root", "fork", "unrelated"].map(|id| ConversationId::parse(id).unwrap());
+    let [root, fork, unrelated] = &ids;
     let mut sequence = 0;
     let mut begin = |id: &ConversationId, parent: Option<&ConversationId>| {
         let mut author = Author::new(id.as_str());
@@ -81,11 +81,11 @@ async fn what_others_go_on_from_is_told() {
     };
     let (_, first) = begin(root, None);
     let (mut author, second) = begin(fork, Some(root));
-    let (_, third) = begin(beside, None);
+    let (_, third) = begin(unrelated, None);
     projection.apply(vec![first, second, third]).await;
     let check = async |projection: &Projection, tenant: &str, expected: &[&ConversationId]| {
         let asked: Vec<_> = ids.iter().collect();
-        let found = forked(&projection.model, &access(tenant), &asked).await;
+        let found = parents_of_forks(&projection.model, &access(tenant), &asked).await;
         let expected: HashSet<_> = expected.iter().copied().cloned().collect();
         assert_eq!(found.unwrap(), expected);
     };
@@ -99,14 +99,13 @@ async fn what_others_go_on_from_is_told() {
 }
 
 #[tokio::test]
-async fn what_was_idle_is_found_oldest_first() {
+async fn idle_conversations_are_found_oldest_first() {
     let (mut projection, mut authors) = with_owners((0..6).map(session)).await;
-    for (place, fact) in [
-        (1, Fact::Lifecycle(Lifecycle::ConversationArchived)),
-        (2, Fact::Lifecycle(Lifecycle::ConversationErased)),
+    for (n, author, fact) in [
+        (1_u32, 1, Fact::Lifecycle(Lifecycle::ConversationArchived)),
+        (2, 2, Fact::Lifecycle(Lifecycle::ConversationErased)),
     ] {
-        let at = Timestamp(START.0 + i64::try_from(place).unwrap() * MICRO);
-        let item = authors[place].commit_at(100 + u64::try_from(place).unwrap(), at, vec![fact]);
+        let item = authors[author].commit_at(100 + u64::from(n), n_th(n), vec![fact]);
         projection.apply(vec![item]).await;
     }
     let check = async |since, expected: &[u32]| {
@@ -121,8 +120,8 @@ async fn what_was_idle_is_found_oldest_first() {
 }
 
 #[tokio::test]
-async fn the_long_are_found_newest_first() {
-    // The nth holds n messages.
+async fn long_conversations_are_found_newest_first() {
+    // The nth conversation has n messages.
     let (mut projection, mut authors) = with_owners((0..5).map(session)).await;
     let mut sequence = 100;
     for (n, author) in authors.iter_mut().enumerate() {
@@ -148,10 +147,10 @@ async fn the_long_are_found_newest_first() {
 }
 
 #[tokio::test]
-async fn pages_of_the_long_are_bounded_and_complete() {
+async fn pages_of_long_conversations_are_bounded_and_complete() {
     let most = CONVERSATIONS_PER_READ_MAX;
     let (mut projection, mut authors) = with_owners((0..=most).map(session)).await;
-    // As its time is the others', it stays the one that is looked at last.
+    // Its time does not change, so it is scanned last.
     let said = authors[0].commit_at(u64::from(most) + 9, n_th(0), vec![message("more")]);
     projection.apply(vec![said]).await;
     let rule = ExpiryRule::Long {
@@ -163,7 +162,7 @@ async fn pages_of_the_long_are_bounded_and_complete() {
 }
 
 #[tokio::test]
-async fn pages_of_the_idle_are_bounded_and_complete() {
+async fn pages_of_idle_conversations_are_bounded_and_complete() {
     let most = CONVERSATIONS_PER_READ_MAX;
     let (projection, _) = with_owners((0..=most).map(session)).await;
     let rule = ExpiryRule::Idle {
@@ -243,10 +242,10 @@ async fn a_page_of_owners_is_bounded() {
 }
 
 #[tokio::test]
-async fn no_more_are_kept_than_can_be_walked() {
+async fn the_number_of_kept_conversations_is_capped() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
-    // Any head will do, and one must be there.
+    // The inserted rows copy this head.
     projection.apply(vec![Author::new("c0").begin(1)]).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     for (first, last, expected) in [

@@ -1,4 +1,4 @@
-//! A table of events, folded: what the rows hold and how they are read.
+//! Rows of all kinds of events, and their reads.
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::{
@@ -10,7 +10,7 @@ use domain::{
     Owner, Part, Status, ToolName, UserId, Version,
 };
 use read_model::projections::conversations::Item;
-use read_model::{Direction, EventQuery, EventRow, committed, conversation, standing_with_events};
+use read_model::{Direction, EventQuery, EventRow, conversation, find_commit, head_and_events};
 
 use crate::fixture::{Author, Projection, access, digest, message};
 
@@ -24,7 +24,7 @@ pub(crate) fn folded(items: &[Item]) -> Conversation {
     row.unwrap()
 }
 
-/// The rows that the commits' events should have.
+/// The expected rows of the events of commits.
 pub(crate) fn event_rows(items: &[Item]) -> Vec<EventRow> {
     let commits = items.iter().filter_map(|item| match item {
         Item::Commit(placed) => Some(placed),
@@ -46,7 +46,7 @@ pub(crate) fn event_rows(items: &[Item]) -> Vec<EventRow> {
 pub(crate) fn all(direction: Direction) -> EventQuery {
     EventQuery {
         from: Version(1),
-        to: EventQuery::TO_THE_END,
+        to: EventQuery::OPEN_END,
         direction,
         kinds: Vec::new(),
         limit: 1_000,
@@ -62,7 +62,7 @@ fn json(text: &str) -> JsonText {
     JsonText::parse(text).unwrap()
 }
 
-/// Gives the conversation's beginning all that it can have.
+/// Sets all fields of the first event.
 fn fill(author: &mut Author) {
     author.created.owner = Owner::User(UserId::parse("jo@example.org é").unwrap());
     author.created.title = Some("A title".to_owned());
@@ -76,7 +76,7 @@ fn fill(author: &mut Author) {
     author.created.provider_conversation_id = Some(label("conv_1"));
 }
 
-/// One fact of every kind but the tombstone, each with all that it can have.
+/// One fact of every kind except the tombstone, each with all fields.
 fn every_fact(author: &mut Author) -> Vec<Fact> {
     fill(author);
     let call_id = CallId::parse("call_1").unwrap();
@@ -139,7 +139,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
 }
 
 #[tokio::test]
-async fn every_kind_of_event_comes_back_as_it_went_in() {
+async fn every_kind_of_event_round_trips() {
     for together in [true, false] {
         let mut projection = Projection::new().await;
         let mut author = Author::new("c");
@@ -156,16 +156,14 @@ async fn every_kind_of_event_comes_back_as_it_went_in() {
             projection.apply(vec![item]).await;
         }
         let (model, id) = (&projection.model, &author.key.conversation);
-        let found =
-            standing_with_events(model, &access("acme"), id, &all(Direction::Forward)).await;
-        let (standing, rows) = found.unwrap().unwrap();
-        let row = conversation(model, &access("acme"), id).await.unwrap();
-        let row = row.unwrap();
+        let found = head_and_events(model, &access("acme"), id, &all(Direction::Forward)).await;
+        let (head_row, rows) = found.unwrap().unwrap();
+        let row = projection.row(&author).await.unwrap();
         assert_eq!(row, folded(&items));
         assert_eq!(rows, event_rows(&items));
         assert_eq!(row.title.as_deref(), Some("Another"));
         assert_eq!(
-            (standing.head, standing.sequence),
+            (head_row.head, head_row.sequence),
             (row.head, row.position.sequence)
         );
         for row in rows {
@@ -206,8 +204,7 @@ async fn fields_are_set_kept_and_cleared_across_batches() {
         projection
             .apply(vec![author.commit(sequence, vec![fact])])
             .await;
-        let row = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
-        let row = row.unwrap().unwrap();
+        let row = projection.row(&author).await.unwrap();
         assert_eq!(row.title.as_deref(), title);
         assert_eq!(row.metadata.as_ref().map(JsonText::as_str), metadata);
         assert_eq!(
@@ -227,7 +224,7 @@ async fn a_retry_finds_its_commit() {
     let (model, id) = (&projection.model, &author.key.conversation);
     for (nth, item) in (1..).zip(&items) {
         let Item::Commit(placed) = item else { panic!() };
-        let row = committed(model, &access("acme"), id, author.commit_id(nth))
+        let row = find_commit(model, &access("acme"), id, author.commit_id(nth))
             .await
             .unwrap()
             .unwrap();
@@ -238,7 +235,7 @@ async fn a_retry_finds_its_commit() {
         assert_eq!(row.request_digest, digest(placed.position.sequence.0));
     }
     for (tenant, nth) in [("acme", 4), ("other", 1)] {
-        let found = committed(model, &access(tenant), id, author.commit_id(nth)).await;
+        let found = find_commit(model, &access(tenant), id, author.commit_id(nth)).await;
         assert_eq!(found.unwrap(), None);
     }
 }
@@ -255,14 +252,11 @@ async fn a_foreign_tenant_sees_nothing() {
     );
     let query = all(Direction::Backward);
     assert_eq!(
-        standing_with_events(model, &access("other"), id, &query)
+        head_and_events(model, &access("other"), id, &query)
             .await
             .unwrap(),
         None
     );
-    let row = conversation(model, &access("acme"), id)
-        .await
-        .unwrap()
-        .unwrap();
+    let row = projection.row(&author).await.unwrap();
     assert_eq!(row.head.status, Status::Active);
 }

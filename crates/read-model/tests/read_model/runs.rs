@@ -1,4 +1,4 @@
-//! What any commit may change in a row: its owner and its run; and forks, whose first version is not 1.
+//! Mutable columns of conversations: owner and active run; and forks, whose first version is not 1.
 
 use domain::event::{OwnerChanged, RunFinished, RunStarted};
 use domain::{
@@ -7,12 +7,12 @@ use domain::{
 };
 use read_model::projections::conversations::Item;
 use read_model::{
-    ACTIVE_RUNS_PER_READ_MAX, Direction, ListFilter, ListQuery, active_runs, conversation,
-    list_conversations, standing_with_events,
+    ACTIVE_RUNS_PER_READ_MAX, Direction, ListFilter, active_runs, head_and_events,
+    list_conversations,
 };
 use uuid::Uuid;
 
-use crate::fixture::{Author, Projection, access, message};
+use crate::fixture::{Author, Projection, access, list_query, message};
 use crate::rows::{all, event_rows, folded};
 
 fn run(number: u128) -> RunId {
@@ -34,7 +34,7 @@ fn finished(number: u128) -> Fact {
     })
 }
 
-/// The conversations with a run, page after page of `limit`, each with its phase.
+/// The conversations with an active run and its phase, in pages of `limit`.
 async fn active(projection: &Projection, limit: u32) -> Vec<(String, RunId, RunPhase)> {
     let (mut found, mut after) = (Vec::new(), None);
     let access = SweepAccess::grant();
@@ -56,7 +56,7 @@ async fn active(projection: &Projection, limit: u32) -> Vec<(String, RunId, RunP
 }
 
 #[tokio::test]
-async fn runs_are_found_across_tenants_by_pages_until_they_end() {
+async fn active_runs_are_found_across_tenants() {
     let mut projection = Projection::new().await;
     let author = |tenant: &str, id: &str| {
         let mut author = Author::new(id);
@@ -68,13 +68,9 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
     };
     let (mut first, mut idle) = (author("acme", "a"), author("acme", "b"));
     let (mut foreign, mut stopped) = (author("globex", "a"), author("globex", "d"));
-    let begun = vec![
-        first.begin(1),
-        idle.begin(2),
-        foreign.begin(3),
-        stopped.begin(4),
-    ];
-    projection.apply(begun).await;
+    let mut created = vec![first.begin(1), idle.begin(2)];
+    created.extend([foreign.begin(3), stopped.begin(4)]);
+    projection.apply(created).await;
     assert_eq!(active(&projection, 10).await, []);
     let created = Fact::from(Author::new("e").created);
     let mut last = author("zeta", "e");
@@ -82,7 +78,7 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
         first.commit(5, vec![message("hi"), started(1)]),
         foreign.commit(6, vec![started(2)]),
         stopped.commit(7, vec![started(3)]),
-        // Begun with a run, in one batch and in one commit.
+        // Created with a run, in one batch and in one commit.
         last.commit(8, vec![created, started(4)]),
         stopped.commit(
             9,
@@ -113,7 +109,7 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
 }
 
 #[tokio::test]
-async fn a_change_of_hands_moves_a_conversation_between_listings() {
+async fn a_new_owner_changes_the_listings() {
     let mut projection = Projection::new().await;
     let mut author = Author::new("c");
     let agent = author.created.agent.clone();
@@ -126,20 +122,13 @@ async fn a_change_of_hands_moves_a_conversation_between_listings() {
     ];
     let mut items = vec![author.begin(1)];
     projection.apply(items.clone()).await;
-    for (sequence, hands) in (2..).zip(owners.windows(2)) {
-        let (previous, owner) = (hands[0].clone(), hands[1].clone());
-        let changed = Fact::from(OwnerChanged { owner, previous });
+    for (sequence, pair) in (2..).zip(owners.windows(2)) {
+        let (previous, owner) = (pair[0].clone(), pair[1].clone());
+        let changed = Fact::Lifecycle(Lifecycle::OwnerChanged(OwnerChanged { owner, previous }));
         items.push(author.commit(sequence, vec![changed]));
         projection.apply(items[items.len() - 1..].to_vec()).await;
         let listed = async |filter: ListFilter| {
-            let query = ListQuery {
-                filter,
-                status: None,
-                active_after: None,
-                active_before: None,
-                after: None,
-                limit: 10,
-            };
+            let query = list_query(filter);
             let page = list_conversations(&projection.model, &access("acme"), &query).await;
             page.unwrap().len()
         };
@@ -151,7 +140,7 @@ async fn a_change_of_hands_moves_a_conversation_between_listings() {
             agent: agent.clone(),
             user: user.clone(),
         };
-        let is_users = matches!(hands[1], Owner::User(_));
+        let is_users = matches!(pair[1], Owner::User(_));
         assert_eq!(listed(of_user).await, usize::from(is_users));
         assert_eq!(listed(of_session).await, usize::from(!is_users));
         check_row(&projection, &author, &items).await;
@@ -159,7 +148,7 @@ async fn a_change_of_hands_moves_a_conversation_between_listings() {
 }
 
 #[tokio::test]
-async fn a_fork_begins_behind_what_it_shares() {
+async fn a_fork_starts_after_the_inherited_versions() {
     let fork = || {
         let mut author = Author::new("fork");
         author.created.forked_from = Some(ForkPoint {
@@ -169,7 +158,7 @@ async fn a_fork_begins_behind_what_it_shares() {
         });
         author
     };
-    // In one batch, commit by commit, and with what cannot be written between.
+    // Commit by commit, and in one batch.
     for step in [1, 3] {
         let (mut projection, mut author) = (Projection::new().await, fork());
         let items = vec![author.begin(1), author.say(2, "x"), author.say(3, "y")];
@@ -183,15 +172,14 @@ async fn a_fork_begins_behind_what_it_shares() {
     let (begin, _lost, late) = (author.begin(1), author.say(2, "x"), author.say(3, "y"));
     projection.apply(vec![begin]).await;
     let parked = projection.apply(vec![late]).await.parked;
-    assert_eq!(parked.len(), 1, "a fork's gaps are noticed too");
+    assert_eq!(parked.len(), 1, "gaps of forks are detected");
 }
 
 async fn check_row(projection: &Projection, author: &Author, items: &[Item]) {
     let (model, id) = (&projection.model, &author.key.conversation);
-    let row = conversation(model, &access("acme"), id).await.unwrap();
-    assert_eq!(row, Some(folded(items)));
-    let read = standing_with_events(model, &access("acme"), id, &all(Direction::Forward)).await;
-    let (standing, events) = read.unwrap().unwrap();
-    assert_eq!(standing.head, *author.head());
+    assert_eq!(projection.row(author).await, Some(folded(items)));
+    let read = head_and_events(model, &access("acme"), id, &all(Direction::Forward)).await;
+    let (head_row, events) = read.unwrap().unwrap();
+    assert_eq!(head_row.head, *author.head());
     assert_eq!(events, event_rows(items));
 }

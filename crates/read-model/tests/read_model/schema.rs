@@ -1,16 +1,16 @@
-//! Migrations: once, together, and never behind a later program's back.
+//! Migrations: concurrent processes, newer programs, and damaged rows.
 
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, SchemaName, conversation};
-use sqlx::{Connection as _, Executor as _, PgConnection};
+use sqlx::{Connection as _, PgConnection};
 
-use crate::fixture::{Author, access};
+use crate::fixture::{Author, Projection, access, execute};
 
 fn model(url: &str) -> ReadModel {
     ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap()
 }
 
 #[tokio::test]
-async fn many_processes_migrate_at_once() {
+async fn processes_migrate_concurrently() {
     let url = devstack::test::database().await.url;
     let models: Vec<ReadModel> = (0..6).map(|_| model(&url)).collect();
     let id = Author::new("c").key.conversation;
@@ -33,29 +33,23 @@ async fn many_processes_migrate_at_once() {
 }
 
 #[tokio::test]
-async fn a_later_schema_is_refused_by_its_number() {
+async fn a_newer_schema_is_rejected() {
     let url = devstack::test::database().await.url;
     let model = model(&url);
     model.migrate().await.unwrap();
-    let mut connection = PgConnection::connect(&url).await.unwrap();
     let later =
         "INSERT INTO hansard.migration (version, description, success, checksum, execution_time)
                  VALUES (9001, 'later', true, '', 0)";
-    connection.execute(later).await.unwrap();
+    execute(&url, later).await;
     for outcome in [model.migrate().await, model.check().await] {
         let Err(error @ ReadModelError::SchemaUnknown { found: 9_001, .. }) = outcome else {
             panic!("{outcome:?}");
         };
         assert!(error.to_string().contains("migration 9001"), "{error}");
     }
-    connection
-        .execute("UPDATE hansard.migration SET checksum = 'x' WHERE version = 1")
-        .await
-        .unwrap();
-    connection
-        .execute("DELETE FROM hansard.migration WHERE version = 9001")
-        .await
-        .unwrap();
+    let altered = "UPDATE hansard.migration SET checksum = 'x' WHERE version = 1;
+                   DELETE FROM hansard.migration WHERE version = 9001";
+    execute(&url, altered).await;
     assert_eq!(
         model.migrate().await,
         Err(ReadModelError::SchemaAltered { version: 1 })
@@ -65,14 +59,11 @@ async fn a_later_schema_is_refused_by_its_number() {
 #[tokio::test]
 async fn a_damaged_row_is_named() {
     let url = devstack::test::database().await.url;
-    let mut projection = crate::fixture::Projection::at(&url).await;
+    let mut projection = Projection::at(&url).await;
     let mut author = Author::new("c");
     projection.apply(vec![author.begin(1)]).await;
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection
-        .execute("UPDATE conversations_v1.conversation SET head = '\\xff'")
-        .await
-        .unwrap();
+    let damage = "UPDATE conversations_v1.conversation SET head = '\\xff'";
+    execute(&url, damage).await;
     let read = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
     let expected = ReadModelError::Corrupt {
         table: "conversation",
@@ -83,7 +74,7 @@ async fn a_damaged_row_is_named() {
 }
 
 #[test]
-fn a_url_that_cannot_be_used() {
+fn invalid_urls_are_rejected() {
     for url in ["", "not a url", "postgres://[/"] {
         let outcome = ReadModel::connect_lazy(&ReadModelConfig::new(url));
         assert!(

@@ -1,4 +1,4 @@
-//! A schema that is made anew: it is as the live one is, and holds the same, whatever chunks the record comes in.
+//! A rebuilt schema has the structure and the rows of the live one, for any chunks of the record.
 
 use domain::event::{ConversationUpdated, Usage};
 use domain::{
@@ -6,13 +6,13 @@ use domain::{
     Version,
 };
 use read_model::projections::conversations::{Item, copy, parking};
-use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, compare, list};
+use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, compare, list};
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
-use crate::fixture::{Author, Projection, message, reply, sequence};
+use crate::fixture::{Author, Projection, execute, message, reply, sequence};
 
-/// Conversations of every kind: plain, changed in many ways, forked, erased, of a user, with usage; their commits take turns.
+/// Interleaved commits of different conversations: plain, updated, forked, erased, of a user, with usage.
 pub(crate) fn history() -> Vec<Item> {
     let mut authors: Vec<Author> = (0..6).map(|n| Author::new(&format!("c{n}"))).collect();
     authors[1].created.title = Some("first".to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn history() -> Vec<Item> {
 }
 
 /// Fills a schema from the record, chunk by chunk.
-pub(crate) async fn fill(building: &Building, items: &[Item], chunk: usize) {
+pub(crate) async fn fill(building: &SchemaBuild, items: &[Item], chunk: usize) {
     let mut projection = Projection::of(building.model().clone()).await;
     for chunk in items.chunks(chunk) {
         let batch = projection.batch(chunk.to_vec());
@@ -72,11 +72,11 @@ pub(crate) async fn fill(building: &Building, items: &[Item], chunk: usize) {
         .unwrap();
 }
 
-pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> Building {
+pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> SchemaBuild {
     let mut building = lock.begin().await.unwrap();
     assert_eq!(building.phase(), Phase::Copying);
     fill(&building, items, chunk).await;
-    building.place().await.unwrap();
+    building.build_conversations().await.unwrap();
     building.index(|_| {}).await.unwrap();
     assert_eq!(building.phase(), Phase::Following);
     building
@@ -97,7 +97,7 @@ pub(crate) async fn differing(live: &ReadModel, other: &ReadModel) -> Vec<String
     }
 }
 
-/// A query's rows as text, in each of two schemas.
+/// The rows of a query as text, in each of two schemas.
 pub(crate) async fn in_both(url: &str, sql: &str, schemas: [SchemaName; 2]) -> [Vec<String>; 2] {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let mut found = [Vec::new(), Vec::new()];
@@ -111,7 +111,7 @@ pub(crate) async fn in_both(url: &str, sql: &str, schemas: [SchemaName; 2]) -> [
 }
 
 const USAGE: &str = "SELECT usage_day::text FROM {schema}.usage_day ORDER BY 1";
-/// What the sums of stored bytes are, and must be.
+/// The stored sums and the expected sums.
 const STORAGE: [&str; 2] = [
     "SELECT storage::text FROM {schema}.storage WHERE conversations <> 0 OR stored_bytes <> 0 ORDER BY 1",
     "SELECT (count(*), sum(stored_bytes), partition, tenant_id, agent_id)::text FROM {schema}.conversation
@@ -126,7 +126,7 @@ async fn check_storage(url: &str, schemas: [SchemaName; 2]) {
 }
 
 #[tokio::test]
-async fn it_holds_the_same_whatever_the_chunks_are() {
+async fn a_rebuild_produces_the_same_rows_for_any_chunks() {
     let items = history();
     for chunk in [1, 7, items.len()] {
         let url = devstack::test::database().await.url;
@@ -146,16 +146,12 @@ async fn it_holds_the_same_whatever_the_chunks_are() {
         let [used, again] = in_both(&url, USAGE, schemas).await;
         assert_eq!((used.is_empty(), &used), (false, &again), "{chunk}");
         check_storage(&url, schemas).await;
-        // What was changed behind the projection's back is found, wherever it is.
-        let mut connection = PgConnection::connect(&url).await.unwrap();
+        // Changes of rows in either schema are found.
         let damage = "UPDATE conversations_v1.event SET role = 9 WHERE conversation_id = 'c0' AND version = 3;
                       UPDATE conversations_v2.conversation SET title = 'x' WHERE conversation_id = 'c1';
                       DELETE FROM conversations_v1.event WHERE conversation_id = 'c5' AND version = 9;
                       DELETE FROM conversations_v2.conversation WHERE conversation_id = 'c3'";
-        sqlx::raw_sql(damage)
-            .execute(&mut connection)
-            .await
-            .unwrap();
+        execute(&url, damage).await;
         check_storage(&url, schemas).await;
         let expected = ["c0", "c1", "c3", "c5"];
         assert_eq!(differing(&live.model, building.model()).await, expected);
@@ -163,7 +159,7 @@ async fn it_holds_the_same_whatever_the_chunks_are() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_placed_is_parked_as_the_projector_parks_it() {
+async fn a_rebuild_parks_conversations_like_the_projector() {
     for chunk in [1, 4, 100] {
         let url = devstack::test::database().await.url;
         let live = Projection::at(&url).await;
@@ -175,7 +171,7 @@ async fn what_cannot_be_placed_is_parked_as_the_projector_parks_it() {
         let mut erased = Author::new("erased");
         let mut items = vec![lost.begin(1), whole.begin(2), garbled.begin(3)];
         erased.begin(4);
-        // A message that the record lost, one that is none, and a conversation whose beginning was purged.
+        // A lost message, an unreadable one, and a conversation whose first commit was purged.
         lost.say(5, "gone");
         items.extend([
             garbled.garbage(6),
@@ -190,40 +186,34 @@ async fn what_cannot_be_placed_is_parked_as_the_projector_parks_it() {
         let parked = parking::list(building.model(), None, None, 9)
             .await
             .unwrap();
-        let parked: Vec<_> = parked
-            .iter()
-            .map(|one| {
-                (
-                    one.key.conversation.as_str(),
-                    one.position.sequence.0,
-                    one.commits,
-                )
-            })
-            .collect();
+        let parked = parked.iter().map(|one| {
+            let id = one.key.conversation.as_str();
+            (id, one.position.sequence.0, one.commits)
+        });
+        let parked: Vec<_> = parked.collect();
         assert_eq!(parked, [("garbled", 6, 2), ("lost", 1, 3)], "{chunk}");
         let mut again = Projection::of(building.model().clone()).await;
-        let waiting: Vec<Item> = items
+        let waiting = items
             .iter()
-            .filter(|item| [1, 7, 11].contains(&sequence(item).0))
-            .cloned()
-            .collect();
+            .filter(|item| [1, 7, 11].contains(&sequence(item).0));
+        let waiting: Vec<Item> = waiting.cloned().collect();
         let outcome = parking::retry(&again.model, &lost.key, &waiting)
             .await
             .unwrap();
         assert!(
-            matches!(outcome, parking::Retried::StillParked(_)),
+            matches!(outcome, parking::RetryOutcome::StillParked(_)),
             "{outcome:?}"
         );
         let parked = parking::list(&again.model, None, None, 9).await.unwrap();
         assert_eq!(parked[1].position.sequence.0, 7, "{parked:?}");
-        // The live one has not seen any of it yet.
+        // The live schema has none of these rows yet.
         assert_eq!(differing(&live.model, &again.model).await.len(), 4);
         again.apply(vec![whole.say(12, "goes on")]).await;
     }
 }
 
 #[tokio::test]
-async fn one_process_at_a_time_changes_schemas_and_goes_on_where_another_stopped() {
+async fn a_stopped_rebuild_is_resumed_by_one_process() {
     let url = devstack::test::database().await.url;
     let live = Projection::at(&url).await;
     let items = history();
@@ -233,7 +223,7 @@ async fn one_process_at_a_time_changes_schemas_and_goes_on_where_another_stopped
     fill(&building, &items[..20], 10).await;
     drop(lock);
     let lock = loop {
-        // Postgres takes a moment to see that the session has ended.
+        // Postgres needs some time to notice the end of the session.
         if let Some(lock) = SchemasLock::take(&live.model).await.unwrap() {
             break lock;
         }
@@ -245,7 +235,7 @@ async fn one_process_at_a_time_changes_schemas_and_goes_on_where_another_stopped
         (building.name(), Phase::Copying)
     );
     fill(&again, &items[20..], 10).await;
-    again.place().await.unwrap();
+    again.build_conversations().await.unwrap();
     let mut again = lock.begin().await.unwrap();
     assert_eq!(again.phase(), Phase::Indexing);
     let mut indexes = Vec::new();

@@ -1,42 +1,42 @@
-//! The pointer moves: readers follow it by themselves, nothing is lost on the way, and what is left can be dropped.
+//! Switches of the live schema: readers follow, no data is lost, and the previous schema can be dropped.
 
 use domain::{Fact, Lifecycle};
-use read_model::projections::conversations::forget_usage;
+use read_model::projections::conversations::delete_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
-use read_model::schemas::{Building, Dropped, Flip, Flipped, SchemasLock, flip};
+use read_model::schemas::{DropOutcome, Flip, FlipOutcome, SchemaBuild, SchemasLock, flip};
 use read_model::{
-    Day, DayRange, LOOK_INTERVAL, ReadModel, ReadModelConfig, SchemaName, conversation,
+    Day, DayRange, LIVE_SCHEMA_TTL, ReadModel, ReadModelConfig, SchemaName, conversation,
     usage_by_day,
 };
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::{Instant, sleep};
 
-use crate::fixture::{Author, Projection, START, access};
+use crate::fixture::{Author, Projection, START, access, execute};
 use crate::schemas::{history, made};
 
-async fn seized(model: &ReadModel, holder: &str) -> Vec<Checkpoint> {
+async fn take_all(model: &ReadModel, holder: &str) -> Vec<Checkpoint> {
     let holder = Holder(holder.to_owned());
-    lease::seize(model, &holder, lease::LEASE_TTL_MS)
+    lease::take_all(model, &holder, lease::LEASE_TTL_MS)
         .await
         .unwrap()
 }
 
-/// A flip from the live schema to one that stands where it does.
-async fn seized_flip(live: &ReadModel, building: &Building) -> Flip {
+/// A switch from the live schema to the rebuilt one.
+async fn flip_with_leases(live: &ReadModel, building: &SchemaBuild) -> Flip {
     Flip {
         from: building.live(),
-        from_held: seized(live, "flip").await,
+        from_held: take_all(live, "flip").await,
         to: building.name(),
-        to_held: seized(building.model(), "flip").await,
+        to_held: take_all(building.model(), "flip").await,
     }
 }
 
-/// A system whose schema was made again.
+/// A system with a rebuilt schema.
 struct Rebuilt {
     url: String,
     live: Projection,
     lock: SchemasLock,
-    building: Building,
+    building: SchemaBuild,
 }
 
 async fn rebuilt() -> Rebuilt {
@@ -54,13 +54,8 @@ async fn rebuilt() -> Rebuilt {
     }
 }
 
-async fn run(url: &str, sql: &'static str) {
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-}
-
 #[tokio::test]
-async fn readers_follow_by_themselves() {
+async fn readers_follow_the_live_schema() {
     let Rebuilt {
         url,
         live,
@@ -71,39 +66,36 @@ async fn readers_follow_by_themselves() {
     let id = Author::new("c0").key.conversation;
     let read = async || conversation(&reader, &access("acme"), &id).await.unwrap();
     let before = read().await;
-    // What only the left one counts: conversations that were erased since.
-    run(&url, "UPDATE conversations_v1.usage_day SET messages = messages + 5, input_tokens = input_tokens + 50").await;
-    let day = Day::of(START);
+    // Usage that only the previous schema contains: of erased conversations.
+    execute(&url, "UPDATE conversations_v1.usage_day SET messages = messages + 5, input_tokens = input_tokens + 50").await;
+    let day = Day::from_time(START);
     let days = DayRange::new(day, day).unwrap();
     let usage = async || usage_by_day(&reader, &access("acme"), None, days).await;
     let used = usage().await.unwrap();
-    let switch = seized_flip(&live.model, &building).await;
-    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
+    let switch = flip_with_leases(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
     assert_eq!(reader.live_schema().await, Ok(building.name()));
     assert_eq!(read().await, before);
-    // A change that only the new one has is seen once the pointer was looked at.
-    run(
-        &url,
-        "UPDATE conversations_v2.conversation SET title = 'new'",
-    )
-    .await;
-    let deadline = Instant::now() + LOOK_INTERVAL * 20;
+    // Readers see a change in the new schema after the TTL.
+    let change = "UPDATE conversations_v2.conversation SET title = 'new'";
+    execute(&url, change).await;
+    let deadline = Instant::now() + LIVE_SCHEMA_TTL * 20;
     while read().await.unwrap().title.as_deref() != Some("new") {
-        assert!(Instant::now() < deadline, "never looked");
-        sleep(LOOK_INTERVAL / 10).await;
+        assert!(Instant::now() < deadline, "the reader did not follow");
+        sleep(LIVE_SCHEMA_TTL / 10).await;
     }
     assert_eq!((used.is_empty(), usage().await), (false, Ok(used)));
 }
 
 #[tokio::test]
-async fn a_forgotten_tenants_usage_does_not_come_back_with_a_former_schema() {
+async fn usage_is_deleted_in_all_schemas() {
     let Rebuilt {
         url,
         live,
         building,
         ..
     } = rebuilt().await;
-    run(&url, "INSERT INTO conversations_v1.usage_day (tenant_id, agent_id, day, model, messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens) SELECT 'other', agent_id, day, model, 1, 1, 1, 1, 1 FROM conversations_v1.usage_day").await;
+    execute(&url, "INSERT INTO conversations_v1.usage_day (tenant_id, agent_id, day, model, messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens) SELECT 'other', agent_id, day, model, 1, 1, 1, 1, 1 FROM conversations_v1.usage_day").await;
     let held = async || {
         let mut connection = PgConnection::connect(&url).await.unwrap();
         let rows = "SELECT tenant_id FROM conversations_v1.usage_day UNION ALL SELECT tenant_id FROM conversations_v2.usage_day";
@@ -116,15 +108,15 @@ async fn a_forgotten_tenants_usage_does_not_come_back_with_a_former_schema() {
         tenants
     };
     assert_eq!(held().await, ["acme", "other"]);
-    let switch = seized_flip(&live.model, &building).await;
-    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
+    let switch = flip_with_leases(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
     let acme = domain::TenantId::parse("acme").unwrap();
-    forget_usage(&live.model, &acme).await.unwrap();
+    delete_usage(&live.model, &acme).await.unwrap();
     assert_eq!(held().await, ["other"]);
 }
 
 #[tokio::test]
-async fn what_was_left_goes_after_its_grace() {
+async fn the_previous_schema_is_dropped_after_the_grace() {
     let Rebuilt {
         url,
         live,
@@ -134,23 +126,23 @@ async fn what_was_left_goes_after_its_grace() {
     let id = Author::new("c0").key.conversation;
     let reader = ReadModel::connect_lazy(&ReadModelConfig::new(&url)).unwrap();
     let dropped = async |name: SchemaName| lock.drop_schema(name).await.unwrap();
-    assert_eq!(dropped(building.live()).await, Dropped::Refused);
-    let switch = seized_flip(&live.model, &building).await;
-    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
-    // It was left just now.
-    assert_eq!(dropped(SchemaName::FIRST).await, Dropped::Refused);
-    assert_eq!(dropped(building.name()).await, Dropped::Refused);
+    assert_eq!(dropped(building.live()).await, DropOutcome::Refused);
+    let switch = flip_with_leases(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
+    // The switch was just now.
+    assert_eq!(dropped(SchemaName::FIRST).await, DropOutcome::Refused);
+    assert_eq!(dropped(building.name()).await, DropOutcome::Refused);
     let read = async |model: &ReadModel| conversation(model, &access("acme"), &id).await;
     assert!(read(&live.model).await.unwrap().is_some());
-    run(&url, "UPDATE hansard.schema SET left_at = now() - interval '11 seconds' WHERE left_at IS NOT NULL").await;
-    assert_eq!(dropped(SchemaName::FIRST).await, Dropped::Gone);
-    assert_eq!(dropped(SchemaName::FIRST).await, Dropped::Refused);
+    execute(&url, "UPDATE hansard.schema SET left_at = now() - interval '11 seconds' WHERE left_at IS NOT NULL").await;
+    assert_eq!(dropped(SchemaName::FIRST).await, DropOutcome::Dropped);
+    assert_eq!(dropped(SchemaName::FIRST).await, DropOutcome::Refused);
     assert!(read(&live.model).await.unwrap_err().is_unavailable());
     assert!(read(&reader).await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn a_reader_of_a_dropped_schema_finds_the_live_one_in_the_same_read() {
+async fn a_read_of_a_dropped_schema_is_retried_in_the_live_one() {
     let Rebuilt {
         url,
         live,
@@ -160,42 +152,48 @@ async fn a_reader_of_a_dropped_schema_finds_the_live_one_in_the_same_read() {
     let reader = ReadModel::connect_lazy(&ReadModelConfig::new(&url)).unwrap();
     let id = Author::new("c0").key.conversation;
     let before = conversation(&reader, &access("acme"), &id).await.unwrap();
-    let switch = seized_flip(&live.model, &building).await;
-    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
-    run(&url, "DROP SCHEMA conversations_v1 CASCADE").await;
+    let switch = flip_with_leases(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
+    execute(&url, "DROP SCHEMA conversations_v1 CASCADE").await;
     let after = conversation(&reader, &access("acme"), &id).await.unwrap();
     assert_eq!((before.is_some(), &after), (true, &before));
 }
 
 #[tokio::test]
-async fn what_has_moved_on_is_not_switched() {
+async fn a_switch_fails_after_a_concurrent_write() {
     let Rebuilt { live, building, .. } = rebuilt().await;
     let mut author = Author::new("later");
-    let mut switch = seized_flip(&live.model, &building).await;
-    // The former holder writes nothing any more; whoever takes it over does.
+    let mut switch = flip_with_leases(&live.model, &building).await;
+    // The previous holder cannot write; the new one can.
     let mut former = live;
     assert!(former.try_apply(vec![author.begin(90)]).await.is_err());
-    former.checkpoint = seized(&former.model, "thief").await[0];
-    assert_eq!(flip(&former.model, &switch).await, Ok(Flipped::Overtaken));
+    former.checkpoint = take_all(&former.model, "thief").await[0];
+    assert_eq!(
+        flip(&former.model, &switch).await,
+        Ok(FlipOutcome::Conflict)
+    );
     former.apply(vec![author.say(91, "x")]).await;
-    switch.from_held = seized(&former.model, "flip").await;
-    assert_eq!(flip(&former.model, &switch).await, Ok(Flipped::Overtaken));
+    switch.from_held = take_all(&former.model, "flip").await;
+    assert_eq!(
+        flip(&former.model, &switch).await,
+        Ok(FlipOutcome::Conflict)
+    );
     assert_eq!(former.model.live_schema().await, Ok(building.live()));
 }
 
 #[tokio::test]
-async fn an_erasure_reaches_what_is_kept() {
+async fn an_erasure_includes_retained_schemas() {
     let Rebuilt {
         url,
         live,
         building,
         ..
     } = rebuilt().await;
-    let switch = seized_flip(&live.model, &building).await;
-    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
+    let switch = flip_with_leases(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
     let mut author = Author::new("c0");
     let mut at = 0;
-    // The same commits as the history has, so that the tombstone goes on from them.
+    // The same commits as in the history, so that the tombstone follows them.
     for round in 0..9 {
         at = round * 6 + 1;
         match round {
@@ -221,8 +219,8 @@ async fn an_erasure_reaches_what_is_kept() {
             .unwrap();
         assert_eq!(left, 0, "{schema}");
     }
-    // What is kept is at its own place all the same, and can go on from there.
+    // The checkpoint of the retained schema is unchanged.
     let kept = live.model.in_schema(SchemaName::FIRST);
-    let held = seized(&kept, "back").await;
+    let held = take_all(&kept, "back").await;
     assert_eq!(held[0].sequence, switch.from_held[0].sequence);
 }

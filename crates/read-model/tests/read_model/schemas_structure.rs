@@ -1,12 +1,11 @@
-//! A schema that is made anew has what the live one has, of later migrations too.
+//! A rebuilt schema has the structure of the live one, including later migrations.
 
 use read_model::schemas::SchemasLock;
-use sqlx::{Connection as _, PgConnection};
 
-use crate::fixture::Projection;
+use crate::fixture::{Projection, execute};
 use crate::schemas::{in_both, made};
 
-/// All that the catalogue knows of a schema's tables, without the schema's name.
+/// The structure of a schema from the catalogue, without the name of the schema.
 const STRUCTURE: &str = "
     WITH class AS (
         SELECT class.* FROM pg_class AS class WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r'
@@ -36,26 +35,22 @@ const STRUCTURE: &str = "
     ORDER BY 1";
 
 #[tokio::test]
-async fn it_is_as_the_live_one_is() {
+async fn a_rebuild_clones_the_structure() {
     let url = devstack::test::database().await.url;
     let projection = Projection::at(&url).await;
-    let mut connection = PgConnection::connect(&url).await.unwrap();
     let later = "CREATE FUNCTION conversations_v1.one() RETURNS integer LANGUAGE sql RETURN 1;
                  ALTER TABLE conversations_v1.event ADD COLUMN weight integer DEFAULT 7 CHECK (weight > 0);
                  ALTER TABLE conversations_v1.event DROP COLUMN weight;
                  ALTER TABLE conversations_v1.checkpoint ADD COLUMN mark bit(8) NOT NULL DEFAULT 0::bit(8)";
-    sqlx::raw_sql(later).execute(&mut connection).await.unwrap();
+    execute(&url, later).await;
     let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
     let building = made(&lock, &[], 1).await;
     let schemas = [building.live(), building.name()];
     let [live, made] = in_both(&url, STRUCTURE, schemas).await;
     assert!(live.len() > 60, "{}", live.len());
-    assert_eq!(
-        made.iter()
-            .filter(|line| !live.contains(line))
-            .collect::<Vec<_>>(),
-        live.iter()
-            .filter(|line| !made.contains(line))
-            .collect::<Vec<_>>()
-    );
+    let missing = |lines: &[String], other: &[String]| -> Vec<String> {
+        let missing = lines.iter().filter(|line| !other.contains(line));
+        missing.cloned().collect()
+    };
+    assert_eq!(missing(&made, &live), missing(&live, &made));
 }

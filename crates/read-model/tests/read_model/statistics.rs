@@ -1,4 +1,4 @@
-//! What the planner keeps of values outlives their erasure: it keeps none of what people said, or of who they are.
+//! Statistics of the planner outlive an erasure, so there are none of columns with personal content.
 
 use read_model::schemas::SchemasLock;
 use sqlx::{Connection as _, PgConnection};
@@ -6,8 +6,8 @@ use sqlx::{Connection as _, PgConnection};
 use crate::fixture::Projection;
 use crate::schemas::made;
 
-/// Names that outlive an erasure anyway, of models, and the projectors' own.
-const HOLD_NOBODYS_WORDS: [&str; 16] = [
+/// Columns without personal content.
+const WITHOUT_PERSONAL_CONTENT: [&str; 16] = [
     "checkpoint.holder",
     "conversation.forked_from",
     "event.model",
@@ -26,8 +26,8 @@ const HOLD_NOBODYS_WORDS: [&str; 16] = [
     "usage_day.model",
 ];
 
-/// Columns of text or bytes, but for ids that tombstones keep, of which the planner keeps values.
-const LOOKED_AT: &str = "
+/// Columns of text or bytes with statistics, except ids that tombstones contain.
+const WITH_STATISTICS: &str = "
     SELECT DISTINCT relname || '.' || attname
     FROM pg_attribute
     JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
@@ -39,15 +39,15 @@ const LOOKED_AT: &str = "
     ORDER BY 1";
 
 #[tokio::test]
-async fn the_planner_looks_at_nobodys_words() {
+async fn personal_columns_have_no_statistics() {
     let url = devstack::test::database().await.url;
     let projection = Projection::at(&url).await;
     let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
     let _building = made(&lock, &[], 1).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let columns: Vec<String> = sqlx::query_scalar(LOOKED_AT)
+    let columns: Vec<String> = sqlx::query_scalar(WITH_STATISTICS)
         .fetch_all(&mut connection)
         .await
         .unwrap();
-    assert_eq!(columns, HOLD_NOBODYS_WORDS);
+    assert_eq!(columns, WITHOUT_PERSONAL_CONTENT);
 }

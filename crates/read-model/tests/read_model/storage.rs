@@ -1,14 +1,13 @@
-//! What is stored: the sums are those of the rows, whatever is written, erased or migrated.
+//! Storage: the sums match the rows after writes, erasures and migrations.
 
 use domain::{AgentId, Fact, Lifecycle, Owner, UserId};
 use read_model::projections::conversations::Item;
-use read_model::projections::conversations::parking::{self, Retried};
-use read_model::queries::{Storage, StoredBy, storage};
-use sqlx::{Connection as _, PgConnection};
+use read_model::projections::conversations::parking::{self, RetryOutcome};
+use read_model::queries::{Storage, StorageScope, storage};
 
-use crate::fixture::{Author, Projection, access, message};
+use crate::fixture::{Author, Projection, access, execute, message};
 
-/// As before the migration that counts what is stored.
+/// Restores the schema before the migration of storage.
 const BEFORE_STORAGE: &str = "
     DROP FUNCTION hansard.sum_storage() CASCADE;
     DROP TABLE conversations_v1.storage;
@@ -24,15 +23,15 @@ fn author(id: &str, agent: &str, user: Option<&str>) -> Author {
     author
 }
 
-fn by_agent(author: &Author) -> StoredBy {
-    StoredBy::Agent(author.created.agent.clone())
+fn by_agent(author: &Author) -> StorageScope {
+    StorageScope::Agent(author.created.agent.clone())
 }
 
-fn by_owner(author: &Author) -> StoredBy {
-    StoredBy::Owner(author.created.agent.clone(), author.created.owner.clone())
+fn by_owner(author: &Author) -> StorageScope {
+    StorageScope::Owner(author.created.agent.clone(), author.created.owner.clone())
 }
 
-/// So many conversations, of these commits.
+/// The storage of a number of conversations with these commits.
 fn stored(conversations: u64, items: &[&Item]) -> Storage {
     let bytes = |item: &&Item| match item {
         Item::Commit(commit) => {
@@ -49,7 +48,7 @@ fn stored(conversations: u64, items: &[&Item]) -> Storage {
     }
 }
 
-async fn check(projection: &Projection, expected: &[(StoredBy, Storage)]) {
+async fn check(projection: &Projection, expected: &[(StorageScope, Storage)]) {
     for (by, expected) in expected {
         let found = storage(&projection.model, &access("acme"), by).await;
         assert_eq!(found.as_ref(), Ok(expected), "{by:?}");
@@ -59,7 +58,7 @@ async fn check(projection: &Projection, expected: &[(StoredBy, Storage)]) {
 }
 
 #[tokio::test]
-async fn it_is_summed_by_tenant_agent_and_owner() {
+async fn storage_is_summed_by_tenant_agent_and_owner() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let mut one = author("one", "sales", Some("ada"));
@@ -76,7 +75,7 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
     let [fourth, fifth] = &said;
     let all = [
         (
-            StoredBy::Tenant,
+            StorageScope::Tenant,
             stored(3, &[first, second, third, fourth, fifth]),
         ),
         (by_agent(&one), stored(2, &[first, second, fourth, fifth])),
@@ -87,10 +86,8 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
     ];
     check(&projection, &all).await;
 
-    // Rows that were there before they were counted come to the same.
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    let former = sqlx::raw_sql(BEFORE_STORAGE).execute(&mut connection);
-    former.await.unwrap();
+    // The migration computes the same sums from existing rows.
+    execute(&url, BEFORE_STORAGE).await;
     projection.model.migrate().await.unwrap();
     check(&projection, &all).await;
 
@@ -99,7 +96,7 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
     let erased = one.commit(7, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     let left = [
-        (StoredBy::Tenant, stored(2, &[second, third, &more])),
+        (StorageScope::Tenant, stored(2, &[second, third, &more])),
         (by_agent(&one), stored(1, &[second, &more])),
         (by_owner(&one), Storage::default()),
         (by_owner(&two), stored(1, &[second, &more])),
@@ -108,7 +105,7 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
 }
 
 #[tokio::test]
-async fn what_is_parked_counts_once_it_is_written() {
+async fn parked_commits_count_when_they_are_written() {
     let mut projection = Projection::new().await;
     let mut author = author("c", "sales", None);
     let begun = author.begin(1);
@@ -117,15 +114,15 @@ async fn what_is_parked_counts_once_it_is_written() {
     projection
         .apply(vec![begun.clone(), garbage, waits.clone()])
         .await;
-    check(&projection, &[(StoredBy::Tenant, stored(1, &[&begun]))]).await;
+    check(&projection, &[(StorageScope::Tenant, stored(1, &[&begun]))]).await;
     let (model, key) = (&projection.model, &author.key);
     let dropped = parking::drop_commit(model, key, domain::Sequence(2)).await;
     assert_eq!(dropped, Ok(true));
     let retried = parking::retry(model, key, std::slice::from_ref(&waits)).await;
-    assert_eq!(retried, Ok(Retried::Freed));
+    assert_eq!(retried, Ok(RetryOutcome::Freed));
     check(
         &projection,
-        &[(StoredBy::Tenant, stored(1, &[&begun, &waits]))],
+        &[(StorageScope::Tenant, stored(1, &[&begun, &waits]))],
     )
     .await;
 }

@@ -1,4 +1,4 @@
-//! How fast commits are written, beside a bare insert of the same rows into a table of the same columns and indexes. Run
+//! Throughput of writes, compared with a bare insert of the same rows into a table with the same columns and indexes. Run
 //! with `cargo test --release -p read-model --test read_model -- --ignored --nocapture throughput`.
 
 use std::time::{Duration, Instant};
@@ -14,26 +14,26 @@ const TEXT_BYTES: usize = 200;
 const EVENTS: usize = 60_000;
 const ROUNDS: usize = 3;
 
-/// What is written, and how.
+/// The load of a measurement.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     conversations: usize,
     events_per_commit: usize,
-    /// Rows of one transaction, and of one bare insert.
+    /// Rows per transaction and per bare insert.
     rows: usize,
-    /// Transactions at once, each of conversations of its own.
-    lanes: usize,
+    /// Concurrent transactions, each with its own conversations.
+    workers: usize,
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn throughput() {
     let server = DurableServer::start().await;
-    let load = |conversations, events_per_commit, rows, lanes| Load {
+    let load = |conversations, events_per_commit, rows, workers| Load {
         conversations,
         events_per_commit,
         rows,
-        lanes,
+        workers,
     };
     for load in [
         load(512, 100, 500, 1),
@@ -57,18 +57,18 @@ async fn measure(url: &str, load: Load) {
     let (begun, items) = commits(load);
     first.apply(begun).await;
     let bare = bare_insert(url, &items, load.rows).await;
-    calm(url).await;
+    settle(url).await;
     let mut projections = vec![first];
-    for partition in 1..load.lanes {
+    for partition in 1..load.workers {
         let model = projections[0].model.clone();
         let checkpoint = take(&model, u16::try_from(partition).unwrap(), "a")
             .await
             .unwrap();
         projections.push(Projection { model, checkpoint });
     }
-    let batches = by_lane(items, load);
+    let batches = by_worker(items, load);
     let begun = Instant::now();
-    let lanes = projections
+    let workers = projections
         .into_iter()
         .zip(batches)
         .map(|(mut projection, batches)| {
@@ -78,8 +78,8 @@ async fn measure(url: &str, load: Load) {
                 }
             })
         });
-    for lane in lanes.collect::<Vec<_>>() {
-        lane.await.unwrap();
+    for worker in workers.collect::<Vec<_>>() {
+        worker.await.unwrap();
     }
     let applied = begun.elapsed();
     println!(
@@ -94,15 +94,15 @@ fn rate(time: Duration) -> f64 {
     f64::from(u32::try_from(EVENTS).unwrap()) / time.as_secs_f64()
 }
 
-/// Lets neither side pay for what the other left behind.
-async fn calm(url: &str) {
+/// Vacuums and writes a checkpoint, so that one measurement does not slow the next.
+async fn settle(url: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
     for statement in ["VACUUM ANALYZE", "CHECKPOINT"] {
         connection.execute(statement).await.unwrap();
     }
 }
 
-/// The commits that begin the conversations, and those that are measured: the conversations take turns.
+/// The first commits of the conversations, and the measured commits, of the conversations in turn.
 fn commits(load: Load) -> (Vec<Item>, Vec<Item>) {
     let text = "x".repeat(TEXT_BYTES);
     let author = |n| Author::new(&format!("0190c3b2-0000-7000-8000-{n:012}"));
@@ -121,26 +121,26 @@ fn commits(load: Load) -> (Vec<Item>, Vec<Item>) {
     (begun, turns.zip(sequences).map(commit).collect())
 }
 
-fn by_lane(items: Vec<Item>, load: Load) -> Vec<Vec<Vec<Item>>> {
-    let mut lanes = vec![vec![Vec::new()]; load.lanes];
+fn by_worker(items: Vec<Item>, load: Load) -> Vec<Vec<Vec<Item>>> {
+    let mut workers = vec![vec![Vec::new()]; load.workers];
     for (turn, item) in items.into_iter().enumerate() {
-        let lane = &mut lanes[turn % load.conversations % load.lanes];
-        if lane
+        let worker = &mut workers[turn % load.conversations % load.workers];
+        if worker
             .last()
             .is_some_and(|batch: &Vec<Item>| batch.len() * load.events_per_commit >= load.rows)
         {
-            lane.push(Vec::new());
+            worker.push(Vec::new());
         }
-        lane.last_mut().unwrap().push(item);
+        worker.last_mut().unwrap().push(item);
     }
-    lanes
+    workers
 }
 
 async fn bare_insert(url: &str, items: &[Item], rows: usize) -> Duration {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let table = "SET search_path = conversations_v1; CREATE TABLE bare (LIKE event INCLUDING ALL)";
     connection.execute(table).await.unwrap();
-    calm(url).await;
+    settle(url).await;
     let events: Vec<Row<'_>> = items.iter().flat_map(rows_of).collect();
     let begun = Instant::now();
     for batch in events.chunks(rows) {
@@ -149,7 +149,7 @@ async fn bare_insert(url: &str, items: &[Item], rows: usize) -> Duration {
     begun.elapsed()
 }
 
-/// A row, but for the columns that are empty in this load.
+/// A row without the columns that are empty in this load.
 struct Row<'i> {
     version: i64,
     recorded_at: OffsetDateTime,

@@ -1,16 +1,15 @@
-//! Usage: every message once, on its day, whatever happens to its batch.
+//! Usage: every message counts exactly once, for its day.
 
 use domain::event::Usage;
 use domain::{AgentId, Fact, Lifecycle, Sequence, Timestamp};
 use read_model::projections::conversations::Item;
-use read_model::projections::conversations::parking::{self, Retried};
+use read_model::projections::conversations::parking::{self, RetryOutcome};
 use read_model::{Day, DayRange, usage_by_day};
-use sqlx::{Connection as _, Executor as _, PgConnection};
 
-use crate::fixture::{Author, Projection, START, access, message, reply, take};
+use crate::fixture::{Author, Projection, START, access, execute, message, reply, take};
 
 const DAY: i64 = 86_400_000_000_000;
-/// The midnight after the start.
+/// The midnight after [`START`].
 const MIDNIGHT: i64 = (START.0 / DAY + 1) * DAY;
 
 fn tokens(input: u64) -> Usage {
@@ -32,15 +31,15 @@ fn author(id: &str, agent: &str) -> Author {
     author
 }
 
-/// What of the days from the start's on is read, a line a row: `day agent model messages input`.
+/// The usage of `days` days from [`START`], as lines: `day agent model messages input`.
 async fn usage(
     projection: &Projection,
     tenant: &str,
     agent: Option<&str>,
     days: i64,
 ) -> Vec<String> {
-    let last = Day::of(Timestamp(START.0 + (days - 1) * DAY));
-    let days = DayRange::new(Day::of(START), last).unwrap();
+    let last = Day::from_time(Timestamp(START.0 + (days - 1) * DAY));
+    let days = DayRange::new(Day::from_time(START), last).unwrap();
     let agent = agent.map(|agent| AgentId::parse(agent).unwrap());
     let rows = usage_by_day(&projection.model, &access(tenant), agent.as_ref(), days).await;
     let line = |row: read_model::UsageDay| {
@@ -103,29 +102,26 @@ async fn messages_are_summed_by_day_agent_and_model() {
 }
 
 #[tokio::test]
-async fn a_batch_that_comes_again_is_not_counted_again() {
+async fn a_repeated_batch_is_counted_once() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let mut author = author("a", "sales");
     let items = vec![author.begin(1), author.commit(2, vec![paid("m", 7)])];
     projection.apply(items.clone()).await;
     let expected = ["2023-11-14 sales m 1 7"];
-    // As after an answer that was lost.
+    // As after a lost answer.
     projection.checkpoint.sequence = Sequence(0);
     projection.try_apply(items.clone()).await.unwrap_err();
     assert_eq!(usage(&projection, "acme", None, 1).await, expected);
-    // As after a checkpoint that was set back by hand.
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection
-        .execute("UPDATE conversations_v1.checkpoint SET sequence = 0")
-        .await
-        .unwrap();
+    // As after a manual reset of the checkpoint.
+    let reset = "UPDATE conversations_v1.checkpoint SET sequence = 0";
+    execute(&url, reset).await;
     projection.apply(items).await;
     assert_eq!(usage(&projection, "acme", None, 1).await, expected);
 }
 
 #[tokio::test]
-async fn what_was_parked_is_counted_when_it_is_written() {
+async fn parked_commits_are_counted_when_they_are_written() {
     let mut projection = Projection::new().await;
     let (mut bad, mut good) = (author("bad", "sales"), author("good", "sales"));
     let begun = vec![bad.begin(1), good.begin(2)];
@@ -140,46 +136,21 @@ async fn what_was_parked_is_counted_when_it_is_written() {
         hidden[1].clone(),
     ];
     projection.apply(items).await;
-    let model = projection.model.clone();
-    let retry = async |items: &[Item]| parking::retry(&model, &bad.key, items).await.unwrap();
-    let check = async |retried: Retried, expected, line: &str| {
-        assert_eq!(retried, expected);
-        assert_eq!(usage(&projection, "acme", None, 1).await, [line]);
+    let check = async |items: &[Item], expected, line: &str| {
+        let outcome = parking::retry(&projection.model, &bad.key, items).await;
+        assert_eq!(outcome, Ok(expected));
+        let usage = usage(&projection, "acme", None, 1).await;
+        assert_eq!(usage, [format!("2023-11-14 sales m {line}")]);
     };
-    check(
-        retry(&[]).await,
-        Retried::Changed,
-        "2023-11-14 sales m 1 100",
-    )
-    .await;
-    check(
-        retry(&hidden[..1]).await,
-        Retried::MoreWaits,
-        "2023-11-14 sales m 2 101",
-    )
-    .await;
-    check(
-        retry(&hidden[..1]).await,
-        Retried::Changed,
-        "2023-11-14 sales m 2 101",
-    )
-    .await;
-    check(
-        retry(&hidden[1..]).await,
-        Retried::Freed,
-        "2023-11-14 sales m 3 111",
-    )
-    .await;
-    check(
-        retry(&hidden[1..]).await,
-        Retried::Changed,
-        "2023-11-14 sales m 3 111",
-    )
-    .await;
+    check(&[], RetryOutcome::Changed, "1 100").await;
+    check(&hidden[..1], RetryOutcome::Partial, "2 101").await;
+    check(&hidden[..1], RetryOutcome::Changed, "2 101").await;
+    check(&hidden[1..], RetryOutcome::Freed, "3 111").await;
+    check(&hidden[1..], RetryOutcome::Changed, "3 111").await;
 }
 
 #[tokio::test]
-async fn an_erasure_takes_nothing_away() {
+async fn an_erasure_keeps_usage() {
     for batches in [1, 3] {
         let mut projection = Projection::new().await;
         let mut author = author("a", "sales");
@@ -201,7 +172,7 @@ async fn an_erasure_takes_nothing_away() {
 }
 
 #[tokio::test]
-async fn what_was_projected_before_there_was_usage_is_counted_by_its_migration() {
+async fn the_migration_counts_existing_messages() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let (mut a, mut b) = (author("a", "sales"), author("b", "support"));
@@ -220,7 +191,7 @@ async fn what_was_projected_before_there_was_usage_is_counted_by_its_migration()
         a.commit_at(6, Timestamp(MIDNIGHT), vec![paid("m", 10_000)]),
     ];
     projection.apply(items).await;
-    let days = DayRange::new(Day::of(START), Day::of(Timestamp(MIDNIGHT))).unwrap();
+    let days = DayRange::new(Day::from_time(START), Day::from_time(Timestamp(MIDNIGHT))).unwrap();
     let model = projection.model.clone();
     let usage = async || {
         usage_by_day(&model, &access("acme"), None, days)
@@ -229,21 +200,19 @@ async fn what_was_projected_before_there_was_usage_is_counted_by_its_migration()
     };
     let mut expected = usage().await;
     assert_eq!(expected.len(), 5);
-    // Rows of events do not tell them.
+    // Rows of events do not contain them.
     for row in &mut expected {
         row.tokens.reasoning_tokens = 0;
     }
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection
-        .execute("DROP TABLE conversations_v1.usage_day; DELETE FROM hansard.migration WHERE version = 3")
-        .await
-        .unwrap();
+    let before_migration =
+        "DROP TABLE conversations_v1.usage_day; DELETE FROM hansard.migration WHERE version = 3";
+    execute(&url, before_migration).await;
     model.migrate().await.unwrap();
     assert_eq!(usage().await, expected);
 }
 
 #[tokio::test]
-async fn partitions_that_share_sums_do_not_stop_each_other() {
+async fn partitions_share_sums_without_deadlocks() {
     const ROUNDS: u64 = 30;
     let first = Projection::new().await;
     let checkpoint = take(&first.model, 1, "b").await.unwrap();
@@ -251,7 +220,7 @@ async fn partitions_that_share_sums_do_not_stop_each_other() {
         model: first.model.clone(),
         checkpoint,
     };
-    let lane = async |mut projection: Projection, id: &str, models: [&str; 2]| {
+    let worker = async |mut projection: Projection, id: &str, models: [&str; 2]| {
         let mut author = author(id, "sales");
         projection.apply(vec![author.begin(1)]).await;
         for sequence in 2..2 + ROUNDS {
@@ -260,8 +229,11 @@ async fn partitions_that_share_sums_do_not_stop_each_other() {
         }
         projection
     };
-    let lanes = (lane(first, "a", ["m", "n"]), lane(second, "b", ["n", "m"]));
-    let (projection, _) = tokio::join!(lanes.0, lanes.1);
+    let workers = (
+        worker(first, "a", ["m", "n"]),
+        worker(second, "b", ["n", "m"]),
+    );
+    let (projection, _) = tokio::join!(workers.0, workers.1);
     let sum = 2 * ROUNDS;
     let expected = ["m", "n"].map(|model| format!("2023-11-14 sales {model} {sum} {sum}"));
     assert_eq!(usage(&projection, "acme", None, 1).await, expected);

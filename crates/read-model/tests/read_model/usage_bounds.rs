@@ -7,7 +7,7 @@ use sqlx::{Connection as _, PgConnection};
 use crate::fixture::{Author, Projection, START, access, reply};
 
 #[tokio::test]
-async fn sums_end_where_their_column_does() {
+async fn sums_saturate() {
     let mut projection = Projection::new().await;
     let mut author = Author::new("a");
     projection.apply(vec![author.begin(1)]).await;
@@ -26,7 +26,7 @@ async fn sums_end_where_their_column_does() {
         ];
         let applied = projection.apply(vec![author.commit(sequence, facts)]).await;
         assert_eq!(applied.parked, []);
-        let days = DayRange::new(Day::of(START), Day::of(START)).unwrap();
+        let days = DayRange::new(Day::from_time(START), Day::from_time(START)).unwrap();
         let rows = usage_by_day(&projection.model, &access("acme"), None, days).await;
         let rows = rows.unwrap();
         assert_eq!(
@@ -42,7 +42,7 @@ async fn a_read_of_usage_is_bounded() {
     let url = devstack::test::database().await.url;
     let projection = Projection::at(&url).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let days = DayRange::new(Day::of(START), Day::of(START)).unwrap();
+    let days = DayRange::new(Day::from_time(START), Day::from_time(START)).unwrap();
     let mut from = 0;
     for rows in [USAGE_ROWS_MAX, USAGE_ROWS_MAX + 1] {
         let insert = "INSERT INTO conversations_v1.usage_day (

@@ -1,4 +1,4 @@
-//! How fast rows are verified: what a full run does for each event, but for receiving it. Run with
+//! Throughput of the verification of rows, without receiving events. Run with
 //! `cargo test --release -p read-model --test read_model -- --ignored --nocapture verification`.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use domain::audit::faults;
 use domain::{ConversationKey, Partition, Position, Sequence, SetDigest, Timestamp, Version};
 use read_model::projections::conversations::Item;
-use read_model::projections::conversations::verification::{Folded, KeyRange, RowsWalk};
+use read_model::projections::conversations::verification::{KeyRange, RowsFold, RowsScan};
 use wire::commit::{StoredCommit, open};
 
 use crate::fixture::{Author, Projection, START, message};
@@ -17,7 +17,7 @@ use crate::fixture::{Author, Projection, START, message};
 const TEXT_BYTES: usize = 200;
 const EVENTS: usize = 100_000;
 const CONVERSATIONS: usize = 2_000;
-/// What a full run must reach on one core, in events a second.
+/// Minimum events per second on one core.
 const EVENTS_PER_SECOND_MIN: f64 = 100_000.0;
 
 #[tokio::test]
@@ -32,16 +32,16 @@ async fn verification() {
                 .await;
         }
         let (expected, fold) = measured(async || folded(&messages)).await;
-        let (whole, walk) = measured(async || walked(&projection, expected).await).await;
-        assert_eq!(whole, CONVERSATIONS);
-        let both = fold.0 + walk.0;
+        let (equal, scan) = measured(async || scanned(&projection, expected).await).await;
+        assert_eq!(equal, CONVERSATIONS);
+        let both = fold.0 + scan.0;
         println!(
             "{events_per_commit} events a commit: {:.0} events/s of one core (record {:.0}, rows {:.0}; by the clock, with \
              Postgres, {:.0}), at least {EVENTS_PER_SECOND_MIN} wanted",
             rate(both),
             rate(fold.0),
-            rate(walk.0),
-            rate(fold.1 + walk.1),
+            rate(scan.0),
+            rate(fold.1 + scan.1),
         );
         assert!(cfg!(debug_assertions) || rate(both) >= EVENTS_PER_SECOND_MIN);
     }
@@ -73,7 +73,7 @@ fn rate(time: Duration) -> f64 {
     f64::from(u32::try_from(EVENTS).unwrap()) / time.as_secs_f64()
 }
 
-/// What comes of some work, the time of its thread on a processor, and the time by the clock.
+/// The result of `work`, its CPU time and its elapsed time.
 async fn measured<T>(work: impl AsyncFnOnce() -> T) -> (T, (Duration, Duration)) {
     let (begun, before) = (Instant::now(), on_processor());
     let outcome = work().await;
@@ -87,7 +87,7 @@ fn on_processor() -> Duration {
     Duration::from_nanos(nanos.parse().unwrap())
 }
 
-/// The commits of all conversations, which take turns.
+/// The commits of all conversations, in turn.
 fn messages(events_per_commit: usize) -> Vec<(ConversationKey, u64, Bytes)> {
     let text = "x".repeat(TEXT_BYTES);
     let author = |n| Author::new(&format!("0190c3b2-0000-7000-8000-{n:012}"));
@@ -103,11 +103,8 @@ fn messages(events_per_commit: usize) -> Vec<(ConversationKey, u64, Bytes)> {
             };
             let sequence = u64::try_from(turn + 1).unwrap();
             let at = Timestamp(START.0 + i64::try_from(sequence).unwrap());
-            (
-                author.key.clone(),
-                sequence,
-                author.seal_at(sequence, at, facts),
-            )
+            let message = author.seal_at(sequence, at, facts);
+            (author.key.clone(), sequence, message)
         })
         .collect()
 }
@@ -126,33 +123,33 @@ fn item(placed: StoredCommit) -> Item {
     Item::Commit(Box::new(placed))
 }
 
-fn folded(messages: &[(ConversationKey, u64, Bytes)]) -> BTreeMap<ConversationKey, Folded> {
-    let mut told: BTreeMap<ConversationKey, Folded> = BTreeMap::new();
+fn folded(messages: &[(ConversationKey, u64, Bytes)]) -> BTreeMap<ConversationKey, RowsFold> {
+    let mut folds: BTreeMap<ConversationKey, RowsFold> = BTreeMap::new();
     for message in messages {
         let placed = placed(message);
         let commit = &placed.opened.commit;
-        let before = told.get_mut(&message.0);
+        let before = folds.get_mut(&message.0);
         let previous = before
             .as_ref()
             .map(|folded| (folded.head(), folded.sequence()));
         assert_eq!(faults(previous, commit, &placed.opened.body), []);
         match before {
             Some(folded) => folded.absorb(&placed),
-            None => drop(told.insert(message.0.clone(), Folded::begin(&placed))),
+            None => drop(folds.insert(message.0.clone(), RowsFold::begin(&placed))),
         }
     }
-    told
+    folds
 }
 
-/// How many conversations have the rows that they must have.
-async fn walked(projection: &Projection, mut told: BTreeMap<ConversationKey, Folded>) -> usize {
-    let mut whole = 0;
-    let mut walk = RowsWalk::over(&projection.model, KeyRange::of(None));
-    while let Some(page) = walk.next().await.unwrap() {
+/// The number of conversations with the expected rows.
+async fn scanned(projection: &Projection, mut folds: BTreeMap<ConversationKey, RowsFold>) -> usize {
+    let mut equal = 0;
+    let mut scan = RowsScan::new(&projection.model, KeyRange::new(None));
+    while let Some(page) = scan.next().await.unwrap() {
         for conversation in page.conversations {
-            let expected = told.remove(&conversation.key).map(Folded::digest);
-            whole += usize::from(expected == Some(conversation.digest));
+            let expected = folds.remove(&conversation.key).map(RowsFold::digest);
+            equal += usize::from(expected == Some(conversation.digest));
         }
     }
-    whole
+    equal
 }

@@ -1,4 +1,4 @@
-//! Bringing seized partitions to an exact place.
+//! Projects partitions up to an exact sequence, under leases of all partitions.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use futures::StreamExt as _;
 use futures::future::try_join_all;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::Checkpoint;
-use read_model::projections::conversations::{ApplyError, Batch, apply};
+use read_model::projections::conversations::{ApplyError, Batch, Item, apply};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 use super::end::is_end;
 use crate::reader::item_of;
 
-/// Messages of one transaction.
+/// Number of messages per transaction.
 const BATCH_MESSAGES: usize = 500;
-/// How long it may take: nobody projects meanwhile, and the leases hold little longer.
+/// Deadline: no projector writes meanwhile, and the leases expire soon after.
 pub(super) const CATCH_UP_MAX: Duration = Duration::from_secs(4);
 
-/// Why a partition was not brought to its place. What was projected stays.
+/// Why a partition did not reach its target. The rows written so far remain.
 #[derive(Debug, Error)]
 pub enum CatchUpError {
-    /// It was too far behind, or the record did not answer.
-    #[error("partition {0} could not be brought up to date in time")]
+    /// It lagged too far behind, or the record did not answer.
+    #[error("partition {0} did not catch up in time: run the command again")]
     Late(Partition),
-    /// Commits that it lacks are archived, and cannot be read.
+    /// Missing commits are archived and cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The rows could not be written.
@@ -36,8 +36,8 @@ pub enum CatchUpError {
     Apply(#[from] ApplyError),
 }
 
-/// Projects what the partitions lack up to their places in `targets`, which are sequences that were projected elsewhere; where
-/// they stand then, in the same order.
+/// Projects the missing commits of the partitions up to `targets`, which are checkpoints of the other schema. Returns the new
+/// checkpoints, in the same order.
 ///
 /// # Errors
 /// [`CatchUpError`].
@@ -49,11 +49,12 @@ pub(super) async fn catch_up(
 ) -> Result<Vec<Checkpoint>, CatchUpError> {
     let deadline = Instant::now() + CATCH_UP_MAX;
     let partitions = held.iter().zip(targets);
-    let brought = partitions.map(|(from, to)| bring(archive, model, *from, *to, deadline));
-    try_join_all(brought).await
+    let caught_up =
+        partitions.map(|(from, to)| catch_up_partition(archive, model, *from, *to, deadline));
+    try_join_all(caught_up).await
 }
 
-async fn bring(
+async fn catch_up_partition(
     archive: &Archive,
     model: &ReadModel,
     from: Checkpoint,
@@ -68,8 +69,8 @@ async fn bring(
     }
     let record = archive.record();
     if ends(record, partition, held.sequence, to).await? {
-        // All of it was erased since.
-        return settle(model, held, to).await;
+        // All missing commits were erased.
+        return write(model, held, to, Vec::new()).await;
     }
     let mut messages = pin!(archive.follow(partition, held.sequence));
     loop {
@@ -84,18 +85,12 @@ async fn bring(
         if sequence <= to {
             items.extend(item_of(&message));
         }
-        // The target itself may have been erased since. The leader knows; the replica that is read may be behind.
+        // The target itself may have been erased. Only the leader is reliable: the replica may lag.
         let is_end = sequence >= to
             || (message.pending == 0 && ends(record, partition, sequence, to).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
-            let batch = Batch {
-                lease: held.lease,
-                previous: held.sequence,
-                last: if is_end { to } else { sequence },
-                items: std::mem::take(&mut items),
-            };
-            apply(model, std::slice::from_ref(&batch)).await?;
-            held.sequence = batch.last;
+            let last = if is_end { to } else { sequence };
+            held = write(model, held, last, std::mem::take(&mut items)).await?;
         }
         if is_end {
             return Ok(held);
@@ -103,7 +98,7 @@ async fn bring(
     }
 }
 
-/// Whether nothing is left to read behind what was read, as the leader says.
+/// Whether no message remains after `read`, according to the leader.
 async fn ends(
     record: &Record,
     partition: Partition,
@@ -115,19 +110,20 @@ async fn ends(
     Ok(is_end(read, to, next.map(|next| next.sequence)))
 }
 
-/// Moves a checkpoint over sequences that hold nothing.
-async fn settle(
+/// Writes items and advances the checkpoint to `last`.
+async fn write(
     model: &ReadModel,
     mut held: Checkpoint,
-    to: Sequence,
+    last: Sequence,
+    items: Vec<Item>,
 ) -> Result<Checkpoint, CatchUpError> {
     let batch = Batch {
         lease: held.lease,
         previous: held.sequence,
-        last: to,
-        items: Vec::new(),
+        last,
+        items,
     };
     apply(model, std::slice::from_ref(&batch)).await?;
-    held.sequence = to;
+    held.sequence = last;
     Ok(held)
 }

@@ -1,4 +1,4 @@
-//! The record of one partition, in chunks that are large enough for COPY and small enough for memory.
+//! Reads the record of one partition in chunks, large enough for `COPY` and small enough for memory.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use tokio::time::timeout;
 
 use crate::reader::{cost_of, item_of};
 
-/// Rows of events that make a chunk full; one commit may exceed it.
+/// Number of event rows that make a chunk full; one commit may exceed it.
 pub const CHUNK_ROWS: usize = 20_000;
-/// Bytes of opened commits that make a chunk full.
+/// Bytes of decoded commits that make a chunk full.
 pub const CHUNK_BYTES: usize = 24 * 1_024 * 1_024;
-/// When nothing comes for so long, there is nothing up to the end: its last messages were erased. Were there any, they would
-/// only be projected later.
-const QUIET_MAX: Duration = Duration::from_secs(2);
+/// If no message arrives for this time, the remaining messages were erased. If there are any nevertheless, they are projected
+/// later.
+const IDLE_MAX: Duration = Duration::from_secs(2);
 
-/// Messages that follow each other.
+/// Consecutive messages.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) items: Vec<Item>,
@@ -43,7 +43,7 @@ impl Chunk {
         self.items.extend(item);
     }
 
-    /// The rows of events that it comes to.
+    /// Number of event rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -53,45 +53,45 @@ impl Chunk {
     }
 }
 
-/// Which part of the record.
+/// A part of a partition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct ReadRange {
     pub(super) partition: Partition,
-    /// What comes after this.
+    /// The part starts after this sequence.
     pub(super) after: Sequence,
-    /// The end: a message there or past it is the last.
+    /// The part ends at this sequence, or at the first message after it.
     pub(super) end: Sequence,
 }
 
-/// Sends a stretch's messages in chunks, until its end, or until nobody listens; an archive that cannot be read ends it with
-/// its error.
+/// Sends the messages of a range in chunks, until its end or until the receiver is closed. Sends an error of the archive and
+/// stops.
 pub(super) async fn read_chunks(
     archive: Archive,
-    stretch: Stretch,
+    range: ReadRange,
     chunks: mpsc::Sender<Result<Chunk, ArchiveError>>,
 ) {
-    let mut messages = pin!(archive.follow(stretch.partition, stretch.after));
+    let mut messages = pin!(archive.follow(range.partition, range.after));
     let mut chunk = Chunk::default();
-    let mut is_lost = false;
+    let mut is_unavailable = false;
     loop {
-        let message = match timeout(QUIET_MAX, messages.next()).await {
+        let message = match timeout(IDLE_MAX, messages.next()).await {
             Ok(Some(Ok(message))) => message,
             Ok(Some(Err(FollowError::Archive(error)))) => {
-                // Nobody listens any more when the load was stopped.
+                // The receiver is closed if the load was stopped.
                 let _ = chunks.send(Err(error)).await;
                 return;
             }
             Ok(Some(Err(FollowError::Record(unavailable)))) => {
-                tracing::warn!(partition = %stretch.partition, %unavailable, "the partition is lost, reading goes on when it is back");
-                is_lost = true;
+                tracing::warn!(partition = %range.partition, %unavailable, "the partition is unavailable; reading continues when it is back");
+                is_unavailable = true;
                 continue;
             }
-            Err(_) if is_lost => continue,
+            Err(_) if is_unavailable => continue,
             Ok(None) | Err(_) => break,
         };
-        is_lost = false;
+        is_unavailable = false;
         chunk.add(&message);
-        let is_end = chunk.last >= stretch.end || message.pending == 0;
+        let is_end = chunk.last >= range.end || message.pending == 0;
         if is_end {
             break;
         }
@@ -100,7 +100,7 @@ pub(super) async fn read_chunks(
         }
     }
     if chunk.last > Sequence(0) {
-        // Nobody listens any more when the load was stopped.
+        // The receiver is closed if the load was stopped.
         let _ = chunks.send(Ok(chunk)).await;
     }
 }

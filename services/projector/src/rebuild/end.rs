@@ -1,12 +1,12 @@
-//! Where a stretch of a partition ends. Pure.
+//! Decides whether a range of a partition is completely read. Pure.
 
 use domain::Sequence;
 
-/// Whether nothing of a partition is left to read up to `to`, behind what was read. `next_on_leader`: the first message of
-/// the stream after it, as the leader says; a replica's word is not enough, since it may lack the end.
+/// Whether a partition is completely read up to `to`. `next_on_leader` is the first message of the stream after `read`,
+/// according to the leader; a replica may lag.
 ///
-/// A next message past `to` is no end: what an archive holds comes before the conversation's last commit, which is always
-/// in the stream. So where the stream has nothing more, the archive has nothing more either.
+/// A next message after `to` does not mean the end: the archive may contain earlier commits. They precede the last commit of
+/// their conversation, which is always in the stream. So if the stream has no next message, the archive has none either.
 pub(super) fn is_end(read: Sequence, to: Sequence, next_on_leader: Option<Sequence>) -> bool {
     read >= to || next_on_leader.is_none()
 }
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_leader_says_where_a_stretch_ends() {
+    fn the_leader_determines_the_end() {
         let check = |read: u64, next: Option<u64>, expected: bool| {
             let next = next.map(Sequence);
             assert_eq!(

@@ -1,5 +1,4 @@
-//! Filling a schema in bulk: partition by partition, a chunk and its checkpoint in one transaction, so that a load that was
-//! stopped anywhere goes on from there.
+//! Fills a schema in bulk: per partition, a chunk and its checkpoint in one transaction, so that a stopped load can be resumed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,37 +18,37 @@ use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use super::chunk::{Chunk, Stretch, read_chunks};
+use super::chunk::{ReadRange, read_chunks};
 
-/// Partitions that are loaded at a time: one is read while another is written.
-pub const LANES: usize = 2;
-/// The waits after a transaction that was lost: first and longest.
+/// Number of partitions that are loaded concurrently: one is read while another is written.
+pub const CONCURRENT_PARTITIONS: usize = 2;
+/// First and longest wait after a failed transaction.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// How often a chunk is tried again: for about half a minute.
+/// Maximum number of retries of a chunk: about half a minute.
 const RETRIES_MAX: usize = 29;
 
-/// Why a load ended before its end. What is loaded stays, and the next load goes on from there.
+/// Why a load stopped. The loaded rows remain, and the next load continues from there.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It was asked to stop.
-    #[error("stopped: the next run goes on from here")]
+    /// It was stopped.
+    #[error("stopped: run the command again to continue")]
     Stopped,
-    /// Another load has begun, or the database lost its last transactions in a crash: begin again.
-    #[error("partition {0} is not where it was left: the next run goes on from where it is")]
-    Overtaken(Partition),
-    /// Archived commits cannot be read: what was loaded of the partition ends before them.
+    /// Another load started, or the database lost its last transactions in a crash.
+    #[error("the checkpoint of partition {0} changed: run the command again to continue from it")]
+    Conflict(Partition),
+    /// Archived commits cannot be read: the loaded part of the partition ends before them.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The rows cannot be written.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
-    /// A task broke.
-    #[error("a partition's task ended by itself")]
+    /// A task panicked.
+    #[error("the task of a partition panicked")]
     Broken,
 }
 
-/// Loads each partition up to its place in `ends`, or as far as messages go, with no more rows of events a second than the
-/// pace allows. Only one process may do so: see [`read_model::schemas::SchemasLock`].
+/// Loads each partition up to its sequence in `ends`, or up to its last message, with at most the rows of events per second
+/// that `pace` allows. Only one process may do so: see [`read_model::schemas::SchemasLock`].
 ///
 /// # Errors
 /// [`LoadError`].
@@ -63,23 +62,20 @@ pub async fn load(
     let pace = Arc::new(pace);
     lease::ensure(model, archive.record().partitions()).await?;
     let holder = Holder(format!("rebuild-{}", uuid::Uuid::now_v7()));
-    let held = lease::seize(model, &holder, LEASE_TTL_MS).await?;
-    let end_of = |checkpoint: &Checkpoint| {
-        let of_partition = |end: &&(Partition, Sequence)| end.0 == checkpoint.lease.partition;
-        ends.iter().find(of_partition).map(|(_, end)| *end)
-    };
-    let stretches = held.iter().filter_map(|checkpoint| {
-        let end = end_of(checkpoint).filter(|end| *end > checkpoint.sequence)?;
-        Some((*checkpoint, end))
+    let held = lease::take_all(model, &holder, LEASE_TTL_MS).await?;
+    let partitions = held.iter().filter_map(|checkpoint| {
+        let mut ends = ends.iter();
+        let (_, end) = ends.find(|(partition, _)| *partition == checkpoint.lease.partition)?;
+        (*end > checkpoint.sequence).then_some((*checkpoint, *end))
     });
-    let lanes = stream::iter(stretches.collect::<Vec<_>>()).map(|(from, end)| {
+    let loads = stream::iter(partitions.collect::<Vec<_>>()).map(|(from, end)| {
         let (archive, model) = (archive.clone(), model.clone());
         let (pace, shutdown) = (Arc::clone(&pace), shutdown.clone());
         let task = tokio::spawn(load_partition(archive, model, from, end, pace, shutdown));
         async move { task.await.unwrap_or(Err(LoadError::Broken)) }
     });
-    lanes
-        .buffer_unordered(LANES)
+    loads
+        .buffer_unordered(CONCURRENT_PARTITIONS)
         .try_collect::<Vec<()>>()
         .await?;
     let leases: Vec<Lease> = held.iter().map(|checkpoint| checkpoint.lease).collect();
@@ -95,13 +91,13 @@ async fn load_partition(
     pace: Arc<RateLimiter>,
     shutdown: Shutdown,
 ) -> Result<(), LoadError> {
-    let stretch = Stretch {
+    let range = ReadRange {
         partition: from.lease.partition,
         after: from.sequence,
         end,
     };
     let (chunks, mut received) = mpsc::channel(1);
-    tokio::spawn(read_chunks(archive, stretch, chunks));
+    tokio::spawn(read_chunks(archive, range, chunks));
     let mut written = from.sequence;
     while let Some(chunk) = received.recv().await {
         let chunk = chunk?;
@@ -110,36 +106,32 @@ async fn load_partition(
             () = shutdown.begun() => return Err(LoadError::Stopped),
             () = pace.wait(chunk.rows()) => {}
         }
-        let batch = batch_of(from.lease, written, chunk);
+        let batch = Batch {
+            lease: from.lease,
+            previous: written,
+            last: chunk.last,
+            items: chunk.items,
+        };
         write(&model, &batch).await?;
         written = batch.last;
     }
     Ok(())
 }
 
-fn batch_of(lease: Lease, previous: Sequence, chunk: Chunk) -> Batch {
-    Batch {
-        lease,
-        previous,
-        last: chunk.last,
-        items: chunk.items,
-    }
-}
-
 async fn write(model: &ReadModel, batch: &Batch) -> Result<(), LoadError> {
     let written = (|| copy(model, std::slice::from_ref(batch)))
         .retry(exponential(RETRY_WAITS.0, RETRY_WAITS.1).with_max_times(RETRIES_MAX))
         .when(|error| matches!(error, ApplyError::ReadModel(error) if error.is_unavailable()))
-        .notify(|error, _| tracing::warn!(%error, "a chunk could not be written, trying again"));
+        .notify(|error, _| tracing::warn!(%error, "a chunk could not be written; retrying"));
     match written.await {
         Ok(_) => Ok(()),
-        Err(ApplyError::Fenced(present)) => {
+        Err(ApplyError::Fenced(current)) => {
             let is_done = |one: &Checkpoint| one.lease == batch.lease && one.sequence == batch.last;
-            // It was written although its answer was lost.
-            if present.iter().any(is_done) {
+            // The chunk is written; only its answer was lost.
+            if current.iter().any(is_done) {
                 return Ok(());
             }
-            Err(LoadError::Overtaken(batch.lease.partition))
+            Err(LoadError::Conflict(batch.lease.partition))
         }
         Err(ApplyError::ReadModel(error)) => Err(error.into()),
     }

@@ -1,7 +1,8 @@
-//! Making the rows anew beside the live ones: by an operator's process, with the projector's own folding.
+//! Rebuilds the rows in a second schema while everything runs. The process of an operator does this, with the same folds as
+//! the projector.
 //!
-//! [`load()`] fills a schema in bulk with what the record holds; [`project`](crate::project()) then follows the record in it;
-//! [`switch()`] brings it and the live one to the same place and moves the pointer. Projectors notice, and go on in it.
+//! [`load()`] fills the schema in bulk from the record. [`project`](crate::project()) then follows the record.
+//! [`switch()`] brings both schemas to the same checkpoints and moves the pointer; projectors follow it.
 
 mod catch_up;
 mod chunk;
@@ -13,5 +14,5 @@ mod switch;
 
 pub use catch_up::CatchUpError;
 pub use chunk::{CHUNK_BYTES, CHUNK_ROWS};
-pub use load::{LANES, LoadError, load};
-pub use switch::{SWITCH_ATTEMPTS_MAX, Switch, SwitchError, Switched, switch};
+pub use load::{CONCURRENT_PARTITIONS, LoadError, load};
+pub use switch::{SWITCH_ATTEMPTS_MAX, Switch, SwitchError, SwitchOutcome, switch};

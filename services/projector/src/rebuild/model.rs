@@ -1,36 +1,36 @@
-//! A bounded model of projection with leases, and of a switch to a schema that is made anew, over a replica that is behind.
+//! A bounded model of projection with leases, and of a switch to a rebuilt schema that reads a lagging replica.
 //!
-//! docs/explanation/protocols.md names the states, the invariants and the assumptions.
+//! docs/explanation/protocols.md describes the states, the invariants and the assumptions.
 
 use domain::Sequence;
 use stateright::{Checker as _, Model, Property};
 
 use super::end::is_end;
 
-/// Commits that are appended at most.
+/// Maximum number of appended commits.
 const COMMITS_MAX: u8 = 3;
-/// Times that a lease is taken at most.
+/// Maximum number of times that a lease is taken.
 const EPOCHS_MAX: u8 = 4;
 
-/// Which protocol is explored.
+/// The explored protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// The end of the stream is what the replica's consumer says.
-    Former,
-    /// As it is: the end is asked of the leader.
-    Present,
+    /// The replica determines the end of the stream, as in an earlier version.
+    EndFromReplica,
+    /// The leader determines the end of the stream, as implemented.
+    EndFromLeader,
 }
 
-/// A schema's rows and checkpoint.
+/// The rows and the checkpoint of a schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Schema {
-    /// Commits that rows hold, by bit.
+    /// Commits in the rows, as bits.
     rows: u8,
     checkpoint: u8,
     epoch: u8,
 }
 
-/// A projector: the lease that it believes to hold, and what it has read.
+/// A projector: the lease that it may still hold, and its read commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Projector {
     schema: u8,
@@ -39,7 +39,7 @@ struct Projector {
     read: Option<u8>,
 }
 
-/// A switch: the schemas are seized, brought to one place one after the other, and the pointer moves.
+/// A switch: takes all leases, catches up one schema after the other, and moves the pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Switch {
     Idle,
@@ -50,11 +50,11 @@ enum Switch {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Commits that the leader holds, by bit; erased ones are missing.
+    /// Commits on the leader, as bits; erased ones are missing.
     held: u8,
-    /// The last sequence that was given out.
+    /// The last assigned sequence.
     last: u8,
-    /// How far the replica is that the switch reads.
+    /// The last sequence of the replica that the switch reads.
     replica: u8,
     schemas: [Schema; 2],
     live: u8,
@@ -65,13 +65,13 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Append,
-    /// A commit that is not the last goes.
+    /// Erases a commit that is not the last.
     Erase(u8),
     Replicate,
     TakeLease(usize),
     Read(usize),
     Write(usize),
-    Seize,
+    TakeAll,
     CatchUp,
     Flip,
 }
@@ -133,14 +133,14 @@ impl Protocol {
             Step::Append
             | Step::Erase(_)
             | Step::Replicate
-            | Step::Seize
+            | Step::TakeAll
             | Step::CatchUp
             | Step::Flip => return None,
         }
         Some(())
     }
 
-    fn seize(state: &mut State) -> Option<()> {
+    fn take_all(state: &mut State) -> Option<()> {
         if state.switch != Switch::Idle {
             return None;
         }
@@ -156,7 +156,7 @@ impl Protocol {
         Some(())
     }
 
-    /// One message of the replica, or the end.
+    /// Reads one message of the replica, or the end.
     fn catch_up(self, state: &mut State) -> Option<()> {
         let Switch::CatchingUp { epochs, to, schema } = state.switch else {
             return None;
@@ -176,11 +176,12 @@ impl Protocol {
             };
             let replicated = state.held & up_to(state.replica);
             match next_of(replicated, previous) {
-                _ if self != Self::Former && leader_ends(previous) => (to, 0),
+                _ if self != Self::EndFromReplica && leader_ends(previous) => (to, 0),
                 None => return None,
                 Some(next) => {
                     let is_last = next_of(replicated, next).is_none();
-                    let ends = next >= to || is_last && (self == Self::Former || leader_ends(next));
+                    let ends = next >= to
+                        || is_last && (self == Self::EndFromReplica || leader_ends(next));
                     let rows = if next <= to { 1 << next } else { 0 };
                     (if ends { to } else { next }, rows)
                 }
@@ -235,7 +236,7 @@ impl Model for Protocol {
         steps.extend([
             Step::Append,
             Step::Replicate,
-            Step::Seize,
+            Step::TakeAll,
             Step::CatchUp,
             Step::Flip,
         ]);
@@ -256,7 +257,7 @@ impl Model for Protocol {
             Step::Replicate if state.replica < state.last => next.replica += 1,
             Step::Append | Step::Erase(_) | Step::Replicate => return None,
             Step::TakeLease(_) | Step::Read(_) | Step::Write(_) => Self::project(&mut next, step)?,
-            Step::Seize => Self::seize(&mut next)?,
+            Step::TakeAll => Self::take_all(&mut next)?,
             Step::CatchUp => self.catch_up(&mut next)?,
             Step::Flip => Self::flip(&mut next)?,
         }
@@ -265,12 +266,12 @@ impl Model for Protocol {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ROWS_ARE_WHOLE, |_, state: &State| {
-                let is_whole = |schema: &Schema| {
+            Property::always(ROWS_ARE_COMPLETE, |_, state: &State| {
+                let is_complete = |schema: &Schema| {
                     let due = state.held & up_to(schema.checkpoint);
                     due & !schema.rows == 0
                 };
-                state.schemas.iter().all(is_whole)
+                state.schemas.iter().all(is_complete)
             }),
             Property::sometimes("readers are switched", |_, state: &State| {
                 state.live == 1 && state.schemas[1].checkpoint == COMMITS_MAX
@@ -279,17 +280,17 @@ impl Model for Protocol {
     }
 }
 
-const ROWS_ARE_WHOLE: &str = "rows hold every commit of the record up to their checkpoint";
+const ROWS_ARE_COMPLETE: &str = "rows contain every commit of the record up to their checkpoint";
 
 #[test]
-fn the_end_that_a_replica_tells_loses_commits() {
-    let checked = Protocol::Former.checker().spawn_bfs().join();
-    assert!(checked.discovery(ROWS_ARE_WHOLE).is_some());
+fn an_end_from_the_replica_loses_commits() {
+    let checked = Protocol::EndFromReplica.checker().spawn_bfs().join();
+    assert!(checked.discovery(ROWS_ARE_COMPLETE).is_some());
 }
 
 #[test]
-fn the_present_protocol_keeps_rows_whole() {
-    let checked = Protocol::Present.checker().spawn_bfs().join();
+fn an_end_from_the_leader_keeps_rows_complete() {
+    let checked = Protocol::EndFromLeader.checker().spawn_bfs().join();
     checked.assert_properties();
     assert!(
         checked.unique_state_count() > 10_000,

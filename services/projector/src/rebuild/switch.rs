@@ -1,7 +1,7 @@
-//! Switching readers and projectors to another schema.
+//! Switches readers and projectors to another schema.
 //!
-//! For a moment nobody projects: the partitions of both schemas are seized, both are brought to the same place, what was to be
-//! compared is compared while both stand still, and the pointer moves. Reads go on throughout, by rows and tail.
+//! The switch takes all leases of both schemas, so that no projector writes. It brings both to the same checkpoints, compares
+//! the given conversations and moves the pointer. Reads continue, from rows and tail.
 
 use archive::Archive;
 use domain::{ConversationKey, Sequence};
@@ -9,86 +9,84 @@ use read_model::projections::conversations::lease::{
     self, Checkpoint, Holder, LEASE_TTL_MS, Lease,
 };
 use read_model::schemas::compare::differing_among;
-use read_model::schemas::{Flip, Flipped, flip};
+use read_model::schemas::{Flip, FlipOutcome, flip};
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use thiserror::Error;
 
 use super::catch_up::{CatchUpError, catch_up};
 
-/// How often a switch that was overtaken is begun again.
+/// Maximum number of attempts after conflicts.
 pub const SWITCH_ATTEMPTS_MAX: u32 = 5;
 
-/// From where to where.
+/// The input of a switch.
 #[derive(Debug, Clone, Copy)]
 pub struct Switch<'a> {
-    /// The record and its archive, for what either schema lacks.
+    /// The record and its archive, to catch up both schemas.
     pub archive: &'a Archive,
-    /// The read models.
+    /// A handle to the read models.
     pub model: &'a ReadModel,
     /// The live schema.
     pub from: SchemaName,
-    /// The schema that becomes live; nobody may project into it.
+    /// The schema that becomes live; no projector may write to it.
     pub to: SchemaName,
-    /// Conversations that must be the same in both, or nothing is switched.
+    /// Conversations that must be equal in both schemas; otherwise the switch fails.
     pub to_check: &'a [ConversationKey],
 }
 
-/// What became of a switch.
+/// The result of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Switched {
+pub enum SwitchOutcome {
     /// The other schema is live.
     Done,
-    /// Nothing changed: these conversations are not the same in both, at the same place of the record.
+    /// Nothing changed: these conversations differ at the same checkpoints.
     Differs(Vec<ConversationKey>),
 }
 
-/// Why nothing was switched.
+/// Why a switch failed.
 #[derive(Debug, Error)]
 pub enum SwitchError {
-    /// The schemas could not be brought to one place.
+    /// The schemas could not be brought to the same checkpoints.
     #[error(transparent)]
     CatchUp(#[from] CatchUpError),
-    /// The read model cannot be read or written. The pointer may have moved when its answer was lost.
+    /// The read model failed. The pointer may have moved if the answer was lost.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
-    /// Others took the partitions each time, or the pointer was moved by somebody else.
-    #[error("the schemas did not stand still in {SWITCH_ATTEMPTS_MAX} attempts")]
-    Overtaken,
+    /// Other processes took leases in each attempt, or moved the pointer.
+    #[error(
+        "other processes changed the schemas in each of {SWITCH_ATTEMPTS_MAX} attempts: run the command again"
+    )]
+    Conflict,
 }
 
-/// Switches, or changes nothing.
+/// Switches to the other schema, or changes nothing.
 ///
 /// # Errors
 /// [`SwitchError`].
-pub async fn switch(switch: Switch<'_>) -> Result<Switched, SwitchError> {
-    let mut outcome = Err(SwitchError::Overtaken);
+pub async fn switch(switch: Switch<'_>) -> Result<SwitchOutcome, SwitchError> {
+    let mut outcome = Err(SwitchError::Conflict);
     for _ in 0..SWITCH_ATTEMPTS_MAX {
         outcome = attempt(switch).await;
-        let again = matches!(
-            outcome,
-            Err(SwitchError::Overtaken | SwitchError::CatchUp(_))
-        );
-        if !again {
+        let Err(SwitchError::Conflict | SwitchError::CatchUp(_)) = outcome else {
             break;
-        }
+        };
     }
     outcome
 }
 
-/// A schema whose partitions nobody else projects.
+/// A schema with all its leases, so that no projector writes it.
 struct Frozen {
     model: ReadModel,
     held: Vec<Checkpoint>,
 }
 
-async fn attempt(switch: Switch<'_>) -> Result<Switched, SwitchError> {
+async fn attempt(switch: Switch<'_>) -> Result<SwitchOutcome, SwitchError> {
     let mut from = freeze(switch, switch.from).await?;
     let mut to = freeze(switch, switch.to).await?;
     let outcome = switch_frozen(switch, &mut from, &mut to).await;
-    if !matches!(outcome, Ok(Switched::Done)) {
-        // Projectors go on at once; without this, when the leases run out.
-        from.thaw().await;
-        to.thaw().await;
+    if !matches!(outcome, Ok(SwitchOutcome::Done)) {
+        // Lets projectors continue at once, not only when the leases expire.
+        from.release().await;
+        to.release().await;
     }
     outcome
 }
@@ -97,7 +95,7 @@ async fn switch_frozen(
     switch: Switch<'_>,
     from: &mut Frozen,
     to: &mut Frozen,
-) -> Result<Switched, SwitchError> {
+) -> Result<SwitchOutcome, SwitchError> {
     let sequences = from.held.iter().zip(&to.held);
     let targets: Vec<Sequence> = sequences
         .map(|(from, to)| from.sequence.max(to.sequence))
@@ -109,7 +107,7 @@ async fn switch_frozen(
     )?;
     let differing = differing_among(&from.model, &to.model, switch.to_check).await?;
     if !differing.is_empty() {
-        return Ok(Switched::Differs(differing));
+        return Ok(SwitchOutcome::Differs(differing));
     }
     let pointer = Flip {
         from: switch.from,
@@ -118,8 +116,8 @@ async fn switch_frozen(
         to_held: to.held.clone(),
     };
     match flip(&from.model, &pointer).await? {
-        Flipped::Done => Ok(Switched::Done),
-        Flipped::Overtaken => Err(SwitchError::Overtaken),
+        FlipOutcome::Done => Ok(SwitchOutcome::Done),
+        FlipOutcome::Conflict => Err(SwitchError::Conflict),
     }
 }
 
@@ -127,19 +125,15 @@ async fn freeze(switch: Switch<'_>, schema: SchemaName) -> Result<Frozen, Switch
     let model = switch.model.in_schema(schema);
     lease::ensure(&model, switch.archive.record().partitions()).await?;
     let holder = Holder(format!("switch-{}", uuid::Uuid::now_v7()));
-    let held = lease::seize(&model, &holder, LEASE_TTL_MS).await?;
+    let held = lease::take_all(&model, &holder, LEASE_TTL_MS).await?;
     Ok(Frozen { model, held })
 }
 
 impl Frozen {
-    async fn thaw(&self) {
-        let leases: Vec<Lease> = self
-            .held
-            .iter()
-            .map(|checkpoint| checkpoint.lease)
-            .collect();
+    async fn release(&self) {
+        let leases: Vec<Lease> = self.held.iter().map(|one| one.lease).collect();
         if let Err(error) = lease::release(&self.model, &leases).await {
-            tracing::warn!(%error, "leases could not be given back: projectors wait until they run out");
+            tracing::warn!(%error, "leases could not be released; projectors wait until they expire");
         }
     }
 }

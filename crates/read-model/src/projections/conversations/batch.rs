@@ -1,4 +1,4 @@
-//! What a projector hands over, and what it hears back.
+//! The input and the output of a projection: batches and their results.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use super::lease::Lease;
 /// A message of the record.
 #[derive(Debug, Clone)]
 pub enum Item {
-    /// A commit that opened.
+    /// A decoded commit.
     Commit(Box<StoredCommit>),
-    /// A message that did not: it parks its conversation.
+    /// A message that is not a valid commit: it parks its conversation.
     Unreadable {
-        /// The conversation, by the message's subject.
+        /// The conversation, from the subject of the message.
         key: ConversationKey,
-        /// Its place.
+        /// The sequence of the message.
         sequence: Sequence,
-        /// What is wrong with it; never a value.
+        /// The problem; never a value.
         reason: String,
     },
 }
@@ -34,7 +34,7 @@ impl Item {
         }
     }
 
-    /// Its partition, where it says so itself.
+    /// The partition of a commit; `None`: unknown.
     pub(super) fn partition(&self) -> Option<Partition> {
         match self {
             Self::Commit(commit) => Some(commit.position.partition),
@@ -50,30 +50,28 @@ impl Item {
     }
 }
 
-/// What follows a partition's checkpoint.
+/// The messages after the checkpoint of a partition.
 #[derive(Debug, Clone)]
 pub struct Batch {
     /// The right to write.
     pub lease: Lease,
-    /// The checkpoint that the batch follows.
+    /// The checkpoint before the batch.
     pub previous: Sequence,
-    /// The checkpoint after it: the sequence of its last message.
+    /// The checkpoint after the batch: the sequence of its last message.
     pub last: Sequence,
-    /// Its messages, by sequence.
+    /// The messages, by sequence.
     pub items: Vec<Item>,
 }
 
 impl Batch {
-    /// The same in two parts, one after the other; in one where it has but one message.
+    /// Splits the batch into two consecutive halves. A batch of one message has no second half.
     #[must_use]
-    pub fn halved(mut self) -> (Self, Option<Self>) {
+    pub fn split(mut self) -> (Self, Option<Self>) {
         let items = self.items.split_off(self.items.len().div_ceil(2));
-        let Some(end) = self.items.last().map(Item::sequence) else {
+        let Some(end) = self.items.last().filter(|_| !items.is_empty()) else {
             return (self, None);
         };
-        if items.is_empty() {
-            return (self, None);
-        }
+        let end = end.sequence();
         let rest = Self {
             previous: end,
             items,
@@ -87,11 +85,11 @@ impl Batch {
 /// Why a conversation was parked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParkReason {
-    /// The message is no commit of the conversation; what is wrong with it.
+    /// The message is not a commit of the conversation, for this reason.
     Unreadable(String),
-    /// Postgres refused its rows, with this SQLSTATE.
+    /// Postgres rejected its rows with this SQLSTATE.
     Refused(String),
-    /// Its row is missing, or of another version than the commit extends.
+    /// The row of the conversation is missing or has another version than the commit extends.
     OutOfPlace,
 }
 
@@ -114,18 +112,18 @@ pub struct Parked {
     pub key: ConversationKey,
     /// The commit that cannot be projected.
     pub position: Position,
-    /// Why.
+    /// The reason.
     pub reason: ParkReason,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
-    /// Rows of events that were written.
+    /// Number of event rows that were written.
     pub events: usize,
-    /// Conversations whose rows changed.
+    /// Number of conversations whose rows changed.
     pub conversations: usize,
-    /// Commits that wait in parked conversations.
+    /// Number of commits that were queued for parked conversations.
     pub queued: usize,
     /// The conversations that were parked.
     pub parked: Vec<Parked>,
@@ -160,7 +158,7 @@ mod tests {
     }
 
     fn check(sequences: &[u64], first: (u64, &[u64]), rest: Option<(u64, &[u64])>) {
-        let (head, tail) = batch(5, 20, sequences).halved();
+        let (head, tail) = batch(5, 20, sequences).split();
         let seen = |batch: &Batch| -> (u64, u64, Vec<u64>) {
             let sequences = batch.items.iter().map(|item| item.sequence().0);
             (batch.previous.0, batch.last.0, sequences.collect())

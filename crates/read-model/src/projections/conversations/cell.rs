@@ -1,19 +1,21 @@
-//! A value of a row as Postgres sends it: what rows are compared by, without being understood.
+//! A value of a row in the binary form of Postgres. Rows are written and compared in this form.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 
+use domain::Timestamp;
 use sha2::{Digest as _, Sha256};
 use sqlx::postgres::PgRow;
 use sqlx::{ColumnIndex, Row as _, ValueRef as _};
 
+use crate::arguments::signed;
 use crate::error::ReadModelError;
-use crate::moment::Moment;
+use crate::pg_timestamp::PgTimestamp;
 
 /// The length of `NULL`, in arrays and in `COPY`.
 const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 
-/// A value in Postgres's binary form.
+/// A value in the binary form of Postgres.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cell<'r> {
     /// `NULL`.
@@ -21,11 +23,11 @@ pub(super) enum Cell<'r> {
     /// A `boolean`.
     Boolean([u8; 1]),
     /// A `smallint`.
-    Small([u8; 2]),
+    Smallint([u8; 2]),
     /// An `integer`.
-    Middle([u8; 4]),
+    Integer([u8; 4]),
     /// A `bigint`, or a `timestamptz`.
-    Large([u8; 8]),
+    Bigint([u8; 8]),
     /// A `text`, a `bytea` or a `uuid`.
     Bytes(Cow<'r, [u8]>),
 }
@@ -35,20 +37,20 @@ impl<'r> Cell<'r> {
         Self::Boolean([u8::from(value)])
     }
 
-    pub(super) fn small(number: i16) -> Self {
-        Self::Small(number.to_be_bytes())
+    pub(super) fn smallint(number: i16) -> Self {
+        Self::Smallint(number.to_be_bytes())
     }
 
-    pub(super) fn middle(number: i32) -> Self {
-        Self::Middle(number.to_be_bytes())
+    pub(super) fn integer(number: i32) -> Self {
+        Self::Integer(number.to_be_bytes())
     }
 
-    pub(super) fn number(number: i64) -> Self {
-        Self::Large(number.to_be_bytes())
+    pub(super) fn bigint(number: u64) -> Self {
+        Self::Bigint(signed(number).to_be_bytes())
     }
 
-    pub(super) fn moment(moment: Moment) -> Self {
-        Self::number(moment.as_sent())
+    pub(super) fn timestamp(time: Timestamp) -> Self {
+        Self::Bigint(PgTimestamp::from_time(time).micros().to_be_bytes())
     }
 
     pub(super) fn bytes(bytes: impl Into<Cow<'r, [u8]>>) -> Self {
@@ -59,28 +61,28 @@ impl<'r> Cell<'r> {
         Self::bytes(text.as_bytes())
     }
 
-    /// `NULL` for nothing.
-    pub(super) fn maybe<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
+    /// `NULL` for `None`.
+    pub(super) fn optional<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Null, cell)
     }
 
-    /// The bytes as they are sent; `None` for `NULL`.
-    pub(super) fn sent(&self) -> Option<&[u8]> {
+    /// The bytes on the wire; `None` for `NULL`.
+    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Null => None,
             Self::Boolean(bytes) => Some(bytes),
-            Self::Small(bytes) => Some(bytes),
-            Self::Middle(bytes) => Some(bytes),
-            Self::Large(bytes) => Some(bytes),
+            Self::Smallint(bytes) => Some(bytes),
+            Self::Integer(bytes) => Some(bytes),
+            Self::Bigint(bytes) => Some(bytes),
             Self::Bytes(bytes) => Some(bytes),
         }
     }
 
-    /// Appends the value as arrays and `COPY` have it: its length, then its bytes.
+    /// Appends the value in the form of arrays and `COPY`: length, then bytes.
     pub(super) fn put(&self, buffer: &mut Vec<u8>) {
-        let sent = self.sent();
-        let sized = sent.and_then(|bytes| Some((i32::try_from(bytes.len()).ok()?, bytes)));
-        // A value over 2 GiB is the only failure; no commit can hold one.
+        let bytes = self.as_bytes();
+        let sized = bytes.and_then(|bytes| Some((i32::try_from(bytes.len()).ok()?, bytes)));
+        // Only a value over 2 GiB fails, and no commit contains one.
         let Some((length, bytes)) = sized else {
             buffer.extend_from_slice(&NULL_LENGTH);
             return;
@@ -90,8 +92,8 @@ impl<'r> Cell<'r> {
     }
 }
 
-/// The value of a column, by number or name, of a row that was read.
-pub(super) fn sent<I>(row: &PgRow, index: I) -> Result<Option<&[u8]>, ReadModelError>
+/// The value of a column, by index or name, of a row that was read.
+pub(super) fn column_bytes<I>(row: &PgRow, index: I) -> Result<Option<&[u8]>, ReadModelError>
 where
     I: ColumnIndex<PgRow> + Display + Copy,
 {
@@ -100,14 +102,12 @@ where
         return Ok(None);
     }
     let bytes = value.as_bytes();
-    bytes.map(Some).map_err(|_| ReadModelError::Corrupt {
-        table: "?",
-        row: "?".to_owned(),
-        field: format!("column {index}"),
-    })
+    bytes
+        .map(Some)
+        .map_err(|_| ReadModelError::corrupt("?", "?", format!("column {index}")))
 }
 
-/// Adds a value to a digest, so that no two lists of values come to the same bytes.
+/// Adds a value to a digest. Different lists of values never produce the same input.
 pub(super) fn digest_cell(digest: &mut Sha256, cell: Option<&[u8]>) {
     match cell {
         None => digest.update([0]),

@@ -1,5 +1,5 @@
-//! Columns of tables. Each column is listed once, with its type and its value: statements, `UNNEST` arguments, `COPY` rows
-//! and comparisons are made from the lists. Pure.
+//! Columns of tables. Each column is listed once, with its type and its value. Statements, `UNNEST` arguments, `COPY` rows
+//! and comparisons are generated from the lists. Pure.
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -7,12 +7,12 @@ use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgRow, PgTypeInfo};
 use sqlx::{Encode, Postgres, Type};
 use uuid::Uuid;
 
-use super::cell::{Cell, sent};
+use super::cell::{Cell, column_bytes};
+use crate::arguments::bind;
 use crate::error::ReadModelError;
-use crate::moment::Moment;
-use crate::queries::bind;
+use crate::pg_timestamp::PgTimestamp;
 
-/// A column of a table whose rows are made from values of type `S`.
+/// A column of a table whose rows are computed from values of type `S`.
 #[derive(Debug)]
 pub(super) struct Column<S> {
     pub(super) name: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Column<S> {
     pub(super) cell: fn(&S) -> Cell<'_>,
 }
 
-/// The types of columns.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SqlType {
     Bigint,
@@ -34,7 +34,7 @@ pub(super) enum SqlType {
     Uuid,
 }
 
-/// The columns of a statement: lists, one after the other.
+/// The columns of a statement: concatenated lists.
 pub(super) type Columns<'c, S> = [&'c [Column<S>]];
 
 /// A column.
@@ -50,7 +50,7 @@ pub(super) const fn column<S>(
     }
 }
 
-/// The columns' names, each after `prefix`, with commas between them.
+/// The names of the columns, each with `prefix`, separated by commas.
 pub(super) fn names<S>(columns: &Columns<'_, S>, prefix: &str) -> String {
     let columns = columns.iter().copied().flatten();
     let names: Vec<String> = columns
@@ -69,13 +69,13 @@ pub(super) fn arrays<S>(columns: &Columns<'_, S>) -> String {
     arrays.join(", ")
 }
 
-/// The statement that inserts all rows of [`bind_columns`].
+/// A statement that inserts the rows of [`bind_columns`].
 pub(super) fn insert<S>(table: &str, columns: &Columns<'_, S>) -> String {
     let (names, arrays) = (names(columns, ""), arrays(columns));
     format!("INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})")
 }
 
-/// An array argument per column, with a value per row.
+/// One array argument per column, with one value per row.
 pub(super) fn bind_columns<S>(columns: &Columns<'_, S>, rows: &[S]) -> PgArguments {
     let columns = columns.iter().copied().flatten();
     columns.fold(PgArguments::default(), |arguments, column| {
@@ -83,7 +83,8 @@ pub(super) fn bind_columns<S>(columns: &Columns<'_, S>, rows: &[S]) -> PgArgumen
     })
 }
 
-/// The names of the columns in which a row that was read, from its column `first` on, is not as `source` makes it.
+/// Compares a row that was read with `source`. Returns the names of the columns that differ. The columns of the row start at
+/// index `first`.
 pub(super) fn differing<S>(
     columns: &Columns<'_, S>,
     source: &S,
@@ -92,7 +93,7 @@ pub(super) fn differing<S>(
 ) -> Result<Vec<&'static str>, ReadModelError> {
     let mut differing = Vec::new();
     for (index, column) in (first..).zip(columns.iter().copied().flatten()) {
-        if sent(row, index)? != (column.cell)(source).sent() {
+        if column_bytes(row, index)? != (column.cell)(source).as_bytes() {
             differing.push(column.name);
         }
     }
@@ -117,7 +118,7 @@ impl<S> Encode<'_, Postgres> for Values<'_, S> {
         Some(self.column.sql_type.array())
     }
 
-    /// The binary form of arrays, as `array_send` of Postgres writes it.
+    /// The binary form of arrays, as in `array_send` of Postgres.
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         let element = self.column.sql_type.element().oid();
         let element = element.ok_or("the type of the column has no fixed OID")?;
@@ -156,7 +157,7 @@ impl SqlType {
             Self::Integer => <i32 as Type<Postgres>>::type_info(),
             Self::Smallint => <i16 as Type<Postgres>>::type_info(),
             Self::Text => <str as Type<Postgres>>::type_info(),
-            Self::Timestamptz => <Moment as Type<Postgres>>::type_info(),
+            Self::Timestamptz => <PgTimestamp as Type<Postgres>>::type_info(),
             Self::Uuid => <Uuid as Type<Postgres>>::type_info(),
         }
     }
@@ -169,7 +170,7 @@ impl SqlType {
             Self::Integer => <[i32] as Type<Postgres>>::type_info(),
             Self::Smallint => <[i16] as Type<Postgres>>::type_info(),
             Self::Text => <[&str] as Type<Postgres>>::type_info(),
-            Self::Timestamptz => <[Moment] as Type<Postgres>>::type_info(),
+            Self::Timestamptz => <[PgTimestamp] as Type<Postgres>>::type_info(),
             Self::Uuid => <[Uuid] as Type<Postgres>>::type_info(),
         }
     }

@@ -1,4 +1,4 @@
-//! The rows of conversations: new ones, those that continue, and tombstones. Pure.
+//! The rows of conversations: inserted, updated and erased ones. Pure.
 
 use std::sync::LazyLock;
 
@@ -10,15 +10,14 @@ use super::cell::Cell;
 use super::column::SqlType::{Bigint, Boolean, Bytea, Integer, Smallint, Text, Timestamptz, Uuid};
 use super::column::{Column, Columns, arrays, column, insert, names};
 use super::group::Group;
-use crate::moment::{Moment, nanos_of};
-use crate::queries::signed;
+use crate::pg_timestamp::nanos_of;
 use crate::status_code::status_code;
 
 /// Inserts new conversations: arrays of [`ProjectedConversation::ROW`].
-pub(super) static BEGIN_CONVERSATIONS: LazyLock<String> =
+pub(super) static INSERT_CONVERSATIONS: LazyLock<String> =
     LazyLock::new(|| insert("conversation", ProjectedConversation::ROW));
 
-/// Inserts tombstones, or replaces rows by them: arrays of [`ProjectedConversation::TOMBSTONE`].
+/// Inserts tombstones or replaces rows with them: arrays of [`ProjectedConversation::TOMBSTONE`].
 pub(super) static ERASE_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         include_str!("erase_conversations.sql"),
@@ -26,56 +25,56 @@ pub(super) static ERASE_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Updates rows: arrays of [`ProjectedConversation::UPDATE`], then whether gaps are accepted.
-pub(super) static CONTINUE_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
+/// Updates rows: arrays of [`ProjectedConversation::UPDATE`], then a boolean that accepts gaps.
+pub(super) static UPDATE_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
     let columns = ProjectedConversation::UPDATE;
     let count: usize = columns.iter().map(|list| list.len()).sum();
     format!(
-        include_str!("continue_conversations.sql"),
+        include_str!("update_conversations.sql"),
         arrays = arrays(columns),
         columns = names(columns, ""),
         accepts_gaps = count + 1,
     )
 });
 
-/// Whether versions that were never written may lie between a conversation's row and what is to follow it.
+/// Whether versions may be missing between the row of a conversation and its next commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gaps {
-    /// They may not: a commit was lost.
+    /// They may not: a commit would be lost.
     Refused,
-    /// They may: an operator has dropped a commit.
+    /// They may: an operator dropped a commit.
     Accepted,
 }
 
-/// What commits make of a conversation, and the partition of its row.
+/// The change of a conversation by its commits, and the partition of its row.
 #[derive(Debug)]
 pub(super) struct ProjectedConversation {
     change: Change,
     partition: Partition,
 }
 
-/// All that a batch does to conversations.
+/// The changes of all conversations of a batch.
 #[derive(Debug, Default)]
 pub(super) struct ConversationRows {
-    /// Those whose first commit is in the batch.
-    pub(super) begun: Vec<ProjectedConversation>,
-    /// Those that have a row already.
-    pub(super) continued: Vec<ProjectedConversation>,
-    /// Those that end with a tombstone.
+    /// Conversations whose first commit is in the batch.
+    pub(super) inserted: Vec<ProjectedConversation>,
+    /// Conversations that have a row.
+    pub(super) updated: Vec<ProjectedConversation>,
+    /// Conversations that end with a tombstone.
     pub(super) erased: Vec<ProjectedConversation>,
 }
 
 impl ConversationRows {
-    /// The rows that the groups' commits lead to.
-    pub(super) fn of(groups: &[Group<'_>]) -> Self {
+    /// The rows of the commits of the groups.
+    pub(super) fn from_groups(groups: &[Group<'_>]) -> Self {
         let mut rows = Self::default();
-        for row in groups.iter().filter_map(ProjectedConversation::of_group) {
+        for row in groups.iter().filter_map(ProjectedConversation::from_group) {
             if row.is_erased() {
                 rows.erased.push(row);
             } else if row.change.beginning.is_some() {
-                rows.begun.push(row);
+                rows.inserted.push(row);
             } else {
-                rows.continued.push(row);
+                rows.updated.push(row);
             }
         }
         rows
@@ -88,70 +87,52 @@ impl ProjectedConversation {
         &Self::KEY,
         &Self::HEAD,
         &Self::FIXED,
-        &Self::LIVING,
-        &Self::BEGINNING,
+        &Self::MUTABLE,
+        &Self::INITIAL,
     ];
     /// The columns of the primary key.
     pub(super) const KEYS: &'static Columns<'static, Self> = &[&Self::KEY];
-    /// The columns that a tombstone sets; the others get their defaults.
+    /// The columns that a tombstone sets; the others have defaults.
     pub(super) const TOMBSTONE: &'static Columns<'static, Self> =
         &[&Self::KEY, &Self::HEAD, &Self::FIXED];
     /// The columns that find and update a row.
     pub(super) const UPDATE: &'static Columns<'static, Self> =
-        &[&Self::KEY, &Self::HEAD, &Self::LIVING, &Self::CHANGE];
+        &[&Self::KEY, &Self::HEAD, &Self::MUTABLE, &Self::CHANGE];
     /// All columns of `conversation_change`.
     pub(super) const CHANGES: &'static Columns<'static, Self> = &[
         &Self::KEY,
         &Self::HEAD,
         &Self::FIXED,
-        &Self::LIVING,
-        &Self::BEGINNING,
+        &Self::MUTABLE,
+        &Self::INITIAL,
         &Self::CHANGE,
     ];
 
+    #[rustfmt::skip]
     const KEY: [Column<Self>; 2] = [
-        column("tenant_id", Text, |row| {
-            Cell::text(row.change.tenant.as_str())
-        }),
-        column("conversation_id", Text, |row| {
-            Cell::text(row.change.conversation.as_str())
-        }),
+        column("tenant_id", Text, |row| Cell::text(row.change.tenant.as_str())),
+        column("conversation_id", Text, |row| Cell::text(row.change.conversation.as_str())),
     ];
-    /// What every commit changes.
+    /// Every commit changes these.
+    #[rustfmt::skip]
     const HEAD: [Column<Self>; 5] = [
-        column("version", Bigint, |row| {
-            Cell::number(signed(row.change.head.version.0))
-        }),
-        column("sequence", Bigint, |row| {
-            Cell::number(signed(row.change.position.sequence.0))
-        }),
-        column("last_event_at", Timestamptz, |row| {
-            Cell::moment(Moment::of(row.change.head.last_event_at))
-        }),
-        column("status", Smallint, |row| {
-            Cell::small(status_code(row.change.head.status))
-        }),
-        column("head", Bytea, |row| {
-            Cell::bytes(wire::head::to_proto(&row.change.head).encode_to_vec())
-        }),
+        column("version", Bigint, |row| Cell::bigint(row.change.head.version.0)),
+        column("sequence", Bigint, |row| Cell::bigint(row.change.position.sequence.0)),
+        column("last_event_at", Timestamptz, |row| Cell::timestamp(row.change.head.last_event_at)),
+        column("status", Smallint, |row| Cell::smallint(status_code(row.change.head.status))),
+        column("head", Bytea, |row| Cell::bytes(wire::head::to_proto(&row.change.head).encode_to_vec())),
     ];
-    /// What the first commit sets, and a tombstone again.
+    /// The first commit and a tombstone set these.
+    #[rustfmt::skip]
     const FIXED: [Column<Self>; 4] = [
-        column("created_at", Timestamptz, |row| {
-            Cell::maybe(row.created_at().map(Moment::of), Cell::moment)
-        }),
-        column("created_nanos", Smallint, |row| {
-            Cell::maybe(row.created_at().map(nanos_of), Cell::small)
-        }),
-        column("partition", Integer, |row| {
-            Cell::middle(i32::from(row.partition.0))
-        }),
-        column("agent_id", Text, |row| {
-            Cell::text(row.change.head.agent.as_str())
-        }),
+        column("created_at", Timestamptz, |row| Cell::optional(row.created_at(), Cell::timestamp)),
+        column("created_nanos", Smallint, |row| Cell::optional(row.created_at().map(nanos_of), Cell::smallint)),
+        column("partition", Integer, |row| Cell::integer(i32::from(row.partition.0))),
+        column("agent_id", Text, |row| Cell::text(row.change.head.agent.as_str())),
     ];
-    /// What any commit may change, and an erasure clears.
-    const LIVING: [Column<Self>; 7] = [
+    /// Any commit may change these; an erasure clears them.
+    #[rustfmt::skip]
+    const MUTABLE: [Column<Self>; 7] = [
         column("user_id", Text, |row| match row.owner() {
             Some(Owner::User(user)) => Cell::text(user.as_str()),
             Some(Owner::Session(_) | Owner::Channel(_)) | None => Cell::Null,
@@ -165,54 +146,41 @@ impl ProjectedConversation {
             Some(Owner::User(_) | Owner::Session(_)) | None => Cell::Null,
         }),
         column("active_run_id", Uuid, |row| {
-            let run = row
-                .living()
-                .and_then(|change| change.head.active_run.as_ref());
-            Cell::maybe(run, |run| Cell::bytes(run.id.0.as_bytes().as_slice()))
+            let run = row.unerased().and_then(|change| change.head.active_run.as_ref());
+            Cell::optional(run, |run| Cell::bytes(run.id.0.as_bytes().as_slice()))
         }),
         column("title", Text, |row| {
-            let title = row.living().and_then(|change| change.title.as_ref());
-            Cell::maybe(title.and_then(FieldChange::value), |title| {
-                Cell::text(title)
-            })
+            let title = row.unerased().and_then(|change| change.title.as_ref());
+            Cell::optional(title.and_then(FieldChange::value), |title| Cell::text(title))
         }),
         column("metadata_json", Text, |row| {
-            let metadata = row.living().and_then(|change| change.metadata.as_ref());
+            let metadata = row.unerased().and_then(|change| change.metadata.as_ref());
             let json = metadata.and_then(FieldChange::value);
-            Cell::maybe(json.map(JsonText::as_str), Cell::text)
+            Cell::optional(json.map(JsonText::as_str), Cell::text)
         }),
         column("stored_bytes", Bigint, |row| {
-            let stored_bytes = row.living().map_or(0, |change| change.stored_bytes);
-            Cell::number(signed(stored_bytes))
+            Cell::bigint(row.unerased().map_or(0, |change| change.stored_bytes))
         }),
     ];
-    /// What the first commit alone sets.
-    const BEGINNING: [Column<Self>; 2] = [
-        column("client_context", Bytea, |row| {
-            Cell::maybe(row.client_context(), Cell::bytes)
-        }),
+    /// Only the first commit sets these.
+    #[rustfmt::skip]
+    const INITIAL: [Column<Self>; 2] = [
+        column("client_context", Bytea, |row| Cell::optional(row.client_context(), Cell::bytes)),
         column("forked_from", Text, |row| {
-            let parent = row
-                .living()
-                .and_then(|change| change.head.forked_from.as_ref());
-            Cell::maybe(parent, |parent| Cell::text(parent.conversation.as_str()))
+            let parent = row.unerased().and_then(|change| change.head.forked_from.as_ref());
+            Cell::optional(parent, |parent| Cell::text(parent.conversation.as_str()))
         }),
     ];
-    /// What commits change, beside the values.
+    /// Only the statement of updates uses these.
+    #[rustfmt::skip]
     const CHANGE: [Column<Self>; 3] = [
-        column("first_version", Bigint, |row| {
-            Cell::number(signed(row.change.first_version.0))
-        }),
-        column("changes_title", Boolean, |row| {
-            Cell::boolean(row.change.title.is_some())
-        }),
-        column("changes_metadata", Boolean, |row| {
-            Cell::boolean(row.change.metadata.is_some())
-        }),
+        column("first_version", Bigint, |row| Cell::bigint(row.change.first_version.0)),
+        column("changes_title", Boolean, |row| Cell::boolean(row.change.title.is_some())),
+        column("changes_metadata", Boolean, |row| Cell::boolean(row.change.metadata.is_some())),
     ];
 
-    /// The sum of a group's commits; `None`: there are none.
-    pub(super) fn of_group(group: &Group<'_>) -> Option<Self> {
+    /// The combined commits of a group; `None`: it has none.
+    pub(super) fn from_group(group: &Group<'_>) -> Option<Self> {
         let (first, rest) = group.commits.split_first()?;
         let mut change = Change::of(&first.opened.commit, first.position);
         for next in rest {
@@ -224,8 +192,8 @@ impl ProjectedConversation {
         })
     }
 
-    /// The row of a conversation whose whole history is `change`; `None`: the history does not begin.
-    pub(super) fn of_history(change: Change) -> Option<Self> {
+    /// The row of a conversation whose complete history is `change`; `None`: the first commit is missing.
+    pub(super) fn from_history(change: Change) -> Option<Self> {
         let partition = change.position.partition;
         let row = Self { change, partition };
         (row.is_erased() || row.change.beginning.is_some()).then_some(row)
@@ -235,16 +203,16 @@ impl ProjectedConversation {
         self.change.head.status == Status::Erased
     }
 
-    /// The change, unless it is an erasure.
-    fn living(&self) -> Option<&Change> {
+    /// The change; `None`: it is an erasure.
+    fn unerased(&self) -> Option<&Change> {
         (!self.is_erased()).then_some(&self.change)
     }
 
     fn owner(&self) -> Option<&Owner> {
-        self.living()?.head.owner.as_ref()
+        self.unerased()?.head.owner.as_ref()
     }
 
-    /// Of an erased conversation the first commit may be purged: a rebuild without it must lead to the same row.
+    /// The first commit of an erased conversation may be purged. A rebuild without it must produce the same row.
     fn created_at(&self) -> Option<Timestamp> {
         if self.is_erased() {
             return Some(self.change.head.recorded_at);
@@ -253,9 +221,9 @@ impl ProjectedConversation {
         beginning.map(|beginning| beginning.created_at)
     }
 
-    /// The client's context, encoded; `None`: the client sent none.
+    /// The encoded client context; `None`: the client sent none.
     fn client_context(&self) -> Option<Vec<u8>> {
-        let context = &self.living()?.beginning.as_ref()?.client_context;
+        let context = &self.unerased()?.beginning.as_ref()?.client_context;
         let is_set = *context != ClientContext::default();
         is_set.then(|| client_context_to_proto(context).encode_to_vec())
     }

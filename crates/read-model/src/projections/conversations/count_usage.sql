@@ -4,7 +4,7 @@ INSERT INTO usage_day AS held (
 SELECT * FROM unnest(
     $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::date[], $7::text[], $8::text[], $9::text[]
 )
--- No sum may fail: it would hold up what it counts. So sums end where the column does.
+-- Sums saturate at the maximum of the column, because a failure would block the projection.
 ON CONFLICT (tenant_id, agent_id, day, model) DO UPDATE
 SET messages = held.messages + excluded.messages,
     input_tokens = least(held.input_tokens::numeric + excluded.input_tokens, 9223372036854775807)::bigint,

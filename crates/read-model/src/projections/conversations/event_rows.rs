@@ -9,19 +9,18 @@ use wire::commit::StoredCommit;
 use super::cell::Cell;
 use super::column::SqlType::{Bigint, Bytea, Smallint, Text, Timestamptz, Uuid};
 use super::column::{Column, column, insert, names};
-use crate::moment::{Moment, nanos_of};
-use crate::queries::signed;
+use crate::pg_timestamp::nanos_of;
 
 /// Inserts events: an array per column of [`ProjectedEvent::COLUMNS`].
 pub(super) static INSERT_EVENTS: LazyLock<String> =
     LazyLock::new(|| insert("event", &[&ProjectedEvent::COLUMNS]));
 
-/// An event, and what its row takes from its commit.
+/// An event, and the fields of its commit that its row contains.
 #[derive(Debug)]
 pub(super) struct ProjectedEvent<'b> {
     commit: &'b Commit,
     sequence: Sequence,
-    /// Its index in the commit.
+    /// The index in the commit.
     index: usize,
     event: &'b Event,
     body: &'b [u8],
@@ -29,80 +28,43 @@ pub(super) struct ProjectedEvent<'b> {
 }
 
 impl ProjectedEvent<'_> {
-    /// All columns. A commit's first event also has what answers a retry.
+    /// All columns. The first event of a commit also has the columns that answer a retry.
+    #[rustfmt::skip]
     pub(super) const COLUMNS: [Column<Self>; 20] = [
-        column("version", Bigint, |row| {
-            Cell::number(signed(row.commit.first_version.plus(row.index).0))
-        }),
-        column("recorded_at", Timestamptz, |row| {
-            Cell::moment(Moment::of(row.commit.recorded_at))
-        }),
-        column("occurred_at", Timestamptz, |row| {
-            Cell::maybe(row.event.occurred_at.map(Moment::of), Cell::moment)
-        }),
-        column("input_tokens", Bigint, |row| {
-            row.tokens(|usage| usage.input_tokens)
-        }),
-        column("output_tokens", Bigint, |row| {
-            row.tokens(|usage| usage.output_tokens)
-        }),
-        column("cached_tokens", Bigint, |row| {
-            row.tokens(|usage| usage.cached_tokens)
-        }),
-        column("sequence", Bigint, |row| {
-            row.of_first(|row| Cell::number(signed(row.sequence.0)))
-        }),
-        column("commit_id", Uuid, |row| {
-            Cell::bytes(row.commit.id.0.as_bytes().as_slice())
-        }),
-        column("recorded_nanos", Smallint, |row| {
-            Cell::small(nanos_of(row.commit.recorded_at))
-        }),
-        column("commit_index", Smallint, |row| {
-            Cell::small(small(row.index))
-        }),
-        column("event_count", Smallint, |row| {
-            row.of_first(|row| Cell::small(small(row.commit.events.len())))
-        }),
-        column("kind", Smallint, |row| {
-            Cell::small(row.event.fact.kind().code())
-        }),
-        column("role", Smallint, |row| {
-            Cell::maybe(row.details.role, Cell::small)
-        }),
-        column("tenant_id", Text, |row| {
-            Cell::text(row.commit.tenant.as_str())
-        }),
-        column("conversation_id", Text, |row| {
-            Cell::text(row.commit.conversation.as_str())
-        }),
-        column("tool_name", Text, |row| {
-            Cell::maybe(row.details.tool_name, Cell::text)
-        }),
-        column("call_id", Text, |row| {
-            Cell::maybe(row.details.call_id, Cell::text)
-        }),
-        column("model", Text, |row| {
-            Cell::maybe(row.details.model, Cell::text)
-        }),
-        column("request_digest", Bytea, |row| {
-            row.of_first(|row| Cell::bytes(row.commit.request_digest.0.as_slice()))
-        }),
+        column("version", Bigint, |row| Cell::bigint(row.commit.first_version.plus(row.index).0)),
+        column("recorded_at", Timestamptz, |row| Cell::timestamp(row.commit.recorded_at)),
+        column("occurred_at", Timestamptz, |row| Cell::optional(row.event.occurred_at, Cell::timestamp)),
+        column("input_tokens", Bigint, |row| row.tokens(|usage| usage.input_tokens)),
+        column("output_tokens", Bigint, |row| row.tokens(|usage| usage.output_tokens)),
+        column("cached_tokens", Bigint, |row| row.tokens(|usage| usage.cached_tokens)),
+        column("sequence", Bigint, |row| row.first_only(|row| Cell::bigint(row.sequence.0))),
+        column("commit_id", Uuid, |row| Cell::bytes(row.commit.id.0.as_bytes().as_slice())),
+        column("recorded_nanos", Smallint, |row| Cell::smallint(nanos_of(row.commit.recorded_at))),
+        column("commit_index", Smallint, |row| Cell::smallint(small(row.index))),
+        column("event_count", Smallint, |row| row.first_only(|row| Cell::smallint(small(row.commit.events.len())))),
+        column("kind", Smallint, |row| Cell::smallint(row.event.fact.kind().code())),
+        column("role", Smallint, |row| Cell::optional(row.details.role, Cell::smallint)),
+        column("tenant_id", Text, |row| Cell::text(row.commit.tenant.as_str())),
+        column("conversation_id", Text, |row| Cell::text(row.commit.conversation.as_str())),
+        column("tool_name", Text, |row| Cell::optional(row.details.tool_name, Cell::text)),
+        column("call_id", Text, |row| Cell::optional(row.details.call_id, Cell::text)),
+        column("model", Text, |row| Cell::optional(row.details.model, Cell::text)),
+        column("request_digest", Bytea, |row| row.first_only(|row| Cell::bytes(row.commit.request_digest.0.as_slice()))),
         column("body", Bytea, |row| Cell::bytes(row.body)),
     ];
 
-    /// The names of [`Self::COLUMNS`], for reads of whole rows.
+    /// The names of [`Self::COLUMNS`], for reads of complete rows.
     pub(super) fn names() -> String {
         names(&[&ProjectedEvent::COLUMNS], "")
     }
 
     fn tokens(&self, count: fn(&Usage) -> u64) -> Cell<'_> {
         let usage = self.details.usage;
-        Cell::maybe(usage, |usage| Cell::number(signed(count(usage))))
+        Cell::optional(usage, |usage| Cell::bigint(count(usage)))
     }
 
-    /// What only the row of a commit's first event has.
-    fn of_first<'r>(&'r self, cell: fn(&'r Self) -> Cell<'r>) -> Cell<'r> {
+    /// The cell if this is the first event of its commit, else `NULL`.
+    fn first_only<'r>(&'r self, cell: fn(&'r Self) -> Cell<'r>) -> Cell<'r> {
         if self.index == 0 {
             cell(self)
         } else {
@@ -126,7 +88,7 @@ pub(super) fn event_rows(stored: &StoredCommit) -> impl Iterator<Item = Projecte
     })
 }
 
-/// What people query of an event.
+/// The fields of an event that can be queried.
 #[derive(Debug, Default)]
 struct Details<'b> {
     role: Option<i16>,
@@ -167,7 +129,7 @@ fn details_of(fact: &Fact) -> Details<'_> {
     }
 }
 
-/// A place in a commit, which holds 500 events at most.
+/// An index or a count in a commit, which has at most 500 events.
 fn small(number: usize) -> i16 {
     i16::try_from(number).unwrap_or(i16::MAX)
 }

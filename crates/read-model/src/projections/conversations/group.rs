@@ -1,4 +1,4 @@
-//! A batch by conversation. Pure.
+//! Groups a batch by conversation. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use wire::commit::StoredCommit;
 
 use super::batch::{Batch, Item, ParkReason, Parked};
 
-/// What a batch does to one conversation.
+/// The commits of one conversation in a batch.
 #[derive(Debug, Clone)]
 pub(super) struct Group<'b> {
     pub(super) tenant: &'b TenantId,
@@ -15,12 +15,12 @@ pub(super) struct Group<'b> {
     pub(super) partition: Partition,
     /// The commits to write, in order.
     pub(super) commits: Vec<&'b StoredCommit>,
-    /// Commits of the batch that a tombstone in it left nothing to write of. What they used is counted all the same, as it
-    /// is when the batch ends before the tombstone.
+    /// Commits before a tombstone in the same batch: their rows are not written. Their usage is counted, as if the batch
+    /// ended before the tombstone.
     pub(super) superseded: Vec<&'b StoredCommit>,
-    /// The commits that wait behind what cannot be projected, in order; what cannot be is the first, if it is new.
+    /// The commits that wait because of a parked commit, in order. The first one is the parked one, if it is new.
     pub(super) queue: Vec<Sequence>,
-    /// Why the conversation is parked from here on; `None` when it is not, or was before.
+    /// Why this batch parks the conversation; `None`: it does not, or it was parked before.
     pub(super) newly_parked: Option<ParkReason>,
     was_parked: bool,
 }
@@ -43,8 +43,8 @@ impl<'b> Group<'b> {
         }
     }
 
-    /// The part of the group that is one of its commits.
-    pub(super) fn only(&self, commit: &'b StoredCommit) -> Self {
+    /// The group with only this commit.
+    pub(super) fn with_only(&self, commit: &'b StoredCommit) -> Self {
         Self {
             commits: vec![commit],
             superseded: Vec::new(),
@@ -61,14 +61,14 @@ impl<'b> Group<'b> {
         }
     }
 
-    /// Whether its commits end with a tombstone: nothing of them is written but that.
+    /// Whether the commits end with a tombstone: then only the tombstone is written.
     pub(super) fn is_erased(&self) -> bool {
         self.commits
             .last()
             .is_some_and(|commit| is_tombstone(commit))
     }
 
-    /// Whether versions are missing between its commits.
+    /// Whether versions are missing between the commits.
     pub(super) fn has_gap(&self) -> bool {
         let pairs = self.commits.iter().zip(self.commits.iter().skip(1));
         let mut pairs = pairs.map(|(one, next)| (&one.opened.commit, &next.opened.commit));
@@ -79,7 +79,7 @@ impl<'b> Group<'b> {
         self.was_parked || self.newly_parked.is_some()
     }
 
-    /// What there is to tell of it, when it is newly parked.
+    /// The parked conversation, if this batch parks it.
     pub(super) fn parked(&self) -> Option<Parked> {
         Some(Parked {
             key: self.key(),
@@ -99,9 +99,9 @@ impl<'b> Group<'b> {
         self.newly_parked = Some(reason);
     }
 
-    fn take(&mut self, item: &'b Item) {
+    fn add(&mut self, item: &'b Item) {
         match item {
-            // An erasure needs nothing of what came before it, so nothing can hold it up.
+            // An erasure does not depend on earlier commits, so it is never queued.
             Item::Commit(commit) if is_tombstone(commit) => {
                 self.superseded.append(&mut self.commits);
                 self.commits.push(commit);
@@ -121,15 +121,17 @@ impl<'b> Group<'b> {
     }
 }
 
-/// The batches by conversation, in the order in which conversations first appear. What `parked` names, waits.
+/// Groups the batches by conversation, in order of first appearance. Commits of `parked` conversations are queued.
 pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>) -> Vec<Group<'b>> {
     let mut groups: Vec<Group<'b>> = Vec::new();
-    let mut places = HashMap::new();
+    let mut indexes = HashMap::new();
     for batch in batches {
         for item in &batch.items {
             let (tenant, conversation) = item.key();
-            let place = *places.entry((tenant, conversation)).or_insert(groups.len());
-            if place == groups.len() {
+            let index = *indexes
+                .entry((tenant, conversation))
+                .or_insert(groups.len());
+            if index == groups.len() {
                 let was_parked = is_among(parked, tenant, conversation);
                 let partition = batch.lease.partition;
                 groups.push(Group {
@@ -137,24 +139,24 @@ pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>)
                     ..Group::new(tenant, conversation, partition)
                 });
             }
-            if let Some(group) = groups.get_mut(place) {
-                group.take(item);
+            if let Some(group) = groups.get_mut(index) {
+                group.add(item);
             }
         }
     }
     groups
 }
 
-/// Waiting items of one conversation, to be tried again.
-pub(super) fn group_of<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group<'b> {
-    // Its partition is known to its row, if it has one; a begun conversation's is that of its commit.
+/// The waiting items of one conversation, for a retry.
+pub(super) fn group_items<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group<'b> {
+    // An existing row has its partition. A new row takes that of its commit.
     let partition = items
         .iter()
         .find_map(Item::partition)
         .unwrap_or(Partition(0));
     let mut group = Group::new(&key.tenant, &key.conversation, partition);
     for item in items {
-        group.take(item);
+        group.add(item);
     }
     group
 }
@@ -164,7 +166,7 @@ fn is_among(
     tenant: &TenantId,
     conversation: &ConversationId,
 ) -> bool {
-    // Nearly always there is none, and no key to make.
+    // Usually there are none; then no key is allocated.
     !parked.is_empty()
         && parked.contains(&ConversationKey {
             tenant: tenant.clone(),

@@ -1,132 +1,120 @@
-//! Leases: who projects which partition. By Postgres's clock alone.
+//! Leases: which projector writes which partition. Only the clock of Postgres is used.
 //!
-//! A lease that is not renewed in time may be taken by another, under the next epoch. The former holder may not know yet;
-//! its writes are refused by the epoch, not by the time.
+//! Another projector may take an expired lease and increases its epoch. The previous holder may not notice; the epoch, not
+//! the time, rejects its writes.
 
 use domain::{Partition, Sequence};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
+use crate::arguments::{arguments, bind, partition_of, signed, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 pub use crate::projections::Holder;
-use crate::queries::{bind, signed};
 
-/// How long a lease holds unless it is renewed, in milliseconds.
+/// TTL of a lease without renewal, in milliseconds.
 pub const LEASE_TTL_MS: u64 = 5_000;
 
-/// The number of a partition's holder: grows by one with each.
+/// Increases by one with each new holder of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
-/// The right to project a partition, until somebody else takes it.
+/// The right to project a partition, until another projector takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The partition.
     pub partition: Partition,
-    /// The epoch in which it was taken.
+    /// The epoch of the holder.
     pub epoch: Epoch,
 }
 
-/// How far a partition is projected, and in which epoch.
+/// The checkpoint of a partition and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The partition and the epoch.
     pub lease: Lease,
-    /// The last sequence that the rows hold; 0: none.
+    /// The last sequence that the rows contain; 0: none.
     pub sequence: Sequence,
 }
 
-/// What a projector sees of the others.
+/// The state of the group of projectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roster {
-    /// How many projectors are alive, the asking one among them.
+pub struct ProjectorGroup {
+    /// Number of live projectors, including the caller.
     pub projectors: usize,
-    /// The partitions that nobody holds, in order.
+    /// The partitions without a holder, in order.
     pub free: Vec<Partition>,
 }
 
-/// Makes the checkpoints of a record's partitions where they are missing: nothing of those is projected yet.
+/// Creates the missing checkpoints of the record's partitions, at sequence 0.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
 pub async fn ensure(model: &ReadModel, partitions: u16) -> Result<(), ReadModelError> {
-    let arguments = || bind(PgArguments::default(), i32::from(partitions));
+    let arguments = || arguments![i32::from(partitions)];
     let sql = include_str!("ensure_checkpoints.sql");
     model.fetch(sql, arguments).await.map(drop)
 }
 
-/// Says that `holder` is alive for `ttl_ms` more; who else is, and what is free.
+/// Registers `holder` as alive for `ttl_ms`. Returns the live projectors and the free partitions.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn announce(
+pub async fn heartbeat(
     model: &ReadModel,
     holder: &Holder,
     ttl_ms: u64,
-) -> Result<Roster, ReadModelError> {
-    let arguments = || {
-        bind(
-            bind(PgArguments::default(), holder.0.as_str()),
-            signed(ttl_ms),
-        )
-    };
-    let rows = model.fetch(include_str!("announce.sql"), arguments).await?;
-    let mut roster = Roster {
+) -> Result<ProjectorGroup, ReadModelError> {
+    let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
+    let rows = model
+        .fetch(include_str!("heartbeat.sql"), arguments)
+        .await?;
+    let mut group = ProjectorGroup {
         projectors: 1,
         free: Vec::new(),
     };
     if let Some(row) = rows.first() {
-        roster.projectors = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(1);
+        group.projectors = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(1);
         let free: Vec<i32> = row.try_get(1)?;
-        roster.free = free.into_iter().map(partition_of).collect();
+        group.free = free.into_iter().map(partition_of).collect();
     }
-    Ok(roster)
+    Ok(group)
 }
 
-/// Takes a partition that nobody holds; `None` when somebody does by now.
+/// Takes a partition without a holder; `None`: another projector took it.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`]; the lease may have been taken all the same, and is free again after `ttl_ms`.
+/// [`ReadModelError::Unavailable`]; the lease may be taken nevertheless, and expires after `ttl_ms`.
 pub async fn take(
     model: &ReadModel,
     partition: Partition,
     holder: &Holder,
     ttl_ms: u64,
 ) -> Result<Option<Checkpoint>, ReadModelError> {
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), i32::from(partition.0));
-        bind(bind(arguments, holder.0.as_str()), signed(ttl_ms))
-    };
+    let arguments = || arguments![i32::from(partition.0), holder.0.as_str(), signed(ttl_ms)];
     let rows = model.fetch(include_str!("take.sql"), arguments).await?;
     rows.first().map(checkpoint_of).transpose()
 }
 
-/// Takes every partition, whoever holds it: the former holders' writes are refused from now on. For who changes the schemas
-/// themselves. By partition.
+/// Takes every partition from its holder, whose later writes are rejected. Used to change schemas. Returns the checkpoints by
+/// partition.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`]; they may have been taken all the same, and are free again after `ttl_ms`.
-pub async fn seize(
+/// [`ReadModelError::Unavailable`]; the leases may be taken nevertheless, and expire after `ttl_ms`.
+pub async fn take_all(
     model: &ReadModel,
     holder: &Holder,
     ttl_ms: u64,
 ) -> Result<Vec<Checkpoint>, ReadModelError> {
-    let arguments = || {
-        bind(
-            bind(PgArguments::default(), holder.0.as_str()),
-            signed(ttl_ms),
-        )
-    };
-    let rows = model.fetch(include_str!("seize.sql"), arguments).await?;
-    let seized: Result<Vec<Checkpoint>, _> = rows.iter().map(checkpoint_of).collect();
-    let mut seized = seized?;
-    seized.sort_unstable_by_key(|checkpoint| checkpoint.lease.partition);
-    Ok(seized)
+    let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
+    let rows = model.fetch(include_str!("take_all.sql"), arguments).await?;
+    let taken: Result<Vec<Checkpoint>, _> = rows.iter().map(checkpoint_of).collect();
+    let mut taken = taken?;
+    taken.sort_unstable_by_key(|checkpoint| checkpoint.lease.partition);
+    Ok(taken)
 }
 
-/// Holds leases for `ttl_ms` more; those that are still held, and how far each is projected. The others have been taken
-/// away.
+/// Renews leases for `ttl_ms`. Returns the checkpoints of those that are still held; other projectors took the rest.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -140,7 +128,7 @@ pub async fn renew(
     rows.iter().map(checkpoint_of).collect()
 }
 
-/// Gives leases back, for others to take at once.
+/// Releases leases, so that others can take them at once.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -149,31 +137,30 @@ pub async fn release(model: &ReadModel, leases: &[Lease]) -> Result<(), ReadMode
     model.fetch(sql, || bind_leases(leases)).await.map(drop)
 }
 
-/// Says that `holder` is gone.
+/// Removes `holder` from the live projectors.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn depart(model: &ReadModel, holder: &Holder) -> Result<(), ReadModelError> {
-    let arguments = || bind(PgArguments::default(), holder.0.as_str());
+pub async fn leave(model: &ReadModel, holder: &Holder) -> Result<(), ReadModelError> {
+    let arguments = || arguments![holder.0.as_str()];
     let sql = "DELETE FROM projector WHERE holder = $1";
     model.fetch(sql, arguments).await.map(drop)
 }
 
-/// Every partition's checkpoint, by partition.
+/// The checkpoints of all partitions, by partition.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
 pub async fn checkpoints(model: &ReadModel) -> Result<Vec<Checkpoint>, ReadModelError> {
-    let arguments = || bind(PgArguments::default(), None::<Vec<i32>>);
+    let arguments = || arguments![None::<Vec<i32>>];
     let rows = model
         .fetch(include_str!("checkpoints.sql"), arguments)
         .await?;
     rows.iter().map(checkpoint_of).collect()
 }
 
-/// The checkpoint in a row of `partition, epoch, sequence`.
+/// Decodes a row of `partition, epoch, sequence`.
 pub(crate) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
-    let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
     Ok(Checkpoint {
         lease: Lease {
             partition: partition_of(row.try_get(0)?),
@@ -183,19 +170,11 @@ pub(crate) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
     })
 }
 
-/// A partition's number, which fits: [`ensure`] made it of one.
-fn partition_of(number: i32) -> Partition {
-    Partition(u16::try_from(number).unwrap_or(u16::MAX))
-}
-
 fn bind_leases(leases: &[Lease]) -> PgArguments {
-    // In one order everywhere, so that two who want the same rows do not wait for each other.
+    // Every statement locks checkpoints in this order, which prevents deadlocks.
     let mut leases = leases.to_vec();
     leases.sort_unstable_by_key(|lease| lease.partition);
-    let partitions: Vec<i32> = leases
-        .iter()
-        .map(|lease| i32::from(lease.partition.0))
-        .collect();
-    let epochs: Vec<i64> = leases.iter().map(|lease| signed(lease.epoch.0)).collect();
-    bind(bind(PgArguments::default(), partitions), epochs)
+    let columns = |lease: &Lease| (i32::from(lease.partition.0), signed(lease.epoch.0));
+    let (partitions, epochs): (Vec<i32>, Vec<i64>) = leases.iter().map(columns).unzip();
+    arguments![partitions, epochs]
 }

@@ -1,55 +1,54 @@
-//! How the projection stands: for operators. Counts and names of processes alone, nothing of any tenant's.
+//! The state of the projection, for operators: counts and names of processes, no data of tenants.
 
 use std::collections::BTreeMap;
 
-use domain::{Head, Partition, Sequence};
-use prost::Message as _;
+use domain::{Partition, Sequence};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
-use wire::proto::event::v1 as proto;
 
 use super::lease::{Holder, checkpoint_of};
+use crate::arguments::{arguments, partition_of, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::bind;
+use crate::row::head_of;
 
-/// Most erased conversations whose commits are counted.
+/// Maximum number of erased conversations whose commits are counted.
 pub const ERASED_COUNTED_MAX: u32 = 100_000;
 
-/// How the projection stands.
+/// The state of the projection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
-    /// The projectors that are alive, by name.
+    /// The live projectors, by name.
     pub projectors: Vec<Holder>,
-    /// The partitions that were ever looked at, in order.
+    /// The partitions that have a checkpoint, in order.
     pub partitions: Vec<PartitionOverview>,
 }
 
-/// How a partition is projected.
+/// The state of one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionOverview {
     /// The partition.
     pub partition: Partition,
-    /// The number of its present or last holder; 0: it had none yet.
+    /// The epoch of the current or last holder; 0: no holder yet.
     pub epoch: u64,
-    /// The last sequence that the rows hold; 0: none.
+    /// The last sequence that the rows contain; 0: none.
     pub checkpoint: Sequence,
-    /// Who projects it; `None`: nobody, or somebody whose lease has run out.
+    /// The projector that holds it; `None`: none, or its lease expired.
     pub holder: Option<Holder>,
-    /// How many of its conversations are parked.
+    /// Number of parked conversations.
     pub parked: u64,
 }
 
-/// What erasures have taken from a partition.
+/// The commits that erasures removed from a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErasedCommits {
     /// The partition.
     pub partition: Partition,
-    /// Commits that erased conversations had before their tombstones.
+    /// Number of commits of erased conversations before their tombstones.
     pub commits: u64,
 }
 
-/// How the projection stands now.
+/// Reads the state of the projection.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -66,28 +65,28 @@ pub async fn overview(model: &ReadModel) -> Result<Overview, ReadModelError> {
     })
 }
 
-/// What erasures have taken from each partition that they touched, in order, as far as the rows know; `None`: there are more
-/// than [`ERASED_COUNTED_MAX`] erased conversations.
+/// The commits that erasures removed, by partition, according to the rows; `None`: there are more than
+/// [`ERASED_COUNTED_MAX`] erased conversations.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
 pub async fn erased_commits(
     model: &ReadModel,
 ) -> Result<Option<Vec<ErasedCommits>>, ReadModelError> {
-    let arguments = || bind(PgArguments::default(), i64::from(ERASED_COUNTED_MAX) + 1);
+    let arguments = || arguments![i64::from(ERASED_COUNTED_MAX) + 1];
     let sql = include_str!("erased_heads.sql");
     let rows = model.fetch(sql, arguments).await?;
     if u32::try_from(rows.len()).is_ok_and(|count| count > ERASED_COUNTED_MAX) {
         return Ok(None);
     }
-    let mut taken: BTreeMap<Partition, u64> = BTreeMap::new();
+    let mut removed: BTreeMap<Partition, u64> = BTreeMap::new();
     for row in &rows {
         let (partition, commits) = erased(row)?;
-        *taken.entry(partition).or_default() += commits;
+        *removed.entry(partition).or_default() += commits;
     }
-    let taken = taken.into_iter();
-    let taken = taken.map(|(partition, commits)| ErasedCommits { partition, commits });
-    Ok(Some(taken.collect()))
+    let removed = removed.into_iter();
+    let removed = removed.map(|(partition, commits)| ErasedCommits { partition, commits });
+    Ok(Some(removed.collect()))
 }
 
 fn partition(row: &PgRow) -> Result<PartitionOverview, ReadModelError> {
@@ -98,22 +97,20 @@ fn partition(row: &PgRow) -> Result<PartitionOverview, ReadModelError> {
         epoch: checkpoint.lease.epoch.0,
         checkpoint: checkpoint.sequence,
         holder: holder.map(Holder),
-        parked: u64::try_from(row.try_get::<i64, _>(4)?).unwrap_or(0),
+        parked: unsigned(row.try_get(4)?),
     })
 }
 
-/// An erased conversation's partition, and how many commits it had before its tombstone.
+/// The partition of an erased conversation, and its number of commits before the tombstone.
 fn erased(row: &PgRow) -> Result<(Partition, u64), ReadModelError> {
     let partition: i32 = row.try_get(0)?;
-    let head = head(row.try_get(1)?).ok_or_else(|| ReadModelError::Corrupt {
-        table: "conversation",
-        row: format!("an erased one of partition {partition}"),
-        field: "head".to_owned(),
+    let head = head_of(row.try_get(1)?).map_err(|field| {
+        ReadModelError::corrupt(
+            "conversation",
+            format!("an erased one of partition {partition}"),
+            field,
+        )
     })?;
-    let partition = Partition(u16::try_from(partition).unwrap_or(u16::MAX));
-    Ok((partition, head.totals.commits.saturating_sub(1)))
-}
-
-fn head(bytes: &[u8]) -> Option<Head> {
-    wire::head::from_proto(proto::Head::decode(bytes).ok()?).ok()
+    let commits = head.totals.commits.saturating_sub(1);
+    Ok((partition_of(partition), commits))
 }

@@ -3,7 +3,7 @@ SET epoch = epoch + 1, holder = $2, lease_until = now() + $3::bigint * interval 
 WHERE partition = (
     SELECT partition FROM checkpoint
     WHERE partition = $1 AND (lease_until IS NULL OR lease_until < now())
-    -- The row of a projector that stands still in its transaction is tried again later, not waited for.
+    -- A row that a frozen projector has locked is retried later.
     FOR UPDATE SKIP LOCKED
 )
 RETURNING partition, epoch, sequence

@@ -6,7 +6,7 @@ use super::column::bind_columns;
 use super::conversation_rows::{ERASE_CONVERSATIONS, ProjectedConversation};
 use super::write_failure::{WriteFailure, run};
 
-/// Leaves tombstones, and nothing else, in the connection's schema.
+/// Replaces all rows of erased conversations with tombstones, in the schema of the connection.
 pub(super) async fn erase(
     connection: &mut PgConnection,
     erased: &[ProjectedConversation],

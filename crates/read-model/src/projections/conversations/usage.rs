@@ -1,7 +1,7 @@
-//! What models were paid for, by day: counted in the transaction that writes the messages, so once.
+//! Usage of models by day, counted exactly once: in the transaction that writes the messages.
 //!
-//! Counted when all else of the transaction is written, in one statement and in one order, since projectors of several
-//! partitions share these rows: they wait for each other at most from here to the commit, and never in a circle.
+//! Projectors of several partitions share these rows. So the counts are the last statement of the transaction and update the
+//! rows in a fixed order: projectors wait for each other only until the commit, without deadlocks.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use wire::commit::StoredCommit;
 
 use super::group::Group;
+use crate::arguments::{arguments, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
-use crate::queries::{bind, signed};
 
-/// What has a sum of its own. A message that does not name its model has `""`.
+/// The key of a sum. The model is `""` if the message does not name it.
 type Key<'b> = (&'b TenantId, &'b AgentId, Day, &'b str);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ struct Sums {
     tokens: Usage,
 }
 
-/// Adds what the groups' commits used, all of which are written, or need not be.
+/// Adds the usage of the groups' commits, including superseded ones.
 pub(super) async fn count_usage(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
@@ -46,7 +46,7 @@ fn sums_of<'b>(commits: impl Iterator<Item = &'b StoredCommit>) -> BTreeMap<Key<
     let mut sums: BTreeMap<Key<'b>, Sums> = BTreeMap::new();
     for stored in commits {
         let commit = &stored.opened.commit;
-        let day = Day::of(commit.recorded_at);
+        let day = Day::from_time(commit.recorded_at);
         for (model, usage) in commit.events.iter().filter_map(|event| paid(&event.fact)) {
             let key = (&commit.tenant, &commit.head.agent, day, model);
             sums.entry(key).or_default().add(usage);
@@ -60,10 +60,8 @@ fn paid(fact: &Fact) -> Option<(&str, &Usage)> {
     let Fact::MessageAppended(message) = fact else {
         return None;
     };
-    let usage = message
-        .usage
-        .as_ref()
-        .filter(|_| message.role == Role::Assistant)?;
+    let is_reply = message.role == Role::Assistant;
+    let usage = message.usage.as_ref().filter(|_| is_reply)?;
     Some((message.model.as_ref().map_or("", Label::as_str), usage))
 }
 
@@ -86,14 +84,16 @@ fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
     };
     let texts =
         |text: for<'k> fn(&Key<'k>) -> &'k str| -> Vec<&str> { sums.keys().map(text).collect() };
-    let arguments = bind(PgArguments::default(), numbers(|sums| sums.messages));
-    let arguments = bind(arguments, numbers(|sums| sums.tokens.input_tokens));
-    let arguments = bind(arguments, numbers(|sums| sums.tokens.output_tokens));
-    let arguments = bind(arguments, numbers(|sums| sums.tokens.cached_tokens));
-    let arguments = bind(arguments, numbers(|sums| sums.tokens.reasoning_tokens));
     let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
-    let arguments = bind(arguments, days);
-    let arguments = bind(arguments, texts(|(tenant, ..)| tenant.as_str()));
-    let arguments = bind(arguments, texts(|(_, agent, ..)| agent.as_str()));
-    bind(arguments, texts(|(.., model)| model))
+    arguments![
+        numbers(|sums| sums.messages),
+        numbers(|sums| sums.tokens.input_tokens),
+        numbers(|sums| sums.tokens.output_tokens),
+        numbers(|sums| sums.tokens.cached_tokens),
+        numbers(|sums| sums.tokens.reasoning_tokens),
+        days,
+        texts(|(tenant, ..)| tenant.as_str()),
+        texts(|(_, agent, ..)| agent.as_str()),
+        texts(|(.., model)| model),
+    ]
 }

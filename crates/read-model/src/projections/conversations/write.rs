@@ -1,50 +1,50 @@
-//! The statements that write groups, inside a transaction of the caller's.
+//! Writes groups, in a transaction of the caller.
 
 use sqlx::postgres::PgConnection;
 
 use super::batch::ParkReason;
 use super::column::bind_columns;
 use super::conversation_rows::{
-    BEGIN_CONVERSATIONS, CONTINUE_CONVERSATIONS, ConversationRows, Gaps, ProjectedConversation,
+    ConversationRows, Gaps, INSERT_CONVERSATIONS, ProjectedConversation, UPDATE_CONVERSATIONS,
 };
 use super::copy::copy_groups;
-use super::elsewhere::erase_elsewhere;
 use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
+use super::retained_schemas::erase_in_retained;
 use super::tombstones::erase;
 use super::write_failure::{WriteFailure, run};
+use crate::arguments::bind;
 use crate::projections::provider_logs;
-use crate::queries::bind;
 
-/// How rows are written.
+/// How to write rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
-    /// Into tables as readers know them.
+pub(super) enum WriteMode {
+    /// Into tables with indexes.
     Rows(Gaps),
-    /// By COPY, into tables that get their indexes later.
+    /// By `COPY`, into tables that get their indexes later.
     Copy,
 }
 
-/// Writes what the groups' commits come to.
+/// Writes the commits of the groups.
 ///
 /// # Errors
-/// [`WriteFailure`]; the transaction must then go back to where it was.
+/// [`WriteFailure`]: the caller must roll back.
 pub(super) async fn write(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
-    means: Means,
+    mode: WriteMode,
 ) -> Result<(), WriteFailure> {
-    if means != Means::Rows(Gaps::Accepted) && groups.iter().any(Group::has_gap) {
-        // Commit by commit it shows where.
+    if mode != WriteMode::Rows(Gaps::Accepted) && groups.iter().any(Group::has_gap) {
+        // The retry commit by commit finds the gap.
         return Err(WriteFailure::Content(ParkReason::OutOfPlace));
     }
-    match means {
-        Means::Rows(gaps) => write_rows(connection, groups, gaps).await,
-        Means::Copy => copy_groups(connection, groups).await,
+    match mode {
+        WriteMode::Rows(gaps) => write_rows(connection, groups, gaps).await,
+        WriteMode::Copy => copy_groups(connection, groups).await,
     }
 }
 
-/// A statement a table, and none for a table that is not touched.
+/// Executes one statement per table, none for unchanged tables.
 async fn write_rows(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
@@ -58,31 +58,27 @@ async fn write_rows(
         run(connection, &INSERT_EVENTS, arguments).await?;
     }
     let ConversationRows {
-        begun,
-        continued,
+        inserted,
+        updated,
         erased,
-    } = ConversationRows::of(groups);
-    if !begun.is_empty() {
-        let arguments = bind_columns(ProjectedConversation::ROW, &begun);
-        run(connection, &BEGIN_CONVERSATIONS, arguments).await?;
+    } = ConversationRows::from_groups(groups);
+    if !inserted.is_empty() {
+        let arguments = bind_columns(ProjectedConversation::ROW, &inserted);
+        run(connection, &INSERT_CONVERSATIONS, arguments).await?;
     }
-    if !continued.is_empty() {
-        let expected = u64::try_from(continued.len()).unwrap_or(u64::MAX);
-        let arguments = bind_columns(ProjectedConversation::UPDATE, &continued);
+    if !updated.is_empty() {
+        let expected = u64::try_from(updated.len()).unwrap_or(u64::MAX);
+        let arguments = bind_columns(ProjectedConversation::UPDATE, &updated);
         let arguments = bind(arguments, gaps == Gaps::Accepted);
-        if run(connection, &CONTINUE_CONVERSATIONS, arguments).await? != expected {
+        if run(connection, &UPDATE_CONVERSATIONS, arguments).await? != expected {
             return Err(WriteFailure::Content(ParkReason::OutOfPlace));
         }
     }
     if !erased.is_empty() {
         erase(connection, &erased).await?;
-        erase_elsewhere(connection, groups, &erased).await?;
-        provider_logs::lock_out(
-            connection,
-            bind_columns(ProjectedConversation::KEYS, &erased),
-        )
-        .await
-        .map_err(WriteFailure::of)?;
+        erase_in_retained(connection, groups, &erased).await?;
+        let keys = bind_columns(ProjectedConversation::KEYS, &erased);
+        provider_logs::erase(connection, keys).await?;
     }
     Ok(())
 }

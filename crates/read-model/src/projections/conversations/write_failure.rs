@@ -1,4 +1,4 @@
-//! Failures of writes: caused by the content of the commits, or by anything else.
+//! Failures of writes: by the content of commits, or for other reasons.
 
 use sqlx::postgres::{PgArguments, PgConnection};
 
@@ -8,20 +8,18 @@ use crate::error::{ReadModelError, sqlstate_of};
 /// Why groups could not be written.
 #[derive(Debug)]
 pub(super) enum WriteFailure {
-    /// It is the fault of what is in them: with others it may work.
+    /// The content of the groups is the cause; other groups may succeed.
     Content(ParkReason),
-    /// It is not.
+    /// Any other cause.
     Other(ReadModelError),
 }
 
-impl WriteFailure {
-    /// SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits) are about what is written.
-    pub(super) fn of(error: sqlx::Error) -> Self {
+impl From<sqlx::Error> for WriteFailure {
+    /// SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits) concern the content.
+    fn from(error: sqlx::Error) -> Self {
         let sqlstate = sqlstate_of(&error).unwrap_or_default();
-        if ["22", "23", "54"]
-            .iter()
-            .any(|class| sqlstate.starts_with(class))
-        {
+        let classes = ["22", "23", "54"];
+        if classes.iter().any(|class| sqlstate.starts_with(class)) {
             return Self::Content(ParkReason::Refused(sqlstate));
         }
         Self::Other(error.into())
@@ -34,13 +32,12 @@ impl From<ReadModelError> for WriteFailure {
     }
 }
 
-/// Runs one statement; how many rows it touched.
+/// Runs one statement. Returns the number of affected rows.
 pub(super) async fn run(
     connection: &mut PgConnection,
     sql: &'static str,
     arguments: PgArguments,
 ) -> Result<u64, WriteFailure> {
-    let done = sqlx::query_with(sql, arguments).execute(connection).await;
-    done.map(|done| done.rows_affected())
-        .map_err(WriteFailure::of)
+    let done = sqlx::query_with(sql, arguments).execute(connection).await?;
+    Ok(done.rows_affected())
 }

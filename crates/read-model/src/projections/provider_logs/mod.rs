@@ -1,20 +1,20 @@
-//! `provider_logs`: what model servers were asked and answered, and what models used, from the stream of calls.
+//! The projection `provider_logs`: requests to model servers, their replies, and the usage of models, from the stream of calls.
 //!
-//! One projector at a time holds it ([`take`]); calls and checkpoint are written in one transaction ([`apply()`]), which
-//! goes through from where the checkpoint stands and nowhere else. A conversation's projection takes the rows of what it
-//! erases: an advisory lock puts it in order with the writes here, so that no row outlives its conversation.
+//! One projector at a time holds the lease ([`take`]). [`apply()`] writes calls and checkpoint in one transaction, which
+//! succeeds only if the checkpoint has the expected sequence. The projection of conversations deletes the rows of erased
+//! conversations; an advisory lock orders both, so that no row outlives its conversation.
 
 mod apply;
 mod expire;
-mod hold;
+mod lease;
 mod usage;
 
-pub use apply::{LogBatch, LogsApplyError, PlacedCall, apply};
+pub use apply::{LogBatch, LogsApplyError, StoredCall, apply};
 pub use expire::{EXPIRED_PER_CALL_MAX, expire};
-pub use hold::{checkpoint, restart, take};
+pub use lease::{checkpoint, restart, take};
 pub use usage::{
-    OWNER_USAGE_KEPT_DAYS, PlacedUsage, USAGE_EXPIRED_PER_CALL_MAX, USAGE_KEPT_DAYS, expire_usage,
-    forget_owner_usage,
+    OWNER_USAGE_KEPT_DAYS, StoredUsage, USAGE_EXPIRED_PER_CALL_MAX, USAGE_KEPT_DAYS,
+    delete_owner_usage, expire_usage,
 };
 
-pub(crate) use apply::lock_out;
+pub(crate) use apply::erase;

@@ -1,34 +1,35 @@
-//! The tokens of metered calls, by day and by whom they count against.
+//! The tokens of metered calls, by day and by tenant, agent, API key and owner.
 
 use std::collections::BTreeMap;
 
 use domain::{Label, MeteredCall, OwnerDigest, TenantId, Timestamp};
 use sqlx::postgres::{PgArguments, PgConnection};
 
+use crate::arguments::{arguments, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
-use crate::queries::{UsageScope, bind, signed};
+use crate::queries::UsageScope;
 
-/// How many days the usage of tenants, agents and API keys is kept.
+/// Retention of the usage of tenants, agents and API keys, in days.
 pub const USAGE_KEPT_DAYS: u32 = 400;
-/// How many days the usage of owners is kept.
+/// Retention of the usage of owners, in days.
 pub const OWNER_USAGE_KEPT_DAYS: u32 = 31;
-/// Most rows that one call of [`expire_usage`] removes, of each kind.
+/// Maximum number of rows of each kind that [`expire_usage`] deletes at once.
 pub const USAGE_EXPIRED_PER_CALL_MAX: u32 = 1_000;
 
-/// A metered call, and where and when it was stored.
+/// A metered call in the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedUsage {
-    /// Its tenant.
+pub struct StoredUsage {
+    /// The tenant.
     pub tenant: TenantId,
-    /// When the stream stored it: it counts on that day.
+    /// When the stream stored it: it counts for that day.
     pub stored_at: Timestamp,
     /// The call.
     pub call: MeteredCall,
 }
 
-/// What has a sum of its own.
+/// The key of a sum.
 type Key<'c> = (&'c TenantId, UsageScope, Day, &'c str);
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,10 +39,10 @@ struct Sums {
     output_tokens: u64,
 }
 
-/// Adds metered calls to the sums of everyone whom they count against.
+/// Adds metered calls to the sums of their tenants, agents, keys and owners.
 pub(super) async fn count_usage(
     connection: &mut PgConnection,
-    calls: &[PlacedUsage],
+    calls: &[StoredUsage],
 ) -> Result<(), ReadModelError> {
     if calls.is_empty() {
         return Ok(());
@@ -53,33 +54,33 @@ pub(super) async fn count_usage(
     Ok(())
 }
 
-/// Removes usage that is older than it is kept, [`USAGE_EXPIRED_PER_CALL_MAX`] rows of each kind at most; how many.
+/// Deletes at most [`USAGE_EXPIRED_PER_CALL_MAX`] expired rows of each kind. Returns their number.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
 pub async fn expire_usage(model: &ReadModel, now: Timestamp) -> Result<u64, ReadModelError> {
-    let mut gone = 0_u64;
+    let mut deleted = 0_u64;
     for (scopes, days) in [
         (UsageScope::WITHOUT_OWNERS.as_slice(), USAGE_KEPT_DAYS),
         (&[UsageScope::Owner], OWNER_USAGE_KEPT_DAYS),
     ] {
         let scopes: Vec<i16> = scopes.iter().map(|scope| scope.code()).collect();
-        let arguments = || {
-            let arguments = bind(PgArguments::default(), scopes.as_slice());
-            let arguments = bind(arguments, Day::of(now).before(days));
-            bind(arguments, i64::from(USAGE_EXPIRED_PER_CALL_MAX))
-        };
+        let (before, limit) = (
+            Day::from_time(now).minus(days),
+            i64::from(USAGE_EXPIRED_PER_CALL_MAX),
+        );
+        let arguments = || arguments![scopes.as_slice(), before, limit];
         let rows = model.fetch(include_str!("expire_usage.sql"), arguments);
-        gone = gone.saturating_add(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX));
+        deleted = deleted.saturating_add(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX));
     }
-    Ok(gone)
+    Ok(deleted)
 }
 
-/// Removes the usage of an owner of a tenant; how many rows there were.
+/// Deletes the usage of an owner. Returns the number of rows.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn forget_owner_usage(
+pub async fn delete_owner_usage(
     model: &ReadModel,
     tenant: &TenantId,
     owner: &OwnerDigest,
@@ -91,13 +92,13 @@ pub async fn forget_owner_usage(
             .bind(tenant.as_str())
             .bind(UsageScope::Owner.code())
             .bind(owner.as_str());
-        let gone = query.execute(connection).await?;
-        Ok::<_, ReadModelError>(gone.rows_affected())
+        let deleted = query.execute(connection).await?;
+        Ok::<_, ReadModelError>(deleted.rows_affected())
     };
     model.transaction(Durability::Durable, work).await
 }
 
-/// Whom a call counts against.
+/// The scopes and names that a call counts for.
 fn subjects(call: &MeteredCall) -> impl Iterator<Item = (UsageScope, &str)> {
     let key = call.api_key.as_ref().map(Label::as_str);
     let owner = call.owner.as_ref().map(OwnerDigest::as_str);
@@ -111,10 +112,10 @@ fn subjects(call: &MeteredCall) -> impl Iterator<Item = (UsageScope, &str)> {
     .flatten()
 }
 
-fn sums_of(calls: &[PlacedUsage]) -> BTreeMap<Key<'_>, Sums> {
+fn sums_of(calls: &[StoredUsage]) -> BTreeMap<Key<'_>, Sums> {
     let mut all: BTreeMap<Key<'_>, Sums> = BTreeMap::new();
     for placed in calls {
-        let (call, day) = (&placed.call, Day::of(placed.stored_at));
+        let (call, day) = (&placed.call, Day::from_time(placed.stored_at));
         for (scope, name) in subjects(call) {
             let sums = all.entry((&placed.tenant, scope, day, name)).or_default();
             sums.calls += 1;
@@ -129,15 +130,17 @@ fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
     let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> {
         sums.values().map(|sums| signed(number(sums))).collect()
     };
-    let arguments = bind(PgArguments::default(), numbers(|sums| sums.calls));
-    let arguments = bind(arguments, numbers(|sums| sums.input_tokens));
-    let arguments = bind(arguments, numbers(|sums| sums.output_tokens));
     let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
-    let arguments = bind(arguments, days);
     let scopes: Vec<i16> = sums.keys().map(|(_, scope, ..)| scope.code()).collect();
-    let arguments = bind(arguments, scopes);
     let tenants: Vec<&str> = sums.keys().map(|(tenant, ..)| tenant.as_str()).collect();
-    let arguments = bind(arguments, tenants);
     let names: Vec<&str> = sums.keys().map(|(.., name)| *name).collect();
-    bind(arguments, names)
+    arguments![
+        numbers(|sums| sums.calls),
+        numbers(|sums| sums.input_tokens),
+        numbers(|sums| sums.output_tokens),
+        days,
+        scopes,
+        tenants,
+        names,
+    ]
 }

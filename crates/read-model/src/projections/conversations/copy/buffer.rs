@@ -1,4 +1,4 @@
-//! Rows as `COPY … (FORMAT binary)` takes them: <https://www.postgresql.org/docs/current/sql-copy.html>, "Binary Format".
+//! Rows in the format of `COPY … (FORMAT binary)`: <https://www.postgresql.org/docs/current/sql-copy.html>, "Binary Format".
 
 use sqlx::postgres::{PgConnection, PgCopyIn};
 
@@ -7,12 +7,12 @@ use super::super::write_failure::WriteFailure;
 
 /// The signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// Instead of a row's number of columns.
+/// Ends the rows, in place of a number of columns.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
-/// Bytes from which on rows are handed to the connection.
+/// The buffer is sent when it has this many bytes.
 const PIECE_BYTES: usize = 256 * 1_024;
 
-/// A `COPY … FROM STDIN (FORMAT binary)` under way. It holds no more rows than make a piece.
+/// A running `COPY … FROM STDIN (FORMAT binary)`. It buffers about [`PIECE_BYTES`].
 pub(super) struct CopyRows<'c, S> {
     copying: PgCopyIn<&'c mut PgConnection>,
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) struct CopyRows<'c, S> {
 }
 
 impl<'c, S> CopyRows<'c, S> {
-    /// Begins with no rows.
+    /// Starts without rows.
     pub(super) async fn begin(
         connection: &'c mut PgConnection,
         table: &str,
@@ -29,10 +29,10 @@ impl<'c, S> CopyRows<'c, S> {
     ) -> Result<Self, WriteFailure> {
         let names = names(columns, "");
         let statement = format!("COPY {table} ({names}) FROM STDIN (FORMAT binary)");
-        let copying = connection.copy_in_raw(&statement).await;
+        let copying = connection.copy_in_raw(&statement).await?;
         let count: usize = columns.iter().map(|list| list.len()).sum();
         Ok(Self {
-            copying: copying.map_err(WriteFailure::of)?,
+            copying,
             bytes: HEADER.to_vec(),
             columns,
             columns_count: i16::try_from(count).unwrap_or(i16::MAX),
@@ -56,13 +56,12 @@ impl<'c, S> CopyRows<'c, S> {
     pub(super) async fn finish(mut self) -> Result<(), WriteFailure> {
         self.bytes.extend_from_slice(&TRAILER);
         self.send().await?;
-        let finished = self.copying.finish().await;
-        finished.map(drop).map_err(WriteFailure::of)
+        self.copying.finish().await?;
+        Ok(())
     }
 
     async fn send(&mut self) -> Result<(), WriteFailure> {
-        let sent = self.copying.send(self.bytes.as_slice()).await;
-        sent.map_err(WriteFailure::of)?;
+        self.copying.send(self.bytes.as_slice()).await?;
         self.bytes.clear();
         Ok(())
     }

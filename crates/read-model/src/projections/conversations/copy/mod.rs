@@ -1,8 +1,7 @@
-//! Filling a schema whose large tables have no indexes yet.
+//! Fills a schema whose large tables have no indexes yet.
 //!
-//! Events are rows at once. Of a conversation each chunk writes down what it changes, in `conversation_change`; rows are made
-//! of that at the end, when all of it is there. A tombstone is such a change too, and leaves nothing of the conversation when
-//! rows are made.
+//! Events are written as rows. Changes of conversations are written to `conversation_change`; their rows are computed from
+//! it at the end. A tombstone is such a change too, and removes the rest of the conversation at the end.
 
 mod buffer;
 
@@ -15,7 +14,7 @@ use super::group::Group;
 use super::write_failure::{WriteFailure, run};
 use buffer::CopyRows;
 
-/// Writes what the groups' commits come to.
+/// Writes the commits of the groups.
 pub(super) async fn copy_groups(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
@@ -30,10 +29,12 @@ pub(super) async fn copy_groups(
     events.finish().await?;
     let columns = ProjectedConversation::CHANGES;
     let mut changes = CopyRows::begin(&mut *connection, "conversation_change", columns).await?;
-    let rows = ConversationRows::of(groups);
-    for change in [&rows.begun, &rows.continued, &rows.erased]
-        .into_iter()
-        .flatten()
+    let rows = ConversationRows::from_groups(groups);
+    for change in rows
+        .inserted
+        .iter()
+        .chain(&rows.updated)
+        .chain(&rows.erased)
     {
         changes.put(change).await?;
     }

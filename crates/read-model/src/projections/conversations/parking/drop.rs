@@ -1,17 +1,17 @@
-//! Giving a commit up.
+//! Drops a waiting commit.
 
 use domain::{ConversationKey, Sequence};
 use sqlx::postgres::PgConnection;
 
-use super::{bind_key, lock_partition};
+use super::lock_partition;
+use crate::arguments::{bind, bind_key, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
-use crate::queries::{bind, signed};
 
-/// Gives up a waiting commit: the read model will never hold its events. The record still does.
+/// Drops a waiting commit: the rows will never contain its events; the record still does. Returns whether the commit was
+/// waiting.
 ///
-/// The conversation stays parked; the next [`super::retry()`] accepts that versions are missing where the commit was. Whether
-/// the commit was waiting.
+/// The conversation stays parked. The next [`super::retry()`] accepts the missing versions.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -20,20 +20,16 @@ pub async fn drop_commit(
     key: &ConversationKey,
     sequence: Sequence,
 ) -> Result<bool, ReadModelError> {
-    model
-        .transaction(
-            Durability::Durable,
-            async |connection: &mut PgConnection| {
-                lock_partition(connection, key).await?;
-                let arguments = bind(bind_key(key), vec![signed(sequence.0)]);
-                let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
-                let dropped = query.execute(&mut *connection).await?.rows_affected() > 0;
-                if dropped {
-                    let query = sqlx::query_with(include_str!("accept_gaps.sql"), bind_key(key));
-                    query.execute(connection).await?;
-                }
-                Ok(dropped)
-            },
-        )
-        .await
+    let work = async |connection: &mut PgConnection| {
+        lock_partition(connection, key).await?;
+        let arguments = bind(bind_key(key), vec![signed(sequence.0)]);
+        let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
+        let dropped = query.execute(&mut *connection).await?.rows_affected() > 0;
+        if dropped {
+            let query = sqlx::query_with(include_str!("accept_gaps.sql"), bind_key(key));
+            query.execute(connection).await?;
+        }
+        Ok(dropped)
+    };
+    model.transaction(Durability::Durable, work).await
 }

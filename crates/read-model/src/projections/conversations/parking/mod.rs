@@ -1,7 +1,7 @@
-//! Conversations that cannot be projected: listed, tried again, and freed of what never will be.
+//! Parked conversations: list them, retry their commits, and drop commits that can never be projected.
 //!
-//! A parked conversation keeps the rows that it has; its later commits wait by their places in the record alone, so that
-//! nothing is kept here that an erasure would have to find. An erasure frees it by itself.
+//! A parked conversation keeps its rows. Only the sequences of its waiting commits are stored, so an erasure finds no content
+//! here. An erasure unparks a conversation.
 
 mod drop;
 mod list;
@@ -10,22 +10,17 @@ mod retry;
 
 pub use drop::drop_commit;
 pub use list::{ParkedConversation, count, find, list, waiting};
-pub use retry::{Retried, retry};
+pub use retry::{RetryOutcome, retry};
 
 pub(super) use park::{park, parked_among};
 
 use domain::ConversationKey;
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 
+use crate::arguments::bind_key;
 use crate::error::ReadModelError;
-use crate::queries::bind;
 
-fn bind_key(key: &ConversationKey) -> PgArguments {
-    let arguments = bind(PgArguments::default(), key.tenant.as_str());
-    bind(arguments, key.conversation.as_str())
-}
-
-/// Keeps the projector of a parked conversation's partition from writing until the transaction ends.
+/// Blocks the projector of a parked conversation's partition until the transaction ends.
 async fn lock_partition(
     connection: &mut PgConnection,
     key: &ConversationKey,

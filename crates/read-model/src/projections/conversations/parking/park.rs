@@ -1,36 +1,31 @@
-//! What a batch's transaction has to do with parking.
+//! Parks conversations in the transaction of a batch.
 
 use std::collections::HashSet;
 
 use domain::ConversationKey;
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 
 use super::super::batch::{Batch, Item};
 use super::super::group::Group;
-use super::super::row_key::key_of;
+use super::super::row_key::parse_key;
+use crate::arguments::{arguments, bind_keys, signed};
 use crate::error::ReadModelError;
-use crate::queries::{bind, signed};
 
-/// The conversations of the batches that are parked.
+/// The parked conversations among those of the batches.
 pub(in super::super) async fn parked_among(
     connection: &mut PgConnection,
     batches: &[Batch],
 ) -> Result<HashSet<ConversationKey>, ReadModelError> {
-    let items = || batches.iter().flat_map(|batch| &batch.items).map(Item::key);
-    let tenants: Vec<&str> = items().map(|(tenant, _)| tenant.as_str()).collect();
-    let conversations: Vec<&str> = items()
-        .map(|(_, conversation)| conversation.as_str())
-        .collect();
-    let arguments = bind(bind(PgArguments::default(), tenants), conversations);
-    let query = sqlx::query_with(include_str!("parked_among.sql"), arguments);
+    let keys = batches.iter().flat_map(|batch| &batch.items).map(Item::key);
+    let query = sqlx::query_with(include_str!("parked_among.sql"), bind_keys(keys));
     let rows = query.fetch_all(connection).await?;
     rows.iter()
-        .map(|row| key_of(row.try_get(0)?, row.try_get(1)?))
+        .map(|row| parse_key(row.try_get(0)?, row.try_get(1)?))
         .collect()
 }
 
-/// Writes down what the groups leave waiting.
+/// Stores the conversations that the groups park, and the waiting commits.
 pub(in super::super) async fn park(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
@@ -51,8 +46,7 @@ pub(in super::super) async fn park(
             conversations.push(group.conversation.as_str());
         }
     }
-    let arguments = bind(bind(PgArguments::default(), sequences), tenants);
-    let arguments = bind(arguments, conversations);
+    let arguments = arguments![sequences, tenants, conversations];
     let query = sqlx::query_with(include_str!("park_commits.sql"), arguments);
     query.execute(connection).await?;
     Ok(())
@@ -63,22 +57,16 @@ async fn park_conversations(
     waiting: &[&Group<'_>],
 ) -> Result<(), ReadModelError> {
     let parked: Vec<_> = waiting.iter().filter_map(|group| group.parked()).collect();
-    let sequences: Vec<i64> = parked
-        .iter()
-        .map(|one| signed(one.position.sequence.0))
-        .collect();
-    let partitions: Vec<i32> = parked
-        .iter()
-        .map(|one| i32::from(one.position.partition.0))
-        .collect();
-    let tenants: Vec<&str> = parked.iter().map(|one| one.key.tenant.as_str()).collect();
-    let conversations: Vec<&str> = parked
-        .iter()
-        .map(|one| one.key.conversation.as_str())
-        .collect();
-    let reasons: Vec<String> = parked.iter().map(|one| one.reason.to_string()).collect();
-    let arguments = bind(bind(PgArguments::default(), sequences), partitions);
-    let arguments = bind(bind(bind(arguments, tenants), conversations), reasons);
+    let (mut sequences, mut partitions, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tenants, mut conversations) = (Vec::new(), Vec::new());
+    for one in &parked {
+        sequences.push(signed(one.position.sequence.0));
+        partitions.push(i32::from(one.position.partition.0));
+        tenants.push(one.key.tenant.as_str());
+        conversations.push(one.key.conversation.as_str());
+        reasons.push(one.reason.to_string());
+    }
+    let arguments = arguments![sequences, partitions, tenants, conversations, reasons];
     let query = sqlx::query_with(include_str!("park_conversations.sql"), arguments);
     query.execute(connection).await?;
     Ok(())

@@ -1,58 +1,54 @@
-//! Trying again.
+//! Retries the waiting commits of a parked conversation.
 
-use domain::{ConversationKey, Sequence};
+use domain::ConversationKey;
 use sqlx::Row as _;
 use sqlx::postgres::PgConnection;
 
 use super::super::batch::{Item, ParkReason};
 use super::super::conversation_rows::Gaps;
 use super::super::digest;
-use super::super::group::group_of;
+use super::super::group::group_items;
 use super::super::isolate::write_isolated;
 use super::super::usage::count_usage;
-use super::super::write::Means;
-use super::list::sequence_of;
-use super::{bind_key, lock_partition};
+use super::super::write::WriteMode;
+use super::list::sequences;
+use super::lock_partition;
+use crate::arguments::{bind, bind_key, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
-use crate::queries::{bind, signed};
 
-/// What became of a retry.
+/// The result of a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Retried {
-    /// Nothing waits any more: the conversation is served whole, and goes on.
+pub enum RetryOutcome {
+    /// No commit waits any more: the conversation is complete and unparked.
     Freed,
-    /// All that was given is written; more waits.
-    MoreWaits,
+    /// The given commits are written; others still wait.
+    Partial,
     /// It still cannot be projected.
     StillParked(ParkReason),
-    /// It is not parked, or other commits wait first: look again.
+    /// It is not parked, or other commits wait first: read it again.
     Changed,
 }
 
-/// Writes a parked conversation's first waiting commits, as read from the record again: `items`, in order, at least one.
+/// Writes the first waiting commits of a parked conversation, read from the record: `items`, in order, at least one.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`]; nothing has changed then.
+/// [`ReadModelError::Unavailable`]: nothing was changed.
 pub async fn retry(
     model: &ReadModel,
     key: &ConversationKey,
     items: &[Item],
-) -> Result<Retried, ReadModelError> {
-    model
-        .transaction(
-            Durability::Durable,
-            async |connection: &mut PgConnection| {
-                lock_partition(connection, key).await?;
-                match gaps_of(connection, key).await? {
-                    Some(gaps) if waits_first(connection, key, items).await? => {
-                        write_waiting(connection, key, items, gaps).await
-                    }
-                    _ => Ok(Retried::Changed),
-                }
-            },
-        )
-        .await
+) -> Result<RetryOutcome, ReadModelError> {
+    let work = async |connection: &mut PgConnection| {
+        lock_partition(connection, key).await?;
+        match gaps_of(connection, key).await? {
+            Some(gaps) if wait_first(connection, key, items).await? => {
+                write_waiting(connection, key, items, gaps).await
+            }
+            _ => Ok(RetryOutcome::Changed),
+        }
+    };
+    model.transaction(Durability::Durable, work).await
 }
 
 async fn write_waiting(
@@ -60,40 +56,35 @@ async fn write_waiting(
     key: &ConversationKey,
     items: &[Item],
     gaps: Gaps,
-) -> Result<Retried, ReadModelError> {
-    let mut groups = [group_of(key, items)];
-    let left = digest::left_by(connection, &groups).await?;
-    write_isolated(connection, &mut groups, Means::Rows(gaps)).await?;
-    digest::move_on(connection, &groups, left).await?;
+) -> Result<RetryOutcome, ReadModelError> {
+    let mut groups = [group_items(key, items)];
+    let before = digest::digests_of(connection, &groups).await?;
+    write_isolated(connection, &mut groups, WriteMode::Rows(gaps)).await?;
+    digest::advance(connection, &groups, before).await?;
     count_usage(connection, &groups).await?;
     let [group] = groups;
-    let written: Vec<i64> = group
-        .commits
-        .iter()
-        .map(|commit| signed(commit.position.sequence.0))
-        .collect();
-    let query = sqlx::query_with(
-        include_str!("unpark_commits.sql"),
-        bind(bind_key(key), written),
-    );
+    let sequences = group.commits.iter().map(|commit| commit.position.sequence);
+    let written: Vec<i64> = sequences.map(|sequence| signed(sequence.0)).collect();
+    let arguments = bind(bind_key(key), written);
+    let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
     query.execute(&mut *connection).await?;
     if let Some(reason) = group.newly_parked {
         let failed = group.queue.first().map_or(0, |sequence| signed(sequence.0));
         let arguments = bind(bind(bind_key(key), failed), reason.to_string());
         let query = sqlx::query_with(include_str!("repark_conversation.sql"), arguments);
         query.execute(connection).await?;
-        return Ok(Retried::StillParked(reason));
+        return Ok(RetryOutcome::StillParked(reason));
     }
     let query = sqlx::query_with(include_str!("unpark_conversation.sql"), bind_key(key));
     let freed = query.execute(connection).await?.rows_affected() > 0;
     Ok(if freed {
-        Retried::Freed
+        RetryOutcome::Freed
     } else {
-        Retried::MoreWaits
+        RetryOutcome::Partial
     })
 }
 
-/// Whether versions may be missing; `None` when the conversation is not parked.
+/// Whether versions may be missing; `None`: the conversation is not parked.
 async fn gaps_of(
     connection: &mut PgConnection,
     key: &ConversationKey,
@@ -110,21 +101,15 @@ async fn gaps_of(
     }))
 }
 
-/// Whether these are the commits that wait first.
-async fn waits_first(
+/// Whether these are the first waiting commits.
+async fn wait_first(
     connection: &mut PgConnection,
     key: &ConversationKey,
     items: &[Item],
 ) -> Result<bool, ReadModelError> {
     let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let query = sqlx::query_with(
-        include_str!("parked_commits.sql"),
-        bind(bind_key(key), count),
-    );
-    let rows = query.fetch_all(connection).await?;
-    let waiting: Vec<Sequence> = rows
-        .iter()
-        .map(|row| Ok(sequence_of(row.try_get(0)?)))
-        .collect::<Result<_, ReadModelError>>()?;
+    let arguments = bind(bind_key(key), count);
+    let query = sqlx::query_with(include_str!("parked_commits.sql"), arguments);
+    let waiting = sequences(&query.fetch_all(connection).await?)?;
     Ok(!items.is_empty() && items.iter().map(Item::sequence).eq(waiting))
 }

@@ -1,4 +1,4 @@
-//! Events' rows beside their commits, column by column.
+//! Compares rows of events with their commits, column by column.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,11 +12,11 @@ use wire::commit::StoredCommit;
 use super::super::column::differing;
 use super::super::event_rows::{ProjectedEvent, event_rows};
 use super::difference::Difference;
+use crate::arguments::{bind, bind_key, signed, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::{bind, signed};
 
-/// Most rows without an event in the record that one read names.
+/// Maximum number of unfounded rows that one read returns.
 const UNFOUNDED_MAX: i64 = 100;
 
 static EVENTS_OF: LazyLock<String> = LazyLock::new(|| {
@@ -26,7 +26,7 @@ static EVENTS_OF: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// How the events of one conversation's commits, which must have rows, differ from those; by version.
+/// The differences between the commits of one conversation and the rows of their events, by version.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -61,8 +61,8 @@ pub async fn compare_events(
     Ok(differences)
 }
 
-/// The rows of events of a conversation, up to `last`, that are not of the versions which the record holds; the first
-/// hundred.
+/// The first 100 rows of events of a conversation, up to version `last`, whose versions are not in `held`, the versions of
+/// the record.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -75,18 +75,14 @@ pub async fn unfounded_events(
     let arguments = || bind(bind(range(key, held), signed(last.0)), UNFOUNDED_MAX);
     let sql = include_str!("unfounded_events.sql");
     let rows = model.fetch(sql, arguments).await?;
-    rows.iter()
-        .map(|row| {
-            let version: i64 = row.try_get(0)?;
-            let version = Version(u64::try_from(version).unwrap_or(0));
-            Ok(Difference::EventUnfounded(version))
-        })
-        .collect()
+    let unfounded = |row: &PgRow| {
+        let version = Version(unsigned(row.try_get(0)?));
+        Ok(Difference::EventUnfounded(version))
+    };
+    rows.iter().map(unfounded).collect()
 }
 
 fn range(key: &ConversationKey, versions: &RangeInclusive<Version>) -> PgArguments {
-    let arguments = bind(PgArguments::default(), key.tenant.as_str());
-    let arguments = bind(arguments, key.conversation.as_str());
-    let arguments = bind(arguments, signed(versions.start().0));
-    bind(arguments, signed(versions.end().0))
+    let (first, last) = (versions.start().0, versions.end().0);
+    bind(bind(bind_key(key), signed(first)), signed(last))
 }

@@ -1,28 +1,28 @@
-//! What can differ.
+//! Differences between rows and the record.
 
 use std::fmt;
 
 use domain::Version;
 
-/// How rows are not what the record comes to. Names, never values.
+/// A difference between rows and the record. It contains names, never values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Difference {
     /// The conversation has no row.
     ConversationMissing,
     /// The conversation's row has other values in these columns.
     ConversationDiffers(Vec<&'static str>),
-    /// There is a row of a conversation that the record does not know.
+    /// The row of a conversation that the record does not contain.
     ConversationUnfounded,
     /// An event has no row.
     EventMissing(Version),
     /// An event's row has other values in these columns.
     EventDiffers(Version, Vec<&'static str>),
-    /// There is a row of an event that the record does not know.
+    /// The row of an event that the record does not contain.
     EventUnfounded(Version),
 }
 
 impl Difference {
-    /// A name for machines; stable.
+    /// A stable name for programs.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Difference {
         }
     }
 
-    /// The event that it is about.
+    /// The version of the event, for differences of events.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         match self {
@@ -66,18 +66,19 @@ impl fmt::Display for Difference {
         match self {
             Self::ConversationMissing => f.write_str("the conversation has no row"),
             Self::ConversationDiffers(columns) => {
-                write!(
-                    f,
-                    "the conversation's row differs in {}",
-                    columns.join(", ")
-                )
+                let columns = columns.join(", ");
+                write!(f, "the row of the conversation differs in {columns}")
             }
-            Self::ConversationUnfounded => f.write_str("the record does not know the conversation"),
+            Self::ConversationUnfounded => {
+                f.write_str("the record does not contain the conversation")
+            }
             Self::EventMissing(version) => write!(f, "event {version} has no row"),
             Self::EventDiffers(version, columns) => {
                 write!(f, "event {version} differs in {}", columns.join(", "))
             }
-            Self::EventUnfounded(version) => write!(f, "the record does not know event {version}"),
+            Self::EventUnfounded(version) => {
+                write!(f, "the record does not contain event {version}")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the rows of a conversation must be, kept small while the record is read.
+//! Folds commits of the record into the digest of the rows that a conversation must have.
 
 use domain::{Change, ClientContext, FieldChange, Head, Sequence, Status};
 use prost::Message as _;
@@ -10,67 +10,67 @@ use super::super::cell::digest_cell;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::{ProjectedEvent, event_rows};
 
-/// The columns that may be large, and stand in a digest as digests.
+/// Columns that may be large: a digest of the row contains their digests.
 pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
 
 /// The digest of a value.
 pub(super) type ValueDigest = [u8; 32];
 
-/// All rows of a conversation, in short.
+/// The digest of all rows of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsDigest {
-    /// Of its own row; `None`: it has none.
+    /// The row of the conversation; `None`: it has none.
     pub(super) row: Option<ValueDigest>,
-    /// Of its events' rows, by version.
+    /// The rows of its events, by version.
     pub(super) events: ValueDigest,
 }
 
-/// What a conversation's commits come to so far. About a kilobyte, whatever the conversation's length.
+/// The fold of a conversation's commits so far. Takes about 1 KB, independent of the length of the conversation.
 #[derive(Debug, Clone)]
-pub struct Folded {
+pub struct RowsFold {
     /// Without the large values.
     change: Change,
     large: [Option<ValueDigest>; 3],
     events: Sha256,
 }
 
-impl Folded {
-    /// The first commit that the record holds of a conversation.
+impl RowsFold {
+    /// Starts with the first commit of a conversation in the record.
     #[must_use]
     pub fn begin(stored: &StoredCommit) -> Self {
-        let mut folded = Self {
+        let mut fold = Self {
             change: Change::of(&stored.opened.commit, stored.position),
             large: [None; 3],
             events: Sha256::new(),
         };
-        folded.take(stored);
-        folded
+        fold.add(stored);
+        fold
     }
 
-    /// The next commit.
+    /// Adds the next commit.
     pub fn absorb(&mut self, stored: &StoredCommit) {
         self.change.absorb(&stored.opened.commit, stored.position);
-        self.take(stored);
+        self.add(stored);
     }
 
-    /// The head that the last commit carries.
+    /// The head after the last commit.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.change.head
     }
 
-    /// Where the last commit stands.
+    /// The sequence of the last commit.
     #[must_use]
     pub fn sequence(&self) -> Sequence {
         self.change.position.sequence
     }
 
-    /// The digest that the conversation's rows must have.
+    /// The digest that the rows of the conversation must have.
     #[must_use]
     pub fn digest(self) -> RowsDigest {
         let erased = self.change.head.status == Status::Erased;
         let large = if erased { [None; 3] } else { self.large };
-        let row = ProjectedConversation::of_history(self.change);
+        let row = ProjectedConversation::from_history(self.change);
         let row = row.map(|row| digest_row(&row, large));
         let events = if erased { Sha256::new() } else { self.events };
         RowsDigest {
@@ -79,8 +79,8 @@ impl Folded {
         }
     }
 
-    /// Moves large values from the change to their digests, and adds the events' rows to theirs.
-    fn take(&mut self, stored: &StoredCommit) {
+    /// Replaces large values with their digests, and adds the rows of events.
+    fn add(&mut self, stored: &StoredCommit) {
         let [title, metadata, context] = &mut self.large;
         if let Some(change) = self.change.title.take() {
             *title = change
@@ -92,30 +92,30 @@ impl Folded {
             *metadata = json.map(|json| value_digest(json.as_str().as_bytes()));
         }
         if let Some(beginning) = &mut self.change.beginning {
-            let told = std::mem::take(&mut beginning.client_context);
-            if told != ClientContext::default() {
-                let bytes = client_context_to_proto(&told).encode_to_vec();
+            let client_context = std::mem::take(&mut beginning.client_context);
+            if client_context != ClientContext::default() {
+                let bytes = client_context_to_proto(&client_context).encode_to_vec();
                 *context = Some(value_digest(&bytes));
             }
         }
         for event in event_rows(stored) {
             for column in &ProjectedEvent::COLUMNS {
-                digest_cell(&mut self.events, (column.cell)(&event).sent());
+                digest_cell(&mut self.events, (column.cell)(&event).as_bytes());
             }
         }
     }
 }
 
-/// The digest of a conversation's own row, of whose large values only the digests are given.
+/// The digest of the row of a conversation. `large` contains the digests of the large values.
 fn digest_row(row: &ProjectedConversation, large: [Option<ValueDigest>; 3]) -> ValueDigest {
     let mut digest = Sha256::new();
     for column in ProjectedConversation::ROW.iter().copied().flatten() {
         match LARGE_COLUMNS.iter().position(|name| *name == column.name) {
-            Some(place) => {
-                let value = large.get(place).and_then(Option::as_ref);
+            Some(index) => {
+                let value = large.get(index).and_then(Option::as_ref);
                 digest_cell(&mut digest, value.map(ValueDigest::as_slice));
             }
-            None => digest_cell(&mut digest, (column.cell)(row).sent()),
+            None => digest_cell(&mut digest, (column.cell)(row).as_bytes()),
         }
     }
     digest.finalize().into()

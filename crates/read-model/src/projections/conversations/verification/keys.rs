@@ -1,18 +1,18 @@
-//! Ranges of conversations, in the order of rows.
+//! Ranges of conversations, in the order of their keys.
 
-use domain::{ConversationKey, Partition, Position, Sequence, TenantId};
+use domain::{ConversationKey, Position, Sequence, TenantId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
-use super::super::row_key::key_of;
+use super::super::row_key::parse_key;
+use crate::arguments::{arguments, bind, partition_of, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::bind;
 
-/// Later than every tenant and every conversation.
+/// Greater than every id.
 const LAST: &str = "\u{10ffff}";
 
-/// The conversations after one and up to another, in the order of tenants and, within each, of ids.
+/// The conversations after one key, up to and including another, by tenant and id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
     after: (String, String),
@@ -20,9 +20,9 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// All of a tenant's conversations, or all that there are.
+    /// All conversations, or those of one tenant.
     #[must_use]
-    pub fn of(tenant: Option<&TenantId>) -> Self {
+    pub fn new(tenant: Option<&TenantId>) -> Self {
         let tenant = tenant.map(|tenant| tenant.as_str().to_owned());
         Self {
             after: (tenant.clone().unwrap_or_default(), String::new()),
@@ -30,7 +30,7 @@ impl KeyRange {
         }
     }
 
-    /// What of the range comes after a conversation.
+    /// The part of the range after a conversation.
     #[must_use]
     pub fn after(self, key: &ConversationKey) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl KeyRange {
         }
     }
 
-    /// The range up to a conversation, itself in it.
+    /// The part of the range up to and including a conversation.
     #[must_use]
     pub fn until(self, key: &ConversationKey) -> Self {
         Self {
@@ -56,12 +56,10 @@ impl KeyRange {
         key > (&after.0, &after.1) && key <= (&until.0, &until.1)
     }
 
-    /// Its bounds, as four arguments.
+    /// The bounds, as four arguments.
     pub(super) fn bind(&self) -> PgArguments {
-        let arguments = bind(PgArguments::default(), self.after.0.as_str());
-        let arguments = bind(arguments, self.after.1.as_str());
-        let arguments = bind(arguments, self.until.0.as_str());
-        bind(arguments, self.until.1.as_str())
+        let (after, until) = (&self.after, &self.until);
+        arguments![&after.0, &after.1, &until.0, &until.1]
     }
 }
 
@@ -70,28 +68,28 @@ fn pair(key: &ConversationKey) -> (String, String) {
     (tenant.to_owned(), conversation.to_owned())
 }
 
-/// A conversation that has a row, and where that says that its last commit stands.
+/// A conversation that has a row, and the position of the last commit in the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowPlace {
+pub struct RowPosition {
     /// The conversation.
     pub key: ConversationKey,
-    /// Where its last commit stands.
+    /// The position of the last commit in the row.
     pub position: Position,
 }
 
-impl RowPlace {
-    /// Of a row that begins with tenant, conversation, partition and sequence.
+impl RowPosition {
+    /// Decodes a row that begins with tenant, conversation, partition and sequence.
     ///
     /// # Errors
-    /// [`ReadModelError::Corrupt`]: its key is none.
-    pub(in crate::projections::conversations) fn of(row: &PgRow) -> Result<Self, ReadModelError> {
-        let partition: i32 = row.try_get(2)?;
-        let sequence: i64 = row.try_get(3)?;
+    /// [`ReadModelError::Corrupt`]: the key is invalid.
+    pub(in crate::projections::conversations) fn from_row(
+        row: &PgRow,
+    ) -> Result<Self, ReadModelError> {
         Ok(Self {
-            key: key_of(row.try_get(0)?, row.try_get(1)?)?,
+            key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
             position: Position {
-                partition: Partition(u16::try_from(partition).unwrap_or(u16::MAX)),
-                sequence: Sequence(u64::try_from(sequence).unwrap_or(0)),
+                partition: partition_of(row.try_get(2)?),
+                sequence: Sequence(unsigned(row.try_get(3)?)),
             },
         })
     }
@@ -100,17 +98,17 @@ impl RowPlace {
 /// The first `limit` conversations of a range that have a row, in order.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] for a row whose key is none.
-pub async fn row_places(
+/// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] for a row with an invalid key.
+pub async fn row_positions(
     model: &ReadModel,
     range: &KeyRange,
     limit: u32,
-) -> Result<Vec<RowPlace>, ReadModelError> {
+) -> Result<Vec<RowPosition>, ReadModelError> {
     let arguments = || bind(range.bind(), i64::from(limit));
     let rows = model
-        .fetch(include_str!("row_places.sql"), arguments)
+        .fetch(include_str!("row_positions.sql"), arguments)
         .await?;
-    rows.iter().map(RowPlace::of).collect()
+    rows.iter().map(RowPosition::from_row).collect()
 }
 
 #[cfg(test)]
@@ -134,8 +132,8 @@ mod tests {
                 keys.map(|(tenant, conversation)| range.contains(&key(tenant, conversation)));
             assert_eq!(held, expected, "{range:?}");
         };
-        let of_b = KeyRange::of(Some(&TenantId::parse("b").unwrap()));
-        check(&KeyRange::of(None), [true; 5]);
+        let of_b = KeyRange::new(Some(&TenantId::parse("b").unwrap()));
+        check(&KeyRange::new(None), [true; 5]);
         check(&of_b, [false, true, true, true, false]);
         check(
             &of_b.clone().after(&key("b", "m")),

@@ -1,9 +1,9 @@
-//! Whether the rows are what the record comes to, and making them so.
+//! Compares the rows with the record, and repairs them.
 //!
-//! What a row must be is made by the functions that the projection writes with; what it is, is read as Postgres sends it.
-//! The two are compared byte by byte, or by digest where there are many ([`Folded`], [`RowsWalk`]). A digest that differs
-//! is a suspicion: conversations move while they are read. The judgement is [`Standing`]'s, which is of one moment. No
-//! value of a row leaves here: differences name columns.
+//! Expected rows come from the functions that the projection writes with. They are compared with the bytes that Postgres
+//! sends, one by one or, for many conversations, by digest ([`RowsFold`], [`RowsScan`]). Conversations change while they are
+//! read, so different digests are only candidates; [`RowState`], which reads one snapshot, decides. Differences contain names
+//! of columns, never values.
 
 mod compare;
 mod difference;
@@ -11,14 +11,14 @@ mod digests;
 mod fold;
 mod keys;
 mod repair;
-mod standing;
-mod walk;
+mod row_state;
+mod scan;
 
 pub use compare::{compare_events, unfounded_events};
 pub use difference::Difference;
-pub use digests::{ParkedPlace, PartitionDigest, digests, rewrite_digest};
-pub use fold::{Folded, RowsDigest};
-pub use keys::{KeyRange, RowPlace, row_places};
+pub use digests::{ParkedPosition, PartitionDigest, digests, rewrite_digest};
+pub use fold::{RowsDigest, RowsFold};
+pub use keys::{KeyRange, RowPosition, row_positions};
 pub use repair::{RepairError, repair};
-pub use standing::{Standing, standing};
-pub use walk::{RowsPage, RowsWalk, WalkedConversation};
+pub use row_state::{RowState, row_state};
+pub use scan::{RowsPage, RowsScan, ScannedConversation};

@@ -1,26 +1,26 @@
-//! Writing a conversation's rows anew, from the record.
+//! Rewrites the rows of a conversation from the record.
 
 use domain::{ConversationKey, Partition, Sequence};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 use thiserror::Error;
 
 use super::super::batch::{Item, ParkReason};
 use super::super::conversation_rows::Gaps;
-use super::super::group::group_of;
-use super::super::write::{Means, write};
+use super::super::group::group_items;
+use super::super::write::{WriteMode, write};
 use super::super::write_failure::WriteFailure;
+use crate::arguments::{arguments, bind_key, unsigned};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
-use crate::queries::bind;
 
-/// Why a conversation's rows were not written anew. Nothing has changed then.
+/// Why the rows of a conversation were not rewritten. Nothing was changed.
 #[derive(Debug, Error)]
 pub enum RepairError<E> {
     /// The read model could not be written.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
-    /// The rows that the commits come to cannot be written: the record is not whole, or Postgres refuses them.
+    /// The rows cannot be written: the record is incomplete, or Postgres rejects them.
     #[error("its commits cannot be written: {0}")]
     Refused(ParkReason),
     /// The record could not be read.
@@ -28,11 +28,11 @@ pub enum RepairError<E> {
     Record(E),
 }
 
-/// Replaces a conversation's rows by what its commits come to, in one transaction that keeps the partition's projector
-/// waiting: so the rows are those of the checkpoint, neither behind it nor ahead. A parked conversation stays parked.
+/// Replaces the rows of a conversation with those of its commits. The projector of the partition waits until the transaction
+/// ends, so the rows match the checkpoint exactly. A parked conversation stays parked. Counts of usage do not change.
 ///
-/// `read` is asked for the conversation's commits after a sequence and up to another, in order, some at a time, until it
-/// has none; it should answer within the second. What usage was counted stays counted.
+/// `read` returns some of the conversation's commits after a sequence and up to another, in order, and none at the end. It
+/// should return within a second.
 ///
 /// # Errors
 /// [`RepairError`].
@@ -42,46 +42,40 @@ pub async fn repair<E>(
     partition: Partition,
     mut read: impl AsyncFnMut(Sequence, Sequence) -> Result<Vec<Item>, E>,
 ) -> Result<(), RepairError<E>> {
-    model
-        .transaction(
-            Durability::Durable,
-            async |connection: &mut PgConnection| {
-                let through = lock(connection, key, partition).await?;
-                remove(connection, key).await?;
-                let mut after = Sequence(0);
-                loop {
-                    let items = read(after, through).await.map_err(RepairError::Record)?;
-                    let Some(last) = items.last() else {
-                        return Ok(());
-                    };
-                    after = last.sequence();
-                    let group = group_of(key, &items);
-                    write(connection, &[group], Means::Rows(Gaps::Refused)).await?;
-                }
-            },
-        )
-        .await
+    let work = async |connection: &mut PgConnection| {
+        let through = lock(connection, key, partition).await?;
+        remove(connection, key).await?;
+        let mut after = Sequence(0);
+        loop {
+            let items = read(after, through).await.map_err(RepairError::Record)?;
+            let Some(last) = items.last() else {
+                return Ok(());
+            };
+            after = last.sequence();
+            let group = group_items(key, &items);
+            write(connection, &[group], WriteMode::Rows(Gaps::Refused)).await?;
+        }
+    };
+    model.transaction(Durability::Durable, work).await
 }
 
-/// Keeps the projector of the partition waiting; the last sequence that the conversation's rows may hold.
+/// Blocks the projector of the partition. Returns the last sequence that the rows of the conversation may contain.
 async fn lock(
     connection: &mut PgConnection,
     key: &ConversationKey,
     partition: Partition,
 ) -> Result<Sequence, ReadModelError> {
-    let arguments = bind(PgArguments::default(), i32::from(partition.0));
     let sql = "SELECT sequence FROM checkpoint WHERE partition = $1 FOR UPDATE";
-    let checkpoint = sqlx::query_with(sql, arguments)
+    let checkpoint = sqlx::query_with(sql, arguments![i32::from(partition.0)])
         .fetch_optional(&mut *connection)
         .await?;
-    let number = |number: i64| u64::try_from(number).unwrap_or(0);
-    let checkpoint = checkpoint.map_or(Ok(0), |row| row.try_get(0).map(number))?;
+    let checkpoint = checkpoint.map_or(Ok(0), |row| row.try_get(0).map(unsigned))?;
     let sql =
         "SELECT sequence FROM parked_conversation WHERE tenant_id = $1 AND conversation_id = $2";
     let parked = sqlx::query_with(sql, bind_key(key))
         .fetch_optional(connection)
         .await?;
-    let parked = parked.map(|row| row.try_get(0).map(number)).transpose()?;
+    let parked = parked.map(|row| row.try_get(0).map(unsigned)).transpose()?;
     let before_parked = parked.map_or(u64::MAX, |at| at.saturating_sub(1));
     Ok(Sequence(checkpoint.min(before_parked)))
 }
@@ -99,11 +93,6 @@ async fn remove(
             .await?;
     }
     Ok(())
-}
-
-fn bind_key(key: &ConversationKey) -> PgArguments {
-    let arguments = bind(PgArguments::default(), key.tenant.as_str());
-    bind(arguments, key.conversation.as_str())
 }
 
 impl<E> From<sqlx::Error> for RepairError<E> {

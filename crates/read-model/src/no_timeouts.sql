@@ -1,6 +1,6 @@
 SET statement_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
--- What nobody waits for any more is ended.
+-- Cancels statements whose client is gone.
 SET client_connection_check_interval = '1s';
 SET maintenance_work_mem = '256MB';
 SET work_mem = '64MB';

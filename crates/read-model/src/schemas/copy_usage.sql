@@ -1,4 +1,4 @@
--- What was erased since is counted in the schema that is left, and nowhere in the record. Both count the same otherwise.
+-- The previous schema counts the usage of erased conversations, which the record no longer contains. Otherwise both are equal.
 INSERT INTO usage_day AS held (
     messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens, day, tenant_id, agent_id, model
 )

@@ -1,41 +1,41 @@
-//! Where a conversation's rows stand, as of one moment, beside how far the record is projected.
+//! One snapshot of a conversation's row, its checkpoint and its parked commit.
 
 use std::sync::LazyLock;
 
 use domain::{Change, ConversationKey, Partition, Sequence, Version};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgRow;
 
 use super::super::column::{differing, names};
 use super::super::conversation_rows::ProjectedConversation;
 use super::difference::Difference;
+use crate::arguments::{bind, bind_key, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::bind;
 
-/// Where the conversation's own columns begin in a row of `standing.sql`.
+/// The index of the first column of the conversation in a row of `row_state.sql`.
 const FIRST_COLUMN: usize = 4;
 
-static STANDING: LazyLock<String> = LazyLock::new(|| {
+static ROW_STATE: LazyLock<String> = LazyLock::new(|| {
     let columns = names(ProjectedConversation::ROW, "conversation.");
-    format!(include_str!("standing.sql"), columns = columns)
+    format!(include_str!("row_state.sql"), columns = columns)
 });
 
-/// A conversation's row, and what of the record it must hold.
+/// The row of a conversation, and the part of the record that it must contain.
 #[derive(Debug)]
-pub struct Standing {
-    /// The last sequence that the partition's rows hold.
+pub struct RowState {
+    /// The last sequence that the rows of the partition contain.
     pub checkpoint: Sequence,
-    /// Where the first commit stands that could not be projected, when the conversation is parked.
+    /// The sequence of the first commit that could not be projected, if the conversation is parked.
     pub parked_at: Option<Sequence>,
-    /// The last version that an event has a row of.
+    /// The last version that has a row.
     pub last_event: Option<Version>,
     row: PgRow,
     has_row: bool,
 }
 
-impl Standing {
-    /// The last sequence of the record that the conversation's rows must hold.
+impl RowState {
+    /// The last sequence of the record that the rows of the conversation must contain.
     #[must_use]
     pub fn through(&self) -> Sequence {
         let before_parked = self.parked_at.map(|at| Sequence(at.0.saturating_sub(1)));
@@ -48,12 +48,14 @@ impl Standing {
         self.has_row
     }
 
-    /// How the conversation's own row differs from what its commits come to; `None` for no commits.
+    /// Compares the row of the conversation with its commits; `change` is `None` if there are none.
     ///
     /// # Errors
     /// [`ReadModelError::Corrupt`].
     pub fn compare(&self, change: Option<&Change>) -> Result<Option<Difference>, ReadModelError> {
-        let expected = change.cloned().and_then(ProjectedConversation::of_history);
+        let expected = change
+            .cloned()
+            .and_then(ProjectedConversation::from_history);
         Ok(match (expected, self.has_row) {
             (None, false) => None,
             (None, true) => Some(Difference::ConversationUnfounded),
@@ -67,33 +69,27 @@ impl Standing {
     }
 }
 
-/// Where a conversation's rows stand; `None`: its partition has no checkpoint, so that nothing of it is projected yet.
+/// Reads the state of a conversation's rows; `None`: its partition has no checkpoint, so nothing is projected yet.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn standing(
+pub async fn row_state(
     model: &ReadModel,
     key: &ConversationKey,
     partition: Partition,
-) -> Result<Option<Standing>, ReadModelError> {
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), key.tenant.as_str());
-        let arguments = bind(arguments, key.conversation.as_str());
-        bind(arguments, i32::from(partition.0))
-    };
-    let mut rows = model.fetch(&STANDING, arguments).await?;
-    let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
+) -> Result<Option<RowState>, ReadModelError> {
+    let arguments = || bind(bind_key(key), i32::from(partition.0));
+    let mut rows = model.fetch(&ROW_STATE, arguments).await?;
     let Some(row) = rows.pop() else {
         return Ok(None);
     };
-    Ok(Some(Standing {
-        checkpoint: Sequence(unsigned(row.try_get(0)?)),
-        parked_at: row
-            .try_get::<Option<i64>, _>(1)?
-            .map(|at| Sequence(unsigned(at))),
-        last_event: row
-            .try_get::<Option<i64>, _>(2)?
-            .map(|last| Version(unsigned(last))),
+    let number = |index: usize| -> Result<Option<u64>, ReadModelError> {
+        Ok(row.try_get::<Option<i64>, _>(index)?.map(unsigned))
+    };
+    Ok(Some(RowState {
+        checkpoint: Sequence(number(0)?.unwrap_or_default()),
+        parked_at: number(1)?.map(Sequence),
+        last_event: number(2)?.map(Version),
         has_row: row.try_get(3)?,
         row,
     }))

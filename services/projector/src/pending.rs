@@ -1,4 +1,4 @@
-//! What is gathered for one transaction, and how it is cut when it is too much for one.
+//! The messages of one transaction, and the split of batches that fail as a whole.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,33 +10,33 @@ use read_model::projections::conversations::{Batch, Item};
 use crate::metrics;
 use crate::reader::Read;
 
-/// Messages that are gathered for one transaction.
+/// The messages of one transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
-    /// By partition, in the order in which they were read.
+pub(crate) struct Pending {
+    /// By partition, in the order of reading.
     pub(crate) reads: BTreeMap<Partition, Vec<Read>>,
-    /// How many rows of events they come to.
+    /// Number of event rows.
     pub(crate) rows: usize,
 }
 
-impl Gathered {
+impl Pending {
     pub(crate) fn add(&mut self, partition: Partition, read: Read) {
         self.rows += rows_of(read.item.as_ref());
         self.reads.entry(partition).or_default().push(read);
     }
 }
 
-/// What is told of a batch once it is written.
+/// Data for metrics and traces of a transaction.
 #[derive(Debug)]
-pub(crate) struct Note {
+pub(crate) struct BatchTelemetry {
     pub(crate) stored_at: Vec<Timestamp>,
     pub(crate) traces: Vec<TraceHeaders>,
     pub(crate) rows: usize,
 }
 
-impl Note {
-    /// Tells how long each commit's rows were on their way, by now, in nanoseconds since 1970.
-    pub(crate) fn tell(&self, now: i64) {
+impl BatchTelemetry {
+    /// Records the time from storing each commit to `now`, in nanoseconds since 1970.
+    pub(crate) fn record_latency(&self, now: i64) {
         for stored_at in &self.stored_at {
             let after = u64::try_from(now.saturating_sub(stored_at.0)).unwrap_or(0);
             metrics::projected(Duration::from_nanos(after));
@@ -61,9 +61,9 @@ impl Note {
     }
 }
 
-/// The later half first. What took too long as a whole may be done in parts.
-pub(crate) fn halved(batches: Vec<Batch>) -> impl Iterator<Item = Vec<Batch>> {
-    let (first, rest): (Vec<_>, Vec<_>) = batches.into_iter().map(Batch::halved).unzip();
+/// Splits batches into halves, the later half first: a transaction that timed out may succeed in parts.
+pub(crate) fn split(batches: Vec<Batch>) -> impl Iterator<Item = Vec<Batch>> {
+    let (first, rest): (Vec<_>, Vec<_>) = batches.into_iter().map(Batch::split).unzip();
     let rest: Vec<_> = rest.into_iter().flatten().collect();
     [rest, first].into_iter()
 }

@@ -1,4 +1,4 @@
-//! Which schema the database has, against the one that this program knows: for operators.
+//! The migrations of the database compared with this program's, for operators.
 
 use sqlx::Row as _;
 use sqlx::postgres::PgArguments;
@@ -7,18 +7,18 @@ use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::schema;
 
-/// How the schema stands.
+/// The state of the database schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaStanding {
-    /// The database's last migration.
+pub struct SchemaStatus {
+    /// The last migration of the database.
     pub found: i64,
-    /// The last migration that this program knows.
+    /// The last migration of this program.
     pub known: i64,
-    /// The schema that readers of each projection use, by projection.
+    /// The live schema of each projection, by projection.
     pub live: Vec<LiveSchema>,
 }
 
-/// The schema that readers of a projection use.
+/// The live schema of a projection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveSchema {
     /// The projection.
@@ -27,11 +27,11 @@ pub struct LiveSchema {
     pub schema: String,
 }
 
-/// How the schema stands now.
+/// Reads the state of the database schema.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`], also when there is no schema yet.
-pub async fn schema_standing(model: &ReadModel) -> Result<SchemaStanding, ReadModelError> {
+/// [`ReadModelError::Unavailable`], also before the first migration.
+pub async fn schema_status(model: &ReadModel) -> Result<SchemaStatus, ReadModelError> {
     let rows = model.fetch(schema::LAST_MIGRATION, PgArguments::default);
     let found = rows.await?.first().map_or(Ok(0), |row| row.try_get(0))?;
     let sql = "SELECT name, live_schema FROM hansard.projection ORDER BY name";
@@ -42,7 +42,7 @@ pub async fn schema_standing(model: &ReadModel) -> Result<SchemaStanding, ReadMo
             schema: row.try_get(1)?,
         })
     });
-    Ok(SchemaStanding {
+    Ok(SchemaStatus {
         found,
         known: schema::known(),
         live: live.collect::<Result<_, ReadModelError>>()?,

@@ -1,6 +1,6 @@
 DELETE FROM event
 USING (
-    SELECT tenant_id, conversation_id FROM out_of_place
+    SELECT tenant_id, conversation_id FROM incomplete
     UNION
     SELECT tenant_id, conversation_id FROM conversation_change WHERE status = 3
 ) AS left_out

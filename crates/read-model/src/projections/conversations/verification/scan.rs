@@ -1,4 +1,4 @@
-//! Walking all rows of a range of conversations, in order, within bounded memory.
+//! Scans all rows of a range of conversations, in order, with bounded memory.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,73 +8,73 @@ use sha2::{Digest as _, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::super::cell::{digest_cell, sent};
+use super::super::cell::{column_bytes, digest_cell};
 use super::super::column::names;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::ProjectedEvent;
-use super::super::row_key::key_of;
+use super::super::row_key::parse_key;
 use super::fold::{LARGE_COLUMNS, RowsDigest, ValueDigest, value_digest};
 use super::keys::KeyRange;
+use crate::arguments::bind;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::queries::bind;
 
-/// Conversations of one page.
+/// Number of conversations per page.
 const CONVERSATIONS_PER_PAGE: i64 = 500;
-/// Most events of one read.
+/// Maximum number of events per read.
 const EVENTS_PER_READ_MAX: i64 = 2_000;
-/// Bytes of events' bodies that a read aims at, going by those of the read before it.
+/// Target bytes of event bodies per read, estimated from the previous read.
 const BYTES_PER_READ: usize = 4 * 1_024 * 1_024;
 
-static WALK_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
+static SCAN_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
     let columns = names(ProjectedConversation::ROW, "");
-    format!(include_str!("walk_conversations.sql"), columns = columns)
+    format!(include_str!("scan_conversations.sql"), columns = columns)
 });
-static WALK_EVENTS: LazyLock<String> = LazyLock::new(|| {
+static SCAN_EVENTS: LazyLock<String> = LazyLock::new(|| {
     format!(
-        include_str!("walk_events.sql"),
+        include_str!("scan_events.sql"),
         columns = ProjectedEvent::names()
     )
 });
 
-/// A conversation as its rows have it.
+/// A conversation and the digest of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WalkedConversation {
-    /// The conversation; the rows may be events' alone.
+pub struct ScannedConversation {
+    /// The conversation; it may have rows of events only.
     pub key: ConversationKey,
-    /// Its rows, in short.
+    /// The digest of its rows.
     pub digest: RowsDigest,
 }
 
-/// Some of the conversations of a walk.
+/// A page of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct RowsPage {
     /// The conversations, in order.
-    pub conversations: Vec<WalkedConversation>,
-    /// How many events they have.
+    pub conversations: Vec<ScannedConversation>,
+    /// Number of their events.
     pub events: u64,
 }
 
-/// A walk over a range of conversations. Each page is of some moment, and its events may be of a later one.
+/// A scan of a range of conversations. Each page is a snapshot; its events may be of a later one.
 #[derive(Debug)]
-pub struct RowsWalk<'m> {
+pub struct RowsScan<'m> {
     model: &'m ReadModel,
-    /// What is left; `None`: nothing.
+    /// The rest of the range; `None`: the end.
     range: Option<KeyRange>,
     events_per_read: i64,
 }
 
-/// The rows of one conversation, while they are read.
+/// The digests of one conversation while its rows are read.
 #[derive(Debug, Default)]
-struct Reading {
+struct RowsHasher {
     row: Option<ValueDigest>,
     events: Sha256,
 }
 
-impl<'m> RowsWalk<'m> {
-    /// Begins a walk.
+impl<'m> RowsScan<'m> {
+    /// Starts a scan.
     #[must_use]
-    pub fn over(model: &'m ReadModel, range: KeyRange) -> Self {
+    pub fn new(model: &'m ReadModel, range: KeyRange) -> Self {
         Self {
             model,
             range: Some(range),
@@ -82,38 +82,37 @@ impl<'m> RowsWalk<'m> {
         }
     }
 
-    /// The next conversations; `None`: that was all.
+    /// The next page; `None`: the end.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`], when it may be asked for again, or [`ReadModelError::Corrupt`] for a row whose key
-    /// is none.
+    /// [`ReadModelError::Unavailable`]: retry; or [`ReadModelError::Corrupt`] for a row with an invalid key.
     pub async fn next(&mut self) -> Result<Option<RowsPage>, ReadModelError> {
         let Some(range) = self.range.clone() else {
             return Ok(None);
         };
         let arguments = || bind(range.bind(), CONVERSATIONS_PER_PAGE);
-        let rows = self.model.fetch(&WALK_CONVERSATIONS, arguments).await?;
-        let mut readings: BTreeMap<ConversationKey, Reading> = BTreeMap::new();
+        let rows = self.model.fetch(&SCAN_CONVERSATIONS, arguments).await?;
+        let mut hashers: BTreeMap<ConversationKey, RowsHasher> = BTreeMap::new();
         for row in &rows {
-            let reading = Reading {
+            let hasher = RowsHasher {
                 row: Some(row_digest(row)?),
-                ..Reading::default()
+                ..RowsHasher::default()
             };
-            readings.insert(key_at(row)?, reading);
+            hashers.insert(key_at(row)?, hasher);
         }
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= CONVERSATIONS_PER_PAGE);
-        let last = readings.keys().next_back().filter(|_| is_full).cloned();
+        let last = hashers.keys().next_back().filter(|_| is_full).cloned();
         let page_range = match &last {
             Some(last) => range.clone().until(last),
             None => range.clone(),
         };
-        let events = self.read_events(page_range, &mut readings).await?;
+        let events = self.read_events(page_range, &mut hashers).await?;
         self.range = last.map(|last| range.after(&last));
-        let conversations = readings
+        let conversations = hashers
             .into_iter()
-            .map(|(key, reading)| WalkedConversation {
+            .map(|(key, hasher)| ScannedConversation {
                 key,
-                digest: reading.digest(),
+                digest: hasher.digest(),
             });
         Ok(Some(RowsPage {
             conversations: conversations.collect(),
@@ -121,39 +120,39 @@ impl<'m> RowsWalk<'m> {
         }))
     }
 
-    /// Adds the events of a range to their conversations, in order; how many there were.
+    /// Adds the events of a range to their conversations, in order. Returns their number.
     async fn read_events(
         &mut self,
         mut range: KeyRange,
-        readings: &mut BTreeMap<ConversationKey, Reading>,
+        hashers: &mut BTreeMap<ConversationKey, RowsHasher>,
     ) -> Result<u64, ReadModelError> {
         let (mut after_version, mut count) = (i64::MAX, 0);
         loop {
             let limit = self.events_per_read;
             let arguments = || bind(bind(range.bind(), after_version), limit);
-            let rows = self.model.fetch(&WALK_EVENTS, arguments).await?;
+            let rows = self.model.fetch(&SCAN_EVENTS, arguments).await?;
             count += u64::try_from(rows.len()).unwrap_or(u64::MAX);
             let mut bytes = 0;
-            let mut open: Option<(ConversationKey, Reading)> = None;
+            let mut current: Option<(ConversationKey, RowsHasher)> = None;
             for row in &rows {
-                bytes += sent(row, "body")?.map_or(0, <[u8]>::len);
-                if !open.as_ref().is_some_and(|(key, _)| is_of(row, key)) {
+                bytes += column_bytes(row, "body")?.map_or(0, <[u8]>::len);
+                if !current.as_ref().is_some_and(|(key, _)| is_of(row, key)) {
                     let key = key_at(row)?;
-                    readings.extend(open.take());
-                    let reading = readings.remove(&key).unwrap_or_default();
-                    open = Some((key, reading));
+                    hashers.extend(current.take());
+                    let hasher = hashers.remove(&key).unwrap_or_default();
+                    current = Some((key, hasher));
                 }
-                if let Some((_, reading)) = &mut open {
+                if let Some((_, hasher)) = &mut current {
                     for index in 0..ProjectedEvent::COLUMNS.len() {
-                        digest_cell(&mut reading.events, sent(row, index)?);
+                        digest_cell(&mut hasher.events, column_bytes(row, index)?);
                     }
                 }
             }
-            if let (Some((key, _)), Some(row)) = (&open, rows.last()) {
+            if let (Some((key, _)), Some(row)) = (&current, rows.last()) {
                 range = range.after(key);
                 after_version = row.try_get("version")?;
             }
-            readings.extend(open);
+            hashers.extend(current);
             if i64::try_from(rows.len()).is_ok_and(|rows| rows < limit) {
                 return Ok(count);
             }
@@ -162,7 +161,7 @@ impl<'m> RowsWalk<'m> {
     }
 }
 
-/// How many events to read next, when so many had so many bytes.
+/// The number of events of the next read, from the rows and bytes of the previous one.
 fn fitting(rows: usize, bytes: usize) -> i64 {
     let each = bytes / rows.max(1);
     let fitting = BYTES_PER_READ / each.max(1);
@@ -171,7 +170,7 @@ fn fitting(rows: usize, bytes: usize) -> i64 {
         .clamp(1, EVENTS_PER_READ_MAX)
 }
 
-impl Reading {
+impl RowsHasher {
     fn digest(self) -> RowsDigest {
         RowsDigest {
             row: self.row,
@@ -184,7 +183,7 @@ fn row_digest(row: &PgRow) -> Result<ValueDigest, ReadModelError> {
     let mut digest = Sha256::new();
     let columns = ProjectedConversation::ROW.iter().copied().flatten();
     for (index, column) in columns.enumerate() {
-        let value = sent(row, index)?;
+        let value = column_bytes(row, index)?;
         if LARGE_COLUMNS.contains(&column.name) {
             let value = value.map(value_digest);
             digest_cell(&mut digest, value.as_ref().map(ValueDigest::as_slice));
@@ -195,15 +194,14 @@ fn row_digest(row: &PgRow) -> Result<ValueDigest, ReadModelError> {
     Ok(digest.finalize().into())
 }
 
-/// Whether an event's row is of a conversation.
+/// Whether the row of an event belongs to a conversation.
 fn is_of(row: &PgRow, key: &ConversationKey) -> bool {
-    let is =
-        |name, text: &str| matches!(sent(row, name), Ok(Some(bytes)) if bytes == text.as_bytes());
+    let is = |name, text: &str| matches!(column_bytes(row, name), Ok(Some(bytes)) if bytes == text.as_bytes());
     is("conversation_id", key.conversation.as_str()) && is("tenant_id", key.tenant.as_str())
 }
 
 fn key_at(row: &PgRow) -> Result<ConversationKey, ReadModelError> {
-    key_of(row.try_get("tenant_id")?, row.try_get("conversation_id")?)
+    parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
--- Conversations that do not begin with their beginning, or of which a version is missing; a tombstone needs nothing before it.
-CREATE TEMPORARY TABLE out_of_place ON COMMIT DROP AS
+-- Conversations without their first commit or with missing versions. A tombstone needs no earlier commits.
+CREATE TEMPORARY TABLE incomplete ON COMMIT DROP AS
 SELECT DISTINCT tenant_id, conversation_id, partition
 FROM (
     SELECT tenant_id, conversation_id, partition, first_version, created_at,

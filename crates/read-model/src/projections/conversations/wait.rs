@@ -1,4 +1,4 @@
-//! Waiting until the rows hold what was recorded: who lists or looks for something reads the rows alone.
+//! Waits until the rows contain recorded positions, for reads that use only the rows, such as listings.
 
 use std::time::Duration;
 
@@ -9,11 +9,10 @@ use super::lease::{Checkpoint, checkpoints};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// How long it is from one look at the checkpoints to the next.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// Interval between reads of the checkpoints.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Waits until the rows hold positions, all commits before them in their partitions included; `false`: not within `wait_max`.
-/// What is parked is in no row.
+/// Waits until the checkpoints reach the positions; `false`: not within `wait_max`. Rows do not contain parked commits.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -30,15 +29,14 @@ pub async fn wait_until_reached(
         if Instant::now() >= deadline {
             return Ok(false);
         }
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
 fn have_reached(checkpoints: &[Checkpoint], positions: &[Position]) -> bool {
     positions.iter().all(|position| {
-        let of_partition =
-            |checkpoint: &&Checkpoint| checkpoint.lease.partition == position.partition;
-        let reached = checkpoints.iter().find(of_partition);
+        let mut checkpoints = checkpoints.iter();
+        let reached = checkpoints.find(|one| one.lease.partition == position.partition);
         reached.map_or(Sequence(0), |checkpoint| checkpoint.sequence) >= position.sequence
     })
 }

@@ -1,5 +1,5 @@
--- A conversation is what its last change says, but for what its first one does, and for what others set and the last did
--- not touch. Of an erased one its tombstone alone is left.
+-- A row has the values of the last change, except those that only the first change sets, and those that the last change does
+-- not contain. An erased conversation has only its tombstone.
 INSERT INTO conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
     tenant_id, conversation_id, agent_id, head, user_id, session_id, channel_id, active_run_id,
@@ -22,8 +22,8 @@ SELECT DISTINCT ON (tenant_id, conversation_id)
        CASE WHEN status <> 3 THEN sum(stored_bytes) OVER whole ELSE 0 END
 FROM conversation_change AS change
 WHERE NOT EXISTS (
-    SELECT FROM out_of_place
-    WHERE out_of_place.tenant_id = change.tenant_id AND out_of_place.conversation_id = change.conversation_id
+    SELECT FROM incomplete
+    WHERE incomplete.tenant_id = change.tenant_id AND incomplete.conversation_id = change.conversation_id
 )
 WINDOW whole AS (PARTITION BY tenant_id, conversation_id),
        oldest AS (PARTITION BY tenant_id, conversation_id ORDER BY version),

@@ -1,15 +1,15 @@
-//! Who projects the log, and how far it is.
+//! The lease and the checkpoint of the provider log.
 
 use domain::Sequence;
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
+use crate::arguments::{arguments, signed, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::projections::Holder;
-use crate::queries::{bind, signed};
 
-/// Takes the projection, or holds it on, for `ttl_ms`; the last sequence that the rows hold. `None`: another has it.
+/// Takes or renews the lease for `ttl_ms`. Returns the checkpoint; `None`: another projector holds the lease.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -18,15 +18,12 @@ pub async fn take(
     holder: &Holder,
     ttl_ms: u64,
 ) -> Result<Option<Sequence>, ReadModelError> {
-    let arguments = || {
-        let arguments = bind(PgArguments::default(), holder.0.as_str());
-        bind(arguments, signed(ttl_ms))
-    };
+    let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
     let rows = model.fetch(include_str!("take.sql"), arguments).await?;
     sequence_of(&rows)
 }
 
-/// The last sequence that the rows hold.
+/// The last sequence that the rows contain.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -36,18 +33,17 @@ pub async fn checkpoint(model: &ReadModel) -> Result<Sequence, ReadModelError> {
     sequence_of(&rows).map(Option::unwrap_or_default)
 }
 
-/// Goes back to the beginning, where the stream is another one than the rows were made from; what is held stays held.
+/// Resets the checkpoint because the stream was replaced. Keeps the lease.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
 pub async fn restart(model: &ReadModel, holder: &Holder) -> Result<(), ReadModelError> {
-    let arguments = || bind(PgArguments::default(), holder.0.as_str());
+    let arguments = || arguments![holder.0.as_str()];
     let sql = "UPDATE hansard.provider_log_checkpoint SET sequence = 0 WHERE holder = $1";
     model.fetch(sql, arguments).await.map(drop)
 }
 
 fn sequence_of(rows: &[PgRow]) -> Result<Option<Sequence>, ReadModelError> {
-    let sequence = rows.first().map(|row| row.try_get::<i64, _>(0));
-    let sequence = sequence.transpose()?;
-    Ok(sequence.map(|sequence| Sequence(u64::try_from(sequence).unwrap_or_default())))
+    let sequence = rows.first().map(|row| row.try_get(0)).transpose()?;
+    Ok(sequence.map(|sequence| Sequence(unsigned(sequence))))
 }

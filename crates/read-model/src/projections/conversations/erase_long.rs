@@ -1,8 +1,9 @@
-//! Large erasures: what a long conversation has of events is deleted in bounded transactions, before the one that writes its
-//! tombstone and moves the checkpoint.
+//! Erasure of long conversations: their events are deleted in bounded transactions, before the transaction that writes the
+//! tombstone and advances the checkpoint.
 //!
-//! A projector that ends in between begins the batch again, and finds fewer events to delete. Nothing brings them back: the
-//! batch that holds a tombstone writes no events of its conversation. Fresh reads see the tombstone in the record meanwhile.
+//! A projector that stops in between repeats the batch and finds fewer events to delete. The deleted events cannot return,
+//! because a batch with a tombstone writes no events of its conversation. Consistent reads see the tombstone in the record
+//! meanwhile.
 
 use domain::Status;
 use sqlx::postgres::{PgArguments, PgConnection};
@@ -10,30 +11,29 @@ use sqlx::{Executor as _, Row as _};
 use wire::commit::StoredCommit;
 
 use super::batch::{Batch, Item};
-use super::elsewhere::enter;
+use super::retained_schemas::use_schema;
+use crate::arguments::{arguments, signed};
 use crate::error::ReadModelError;
-use crate::live::{SchemaName, name_of};
+use crate::live::{SchemaName, parse_schema_name};
 use crate::model::{Durability, ReadModel};
-use crate::queries::{bind, signed};
 
-/// Most events that one transaction deletes of a conversation that is erased.
+/// Maximum number of events of an erased conversation that one transaction deletes.
 pub const ERASED_EVENTS_PER_TRANSACTION_MAX: u64 = 5_000;
 
-/// Deletes the events of every conversation that the batches erase and that may have more than one transaction deletes, in
-/// the live schema and in those that are kept.
-pub(super) async fn erase_ahead(
-    model: &ReadModel,
-    batches: &[Batch],
-) -> Result<(), ReadModelError> {
+/// Deletes the events of the erased conversations that may have more than [`ERASED_EVENTS_PER_TRANSACTION_MAX`] events, in
+/// the live schema and in the retained ones.
+pub(super) async fn erase_long(model: &ReadModel, batches: &[Batch]) -> Result<(), ReadModelError> {
     let items = batches.iter().flat_map(|batch| &batch.items);
     let large: Vec<&StoredCommit> = items.filter_map(large_tombstone).collect();
     if large.is_empty() {
         return Ok(());
     }
-    let kept = kept_schemas(model).await?;
+    let retained = model.fetch(include_str!("retained_schemas.sql"), PgArguments::default);
+    let retained = retained.await?;
     for tombstone in large {
         erase_events(model, None, tombstone).await?;
-        for schema in &kept {
+        for row in &retained {
+            let schema = parse_schema_name(row.try_get(0)?)?;
             erase_events(model, Some(schema), tombstone).await?;
         }
     }
@@ -49,30 +49,21 @@ fn large_tombstone(item: &Item) -> Option<&StoredCommit> {
     (head.status == Status::Erased && is_large).then_some(commit)
 }
 
-async fn kept_schemas(model: &ReadModel) -> Result<Vec<String>, ReadModelError> {
-    let sql = include_str!("kept_schemas.sql");
-    let rows = model.fetch(sql, PgArguments::default).await?;
-    let names = rows.iter().map(|row| row.try_get(0));
-    Ok(names.collect::<Result<_, _>>()?)
-}
-
-/// Deletes the events of one conversation in one schema; none named: in the connection's own.
+/// Deletes the events of one conversation in a schema; `None`: the schema of the connection.
 async fn erase_events(
     model: &ReadModel,
-    schema: Option<&String>,
+    schema: Option<SchemaName>,
     tombstone: &StoredCommit,
 ) -> Result<(), ReadModelError> {
     let commit = &tombstone.opened.commit;
     let mut first = 1;
     while first <= commit.head.version.0 {
         let last = first.saturating_add(ERASED_EVENTS_PER_TRANSACTION_MAX - 1);
-        let arguments = bind(PgArguments::default(), commit.tenant.as_str());
-        let arguments = bind(arguments, commit.conversation.as_str());
-        let arguments = bind(bind(arguments, signed(first)), signed(last));
-        let schema: Option<SchemaName> = schema.map(|name| name_of(name)).transpose()?;
+        let (tenant, id) = (commit.tenant.as_str(), commit.conversation.as_str());
+        let arguments = arguments![tenant, id, signed(first), signed(last)];
         let erasing = async |connection: &mut PgConnection| -> Result<(), ReadModelError> {
             if let Some(schema) = schema {
-                enter(connection, schema).await?;
+                use_schema(connection, schema).await?;
             }
             let sql = include_str!("erase_event_range.sql");
             connection.execute(sqlx::query_with(sql, arguments)).await?;

@@ -1,20 +1,21 @@
-//! Where a conversation stands and a range of its events: one statement, so one round trip and one snapshot.
+//! Reads the head of a conversation and a range of its events in one statement: one round trip and one snapshot.
 //!
-//! The fast path of contexts. Its cost does not grow with the conversation: the range is read from its end by the index.
+//! This is the fast path of contexts. The index reads the range from its end, so the cost does not grow with the length of
+//! the conversation.
 
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::{ConversationId, EventKind, TenantAccess, Version};
 use sqlx::postgres::PgArguments;
 
-use super::{bind, signed};
+use crate::arguments::{arguments, bind, signed};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, EventRow, Standing};
+use crate::row::{Columns, EventRow, HeadRow};
 
-/// Most events of one read.
+/// Maximum number of events of one read.
 pub const EVENTS_PER_READ_MAX: u32 = 5_000;
-/// A read of so few events that even the largest sum to no more than this, in bytes, leaves the counting of bytes to this
-/// side: for Postgres it is a quarter of the read of a context.
+/// If the requested number of events cannot exceed this many bytes, the reader counts the bytes. In Postgres, counting takes a
+/// quarter of the time of a context read.
 const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 
 /// Which events to read.
@@ -22,29 +23,29 @@ const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 pub struct EventQuery {
     /// The first version of the range.
     pub from: Version,
-    /// The last version of the range, itself in it; [`EventQuery::TO_THE_END`] for all that there are.
+    /// The last version of the range, inclusive; [`EventQuery::OPEN_END`] for no bound.
     pub to: Version,
-    /// Which way to read the range.
+    /// The direction of the read.
     pub direction: Direction,
-    /// Only events of these kinds; empty: of all.
+    /// Only events of these kinds; empty: all kinds.
     pub kinds: Vec<EventKind>,
-    /// Most events to read; [`EVENTS_PER_READ_MAX`] at most, whatever is asked for.
+    /// Maximum number of events, capped at [`EVENTS_PER_READ_MAX`].
     pub limit: u32,
-    /// The read ends with the event that brings the sum of their bytes to this or past it: a page whose bytes sum to it
-    /// may not be all that there is. At most one event's size is read over it; with 0, nothing.
+    /// The read ends with the event whose bytes make the sum reach this limit. So a page that reaches it may be incomplete,
+    /// and it exceeds the limit by less than one event. With 0, no event is read.
     pub bytes_max: u64,
 }
 
 impl EventQuery {
-    /// An end of the range that is never reached.
-    pub const TO_THE_END: Version = Version(u64::MAX);
+    /// No upper bound.
+    pub const OPEN_END: Version = Version(u64::MAX);
 
-    /// The latest `limit` events of all kinds, newest first.
+    /// The last `limit` events of all kinds, newest first.
     #[must_use]
     pub fn latest(limit: u32, bytes_max: u64) -> Self {
         Self {
             from: Version::ZERO.next(),
-            to: Self::TO_THE_END,
+            to: Self::OPEN_END,
             direction: Direction::Backward,
             kinds: Vec::new(),
             limit,
@@ -53,7 +54,7 @@ impl EventQuery {
     }
 }
 
-/// Which way to read a range of versions.
+/// The direction of a read of versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Oldest first.
@@ -62,52 +63,52 @@ pub enum Direction {
     Backward,
 }
 
-/// Where the conversation stands and the events that the query asks for, in its direction, as of one moment. An erased
-/// conversation comes without events. `None`: no row of the tenant.
+/// The head of the conversation and the events that match the query, in its direction, in one snapshot. An erased conversation
+/// has no events. `None`: the tenant has no such row.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn standing_with_events(
+pub async fn head_and_events(
     model: &ReadModel,
     access: &TenantAccess,
     id: &ConversationId,
     query: &EventQuery,
-) -> Result<Option<(Standing, Vec<EventRow>)>, ReadModelError> {
+) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
     let rows = model
         .read(access, statement(query), || arguments(access, id, query))
         .await?;
-    let mut standing = None;
+    let mut head = None;
     let (mut events, mut bytes) = (Vec::with_capacity(rows.len()), 0);
     for row in &rows {
-        let columns = Columns::of(row, access.tenant(), id.as_str());
+        let columns = Columns::new(row, access.tenant(), id.as_str());
         match columns.event()? {
             Some(_) if bytes >= query.bytes_max => break,
             Some(event) => {
                 bytes += length(&event);
                 events.push(event);
             }
-            None => standing = Some(columns.standing()?),
+            None => head = Some(columns.head_row()?),
         }
     }
-    Ok(standing.map(|standing| (standing, events)))
+    Ok(head.map(|head| (head, events)))
 }
 
-/// The events alone; none for a conversation that the tenant does not have.
+/// Only the events; none if the tenant has no such conversation.
 ///
 /// # Errors
-/// As [`standing_with_events`].
+/// As [`head_and_events`].
 pub async fn events(
     model: &ReadModel,
     access: &TenantAccess,
     id: &ConversationId,
     query: &EventQuery,
 ) -> Result<Vec<EventRow>, ReadModelError> {
-    let found = standing_with_events(model, access, id, query).await?;
+    let found = head_and_events(model, access, id, query).await?;
     Ok(found.map(|(_, events)| events).unwrap_or_default())
 }
 
-/// Messages are most of what there is: to find them, or all kinds, is to walk the range. The other kinds have an index of
-/// their own, so that a few among ten thousand messages are found at once.
+/// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which finds a
+/// few of them among ten thousand messages.
 fn statement(query: &EventQuery) -> &'static str {
     match (
         is_rare(&query.kinds),
@@ -123,20 +124,20 @@ fn statement(query: &EventQuery) -> &'static str {
     }
 }
 
-/// Whether events of these kinds are found by an index of their own; none named: of all kinds.
+/// Whether the index of rare kinds covers these kinds; empty: all kinds.
 #[must_use]
 pub fn is_rare(kinds: &[EventKind]) -> bool {
     !kinds.is_empty() && !kinds.contains(&EventKind::MessageAppended)
 }
 
-/// Who ends a read at [`EventQuery::bytes_max`].
+/// The side that applies [`EventQuery::bytes_max`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Postgres,
     Reader,
 }
 
-/// A read is bounded by Postgres unless it is of few events, see [`UNCOUNTED_BYTES_MAX`].
+/// Postgres applies the bound, except for reads of few events: see [`UNCOUNTED_BYTES_MAX`].
 fn bytes_are_counted_by(query: &EventQuery) -> Side {
     let largest = u64::try_from(EVENT_BYTES_MAX).unwrap_or(u64::MAX);
     let bytes = u64::from(query.limit).saturating_mul(largest);
@@ -152,19 +153,26 @@ fn length(event: &EventRow) -> u64 {
 }
 
 fn arguments(access: &TenantAccess, id: &ConversationId, query: &EventQuery) -> PgArguments {
-    let mut kinds: Vec<i16> = query.kinds.iter().map(|kind| kind.code()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let arguments = bind(PgArguments::default(), access.tenant().as_str());
-    let arguments = bind(arguments, id.as_str());
-    let arguments = bind(arguments, signed(query.from.0));
-    let arguments = bind(arguments, signed(query.to.0));
-    let arguments = bind(arguments, i64::from(query.limit.min(EVENTS_PER_READ_MAX)));
-    let arguments = bind(arguments, (!kinds.is_empty()).then_some(kinds));
+    let arguments = arguments![
+        access.tenant().as_str(),
+        id.as_str(),
+        signed(query.from.0),
+        signed(query.to.0),
+        i64::from(query.limit.min(EVENTS_PER_READ_MAX)),
+        kind_codes(&query.kinds),
+    ];
     match bytes_are_counted_by(query) {
         Side::Postgres => bind(arguments, signed(query.bytes_max)),
         Side::Reader => arguments,
     }
+}
+
+/// The codes of kinds, sorted; `None`: all kinds.
+pub(super) fn kind_codes(kinds: &[EventKind]) -> Option<Vec<i16>> {
+    let mut codes: Vec<i16> = kinds.iter().map(|kind| kind.code()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    (!codes.is_empty()).then_some(codes)
 }
 
 #[cfg(test)]
@@ -172,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_few_events_are_counted_by_their_reader() {
+    fn the_reader_counts_the_bytes_of_few_events() {
         check(64, &[], Side::Reader);
         check(65, &[], Side::Postgres);
         check(64, &[EventKind::MessageAppended], Side::Reader);
@@ -182,7 +190,7 @@ mod tests {
     fn check(limit: u32, kinds: &[EventKind], expected: Side) {
         let query = EventQuery {
             from: Version(1),
-            to: EventQuery::TO_THE_END,
+            to: EventQuery::OPEN_END,
             direction: Direction::Backward,
             kinds: kinds.to_vec(),
             limit,

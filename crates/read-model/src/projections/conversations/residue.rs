@@ -1,0 +1,51 @@
+//! Residue of erased conversations in rows, for operators, across tenants.
+
+use domain::{ConversationKey, TenantId};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
+
+use crate::arguments::{bind_keys, key_parts, unsigned};
+use crate::error::ReadModelError;
+use crate::live::parse_schema_name;
+use crate::model::{Durability, ReadModel};
+
+const SCHEMAS: &str = "SELECT name FROM hansard.schema WHERE projection = 'conversations'";
+
+/// The number of these conversations whose rows still contain more than a tombstone.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn residue(
+    model: &ReadModel,
+    erased: &[&ConversationKey],
+) -> Result<u64, ReadModelError> {
+    let arguments = || bind_keys(erased.iter().copied().map(key_parts));
+    let rows = model.fetch(include_str!("residue.sql"), arguments).await?;
+    let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(unsigned(count))
+}
+
+/// Deletes the usage of a tenant in every schema, which the erasure of its conversations keeps. Returns the number of deleted
+/// rows of metered calls. Retained schemas are included, because a switch back would copy their usage.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`]: nothing was changed.
+pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, ReadModelError> {
+    let work = async |connection: &mut PgConnection| {
+        // Prevents a concurrent drop of a schema and a switch, which copies usage.
+        connection
+            .execute("SELECT FROM hansard.projection FOR SHARE")
+            .await?;
+        let schemas = connection.fetch_all(SCHEMAS).await?;
+        for row in &schemas {
+            let schema = parse_schema_name(row.try_get("name")?)?;
+            let sql = format!("DELETE FROM {schema}.usage_day WHERE tenant_id = $1");
+            let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str());
+            query.execute(&mut *connection).await?;
+        }
+        let query = sqlx::query("DELETE FROM hansard.model_usage WHERE tenant_id = $1");
+        let deleted = query.bind(tenant.as_str()).execute(connection).await?;
+        Ok::<_, ReadModelError>(deleted.rows_affected())
+    };
+    model.transaction(Durability::Durable, work).await
+}
