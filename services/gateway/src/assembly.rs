@@ -77,7 +77,7 @@ pub async fn assemble_with(
     let policy = &request.policy.policy;
     let (bounds, likely) = bounds(request);
     let query = Query {
-        to: request.at.unwrap_or(EventQuery::TO_THE_END),
+        to: request.at.unwrap_or(EventQuery::OPEN_END),
         kinds: &CONTEXT_KINDS,
         ..Query::all(Direction::Backward)
     };

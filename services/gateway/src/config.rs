@@ -102,7 +102,7 @@ impl Validate for GatewayConfig {
         for (key, mistake) in self.record.mistakes() {
             checks.invalid(&format!("record.{key}"), mistake);
         }
-        for (key, mistake) in self.read_model.mistakes() {
+        for (key, mistake) in self.read_model.errors() {
             checks.invalid(&format!("read_model.{key}"), mistake);
         }
         if let Err(error) = WriterClient::endpoint(&self.writer_url) {

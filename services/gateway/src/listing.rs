@@ -129,7 +129,7 @@ fn page<T>(
     let (mut conversations, mut next) = (Vec::new(), None);
     let (mut bytes, mut last) = (0, None);
     for conversation in found {
-        let cursor = ListCursor::behind(&conversation);
+        let cursor = ListCursor::after(&conversation);
         let (converted, size_bytes) = convert(conversation);
         bytes += size_bytes;
         let listed = conversations.len();

@@ -3,7 +3,7 @@
 pub use event_log::registry::{of_access, unauthenticated};
 pub use history::problem::{
     RETRY_AFTER, not_found, of_contradiction, of_corrupt, of_read_model, of_record,
-    position_not_reached, read_model_silent, record_silent,
+    position_not_reached, read_model_timed_out, record_timed_out,
 };
 use wire::status::{Problem, Reason};
 use wire::token::TokenError;

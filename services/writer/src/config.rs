@@ -72,7 +72,7 @@ impl Validate for WriterConfig {
         for (key, error) in self.record.mistakes() {
             checks.invalid(&format!("record.{key}"), error);
         }
-        for (key, error) in self.read_model.mistakes() {
+        for (key, error) in self.read_model.errors() {
             checks.invalid(&format!("read_model.{key}"), error);
         }
         for (key, error) in self.egress.errors() {

@@ -187,7 +187,7 @@ async fn from_read_model(
     let commit = intent.command.commit;
     let row = read_model::conversation(&writer.read_model, access, id).await;
     let row = row.map_err(problem::from_read_model)?;
-    let committed = read_model::committed(&writer.read_model, access, id, commit).await;
+    let committed = read_model::find_commit(&writer.read_model, access, id, commit).await;
     if let Some(row) = committed.map_err(problem::from_read_model)? {
         let earlier = EarlierCommit {
             commit,

@@ -13,7 +13,7 @@ use ::quotas::{Bucket, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
 use domain::{Action, Owner};
 use event_log::registry::of_exceeded;
 use quick_cache::sync::Cache;
-use read_model::queries::{Storage, StoredBy};
+use read_model::queries::{Storage, StorageScope};
 use storage::{Addition, StorageCounts};
 use wire::commit::Sealed;
 use wire::status::Problem;
@@ -165,12 +165,12 @@ fn subjects(intent: &Intent, owner: Option<&Owner>) -> impl Iterator<Item = Subj
     .flatten()
 }
 
-fn stored_by(subject: &Subject, intent: &Intent, owner: Option<&Owner>) -> StoredBy {
+fn stored_by(subject: &Subject, intent: &Intent, owner: Option<&Owner>) -> StorageScope {
     let agent = &intent.command.agent;
     match (subject.scope, owner) {
-        (Scope::Owner, Some(owner)) => StoredBy::Owner(agent.clone(), owner.clone()),
-        (Scope::Agent, _) => StoredBy::Agent(agent.clone()),
-        _ => StoredBy::Tenant,
+        (Scope::Owner, Some(owner)) => StorageScope::Owner(agent.clone(), owner.clone()),
+        (Scope::Agent, _) => StorageScope::Agent(agent.clone()),
+        _ => StorageScope::Tenant,
     }
 }
 

@@ -137,7 +137,7 @@ async fn usage_becomes(stack: &Stack, owners: [&str; 2], tokens: &[u64]) {
     let named = owners.map(|owner| (UsageScope::Owner, owner));
     eventually(&format!("usage of {tokens:?}"), || async {
         let now = i64::try_from(time_nanos()).ok()?;
-        let today = Day::of(Timestamp(now));
+        let today = Day::from_time(Timestamp(now));
         let used = model_usage_of(&model, &access, today, &named).await.ok()?;
         (used == tokens).then_some(())
     })

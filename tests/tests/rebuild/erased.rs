@@ -46,7 +46,7 @@ async fn nothing_that_was_erased_comes_back() {
     let mut rebuild = ground.begin();
     eventually("a schema that follows", || async {
         let schemas = list(&ground.model).await.ok()?;
-        let is_there = |one: &read_model::schemas::SchemaStanding| {
+        let is_there = |one: &read_model::schemas::SchemaInfo| {
             one.state == SchemaState::Building && one.phase == Phase::Following
         };
         let is_over = ground.live().await == schema(2);

@@ -87,7 +87,7 @@ pub(super) fn check_of_agent(settings: &AgentSettings) -> Result<(), Violation> 
     let Some(quotas) = &settings.quotas else {
         return Ok(());
     };
-    check_quotas(quotas, QuotaSet::validate_of_agent)
+    check_quotas(quotas, QuotaSet::validate_for_agent)
 }
 
 fn check_quotas(

@@ -124,8 +124,8 @@ pub async fn chat_access(
     let is_theirs = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
     Ok(match readable.map_err(problem::from_problem)? {
         Readable::Yes(owner) if is_theirs(&owner) => ChatAccess::Readable,
-        Readable::Severed(owner) if is_theirs(&owner) => ChatAccess::Severed,
-        Readable::Yes(_) | Readable::Severed(_) | Readable::No => ChatAccess::NotOwned,
+        Readable::AncestorErased(owner) if is_theirs(&owner) => ChatAccess::Severed,
+        Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => ChatAccess::NotOwned,
     })
 }
 

@@ -18,7 +18,7 @@ use domain::{AgentId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::of_exceeded;
 use quick_cache::sync::Cache;
-use read_model::queries::{Storage, StoredBy, UsageScope, model_usage_of, storage};
+use read_model::queries::{Storage, StorageScope, UsageScope, model_usage_of, storage};
 use read_model::{Day, ReadModel};
 use runtime::clock::Clock;
 use tokio::time::timeout;
@@ -163,7 +163,7 @@ impl Quotas {
 
     /// The storage that a tenant uses, from the rows; `None`: they cannot be read.
     pub async fn storage_of(&self, tenant: &TenantAccess) -> Option<Storage> {
-        let reading = storage(&self.0.read_model, tenant, &StoredBy::Tenant);
+        let reading = storage(&self.0.read_model, tenant, &StorageScope::Tenant);
         timeout(READ_TIMEOUT, reading).await.ok()?.ok()
     }
 
@@ -182,7 +182,7 @@ impl Quotas {
             .iter()
             .map(|(scope, subject)| (*scope, subject.name.as_str()));
         let named: Vec<(UsageScope, &str)> = named.collect();
-        let today = Day::of(Timestamp(self.0.clock.now_nanos()));
+        let today = Day::from_time(Timestamp(self.0.clock.now_nanos()));
         let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
         let Ok(Ok(tokens)) = timeout(READ_TIMEOUT, reading).await else {
             metrics::read_failed();

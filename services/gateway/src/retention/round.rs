@@ -7,7 +7,9 @@ use domain::{AgentId, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use read_model::projections::conversations::wait_until_reached;
-use read_model::{ExpiredConversation, ExpiryRule, ReadModelError, expired, forked};
+use read_model::{
+    ExpiredConversation, ExpiryRule, ReadModelError, expired_conversations, parents_of_forks,
+};
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
 use super::Dependencies;
@@ -173,7 +175,7 @@ impl AgentRound<'_> {
                 break;
             };
             let AgentAccess { tenant, agent, .. } = self.access;
-            let page = expired(&self.deps.read_model, tenant, agent, &rule).await?;
+            let page = expired_conversations(&self.deps.read_model, tenant, agent, &rule).await?;
             let targets = self.targets(page.conversations, &rule).await?;
             next = match self.progress.change_all(self.deps, targets, &rule).await {
                 Completion::Complete => page.next,
@@ -192,7 +194,9 @@ impl AgentRound<'_> {
         let AgentAccess { tenant, agent, .. } = self.access;
         let ids: Vec<_> = found.iter().map(|found| &found.id).collect();
         let forked = match Change::by(rule) {
-            Change::Erase if !ids.is_empty() => forked(&self.deps.read_model, tenant, &ids).await?,
+            Change::Erase if !ids.is_empty() => {
+                parents_of_forks(&self.deps.read_model, tenant, &ids).await?
+            }
             Change::Erase | Change::Archive { .. } => HashSet::new(),
         };
         let unused = found

@@ -66,7 +66,7 @@ impl EventRange {
     fn of(request: &proto::ListEventsRequest) -> Result<Self, Violation> {
         let from = first_version(request.from_version);
         let to = match request.to_version {
-            0 => EventQuery::TO_THE_END,
+            0 => EventQuery::OPEN_END,
             to if to < from.0 => {
                 let description =
                     format!("is {to}, less than from_version {from}: send a later version, or 0");

@@ -2,7 +2,7 @@
 
 use domain::{Annotation, EventKind, Fact, Status};
 use event_log::registry::Scope;
-use read_model::{EventQuery, standing_with_events};
+use read_model::{EventQuery, head_and_events};
 use wire::commit::decode_event;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest};
 use wire::proto::write::v1::RestoreConversationRequest;
@@ -62,7 +62,7 @@ async fn note(stack: &Stack, id: &str) -> (String, String) {
         ..EventQuery::latest(1, u64::MAX)
     };
     let id = domain::ConversationId::parse(id).unwrap();
-    let found = standing_with_events(&stack.deps.read_model, &access.tenant, &id, &query).await;
+    let found = head_and_events(&stack.deps.read_model, &access.tenant, &id, &query).await;
     let (_, events) = found.unwrap().unwrap();
     let event = decode_event(events.first().unwrap().bytes.clone()).unwrap();
     let Fact::Annotation(Annotation::SystemNoted(noted)) = event.fact else {

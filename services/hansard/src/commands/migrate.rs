@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use read_model::schema_standing;
+use read_model::schema_status;
 
 use super::stores::ReadModelAddress;
 use crate::console;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open_for_long_statements()?;
     model.migrate().await?;
-    let found = schema_standing(&model).await?.found;
+    let found = schema_status(&model).await?.found;
     writeln!(console::out(), "the schema is at migration {found}")?;
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use domain::ConversationKey;
 use read_model::ReadModel;
-use read_model::projections::conversations::remains;
+use read_model::projections::conversations::residue;
 use serde::{Deserialize, Serialize};
 
 use super::scan::ScannedConversation;
@@ -36,7 +36,7 @@ pub(crate) async fn await_rows(
     let deadline = Instant::now() + ROWS_DEADLINE;
     for page in erased.chunks(PAGE) {
         let keys: Vec<&ConversationKey> = page.iter().map(|found| &found.key).collect();
-        while remains(model, &keys).await? > 0 {
+        while residue(model, &keys).await? > 0 {
             if Instant::now() >= deadline {
                 return Ok(Rows::Left);
             }

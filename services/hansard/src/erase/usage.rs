@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use domain::{Owner, OwnerDigest, TenantId};
 use event_log::Record;
 use read_model::ReadModel;
-use read_model::projections::conversations::forget_usage;
-use read_model::projections::provider_logs::{checkpoint, forget_owner_usage};
+use read_model::projections::conversations::delete_usage;
+use read_model::projections::provider_logs::{checkpoint, delete_owner_usage};
 
 use super::subject::Subject;
 
@@ -63,8 +63,8 @@ pub(crate) async fn erase_usage(
     }
     let calls = erase_metered(record, subject).await?;
     let rows = match &owner {
-        Some(owner) => forget_owner_usage(model, tenant, owner).await?,
-        None => forget_usage(model, tenant).await?,
+        Some(owner) => delete_owner_usage(model, tenant, owner).await?,
+        None => delete_usage(model, tenant).await?,
     };
     Ok(Some(calls.saturating_add(rows)))
 }

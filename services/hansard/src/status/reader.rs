@@ -8,7 +8,7 @@ use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Una
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
-use read_model::{ReadModel, ReadModelError, schema_standing};
+use read_model::{ReadModel, ReadModelError, schema_status};
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
@@ -88,7 +88,7 @@ impl Reader {
 }
 
 async fn read_model(model: &ReadModel) -> Result<ReadModelReading, ReadModelError> {
-    let schema = schema_standing(model).await?;
+    let schema = schema_status(model).await?;
     let overview = overview::overview(model).await?;
     Ok(ReadModelReading { schema, overview })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::{Durability, PartitionStanding, StoredAt};
-use read_model::SchemaStanding;
+use read_model::SchemaStatus;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 
 /// The readings of one moment. What could not be read has an error text.
@@ -71,7 +71,7 @@ pub(crate) struct PartitionReading {
 /// The readings of the read models.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadModelReading {
-    pub(crate) schema: SchemaStanding,
+    pub(crate) schema: SchemaStatus,
     /// The projection of conversations.
     pub(crate) overview: Overview,
 }

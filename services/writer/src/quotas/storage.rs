@@ -12,7 +12,7 @@ use ::quotas::{Exceeded, Limits, Quota, Subject, check};
 use domain::TenantAccess;
 use quick_cache::sync::Cache;
 use read_model::ReadModel;
-use read_model::queries::{Storage, StoredBy, storage};
+use read_model::queries::{Storage, StorageScope, storage};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 
@@ -71,7 +71,7 @@ impl StorageCounts {
     pub(super) async fn add(
         &self,
         subject: &Subject,
-        by: StoredBy,
+        by: StorageScope,
         limits: &Limits,
         addition: &Addition<'_>,
     ) -> Result<Storage, Exceeded> {
@@ -111,7 +111,7 @@ impl StorageCounts {
     fn read_in_background(
         &self,
         shared: &Arc<Mutex<Count>>,
-        by: StoredBy,
+        by: StorageScope,
         limits: Limits,
         addition: &Addition<'_>,
     ) -> bool {
@@ -184,7 +184,7 @@ impl Count {
     }
 }
 
-async fn read(read_model: &ReadModel, access: &TenantAccess, by: &StoredBy) -> Option<Storage> {
+async fn read(read_model: &ReadModel, access: &TenantAccess, by: &StorageScope) -> Option<Storage> {
     let reading = storage(read_model, access, by);
     timeout(READ_MAX, reading).await.ok()?.ok()
 }

@@ -26,7 +26,7 @@ fn tokens(answer: &Value) -> u64 {
 async fn usage(ground: &Ground) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(now.as_nanos()).unwrap();
-    let [from, to] = [now - DAY_NANOS, now].map(|nanos| Day::of(Timestamp(nanos)));
+    let [from, to] = [now - DAY_NANOS, now].map(|nanos| Day::from_time(Timestamp(nanos)));
     let path = format!("/v1/admin/usage?from={from}&to={to}");
     ground.admin().get(&path).await.ok(200)
 }

@@ -128,7 +128,7 @@ async fn messages(
     paging: Paging,
 ) -> Result<MessagesPage, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
-    let to = paging.before.map_or(EventQuery::TO_THE_END, |before| {
+    let to = paging.before.map_or(EventQuery::OPEN_END, |before| {
         Version(before.0.saturating_sub(1))
     });
     let query = Query {

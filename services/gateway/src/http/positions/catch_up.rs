@@ -44,6 +44,6 @@ async fn wait(
     let reached = wait_until_reached(&gateway.reader.read_model, positions, wait_max);
     match timeout(wait_max + WAIT_DEFAULT, reached).await {
         Ok(reached) => reached.map_err(|error| crate::problem::of_read_model(&error)),
-        Err(_) => Err(crate::problem::read_model_silent()),
+        Err(_) => Err(crate::problem::read_model_timed_out()),
     }
 }

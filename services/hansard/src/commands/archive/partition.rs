@@ -7,8 +7,8 @@ use archive::Store;
 use domain::audit::faults;
 use domain::{ConversationKey, Head, Partition, Sequence, Status};
 use event_log::{StoredMessage, TailBounds, TimedMessage};
-use read_model::projections::conversations::quiet_among;
-use read_model::projections::conversations::verification::RowPlace;
+use read_model::projections::conversations::idle_conversations;
+use read_model::projections::conversations::verification::RowPosition;
 
 use super::report::Report;
 use super::run_scope::RunScope;
@@ -28,7 +28,7 @@ pub(super) async fn archive_partition(
     let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in quiet_among(&scope.model, &page, scope.before).await? {
+        for place in idle_conversations(&scope.model, &page, scope.before).await? {
             match archivable(scope, &place).await? {
                 Some(last) => {
                     archive_conversation(scope, &place.key, &last, &mut builder, report).await?
@@ -55,7 +55,7 @@ pub(super) async fn candidates(
 /// Returns the last commit of a conversation if it is old enough in the record and the rows contain it.
 pub(super) async fn archivable(
     scope: &RunScope,
-    place: &RowPlace,
+    place: &RowPosition,
 ) -> anyhow::Result<Option<StoredMessage>> {
     let record = scope.archive.record();
     let Some(last) = record.last_from_leader(&place.key).await? else {

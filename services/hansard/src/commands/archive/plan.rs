@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use domain::{ConversationKey, Partition};
-use read_model::projections::conversations::quiet_among;
+use read_model::projections::conversations::idle_conversations;
 use serde_json::json;
 
 use super::partition::{PAGE, archivable, candidates};
@@ -71,7 +71,7 @@ async fn count(scope: &RunScope, partition: Partition, plan: &mut Plan) -> anyho
     let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in quiet_among(&scope.model, &page, scope.before).await? {
+        for place in idle_conversations(&scope.model, &page, scope.before).await? {
             if archivable(scope, &place).await?.is_some() {
                 let commits = record.commits_of(&place.key).await?;
                 plan.conversations += 1;

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use archive::Archive;
-use projector::rebuild::{Switch, Switched, switch};
+use projector::rebuild::{Switch, SwitchOutcome, switch};
 use read_model::ReadModel;
-use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, list};
+use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, list};
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 
@@ -89,7 +89,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 impl Rebuild {
     /// Fills and indexes a new schema, or completes an interrupted one.
-    async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<Building> {
+    async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<SchemaBuild> {
         let mut building = lock.begin().await?;
         self.form.print(&Step::Started {
             schema: building.name(),
@@ -105,12 +105,12 @@ impl Rebuild {
         Ok(building)
     }
 
-    async fn index(&self, building: &mut Building) -> anyhow::Result<()> {
+    async fn index(&self, building: &mut SchemaBuild) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut progress = Progress::begin("index", Length::Unknown);
         progress.advance(0, || "rows of conversations".to_owned());
         let work = async {
-            building.place().await?;
+            building.build_conversations().await?;
             building.index(|name| progress.note(name)).await
         };
         tokio::select! {
@@ -124,7 +124,11 @@ impl Rebuild {
     }
 
     /// Projects new commits into the new schema, compares it with the live one, and switches.
-    async fn switch(&self, building: &Building, accept_differences: bool) -> anyhow::Result<Exit> {
+    async fn switch(
+        &self,
+        building: &SchemaBuild,
+        accept_differences: bool,
+    ) -> anyhow::Result<Exit> {
         let live = self.model.in_schema(building.live());
         let other = building.model();
         let projector = TemporaryProjector::start(&self.archive, other, &self.shutdown);
@@ -149,7 +153,7 @@ impl Rebuild {
             to: building.name(),
             to_check: &to_check,
         });
-        if let Switched::Differs(conversations) = switched.await? {
+        if let SwitchOutcome::Differs(conversations) = switched.await? {
             return self.reject(&conversations);
         }
         self.form.print(&Step::Switched {
@@ -172,7 +176,7 @@ impl Rebuild {
     }
 
     /// Drops the schemas of earlier rebuilds.
-    async fn drop_earlier(&self, lock: &SchemasLock, building: &Building) -> anyhow::Result<()> {
+    async fn drop_earlier(&self, lock: &SchemasLock, building: &SchemaBuild) -> anyhow::Result<()> {
         for schema in list(&self.model).await? {
             if schema.state == SchemaState::Kept && schema.name != building.live() {
                 drop_one(lock, schema.name).await?;

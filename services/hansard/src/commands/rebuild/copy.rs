@@ -8,7 +8,7 @@ use event_log::Record;
 use projector::rebuild::load;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease;
-use read_model::schemas::Building;
+use read_model::schemas::SchemaBuild;
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 use tokio::time::{MissedTickBehavior, interval};
@@ -31,7 +31,7 @@ pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequ
 /// Copies the current record into a schema that is being built.
 pub(super) async fn copy(
     archive: &Archive,
-    building: &Building,
+    building: &SchemaBuild,
     pace: RateLimiter,
     shutdown: &Shutdown,
     form: Form,

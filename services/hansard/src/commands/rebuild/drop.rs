@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use read_model::SchemaName;
-use read_model::schemas::{DROP_GRACE, Dropped, SchemaStanding, SchemaState, SchemasLock, list};
+use read_model::schemas::{DROP_GRACE, DropOutcome, SchemaInfo, SchemaState, SchemasLock, list};
 use tokio::time::{Instant, sleep};
 
 use super::lock;
@@ -56,10 +56,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn droppable(
-    schemas: &[SchemaStanding],
-    named: Option<&str>,
-) -> Result<Vec<SchemaName>, UsageError> {
+fn droppable(schemas: &[SchemaInfo], named: Option<&str>) -> Result<Vec<SchemaName>, UsageError> {
     let idle = schemas.iter().filter(|one| one.state != SchemaState::Live);
     let idle = idle.map(|one| one.name);
     let Some(named) = named else {
@@ -77,7 +74,7 @@ fn droppable(
 /// Drops a schema that is not live, as soon as no reader uses it.
 pub(super) async fn drop_one(lock: &SchemasLock, schema: SchemaName) -> anyhow::Result<()> {
     let deadline = Instant::now() + DROP_GRACE + MARGIN;
-    while lock.drop_schema(schema).await? == Dropped::Refused {
+    while lock.drop_schema(schema).await? == DropOutcome::Refused {
         anyhow::ensure!(
             Instant::now() < deadline,
             "the schema {schema} is still in use and was not dropped: try again later"
@@ -96,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_live_schema_is_never_dropped() {
-        let standing = |number: u32, state| SchemaStanding {
+        let standing = |number: u32, state| SchemaInfo {
             name: SchemaName::parse(&format!("conversations_v{number}")).unwrap(),
             state,
             phase: Phase::Whole,

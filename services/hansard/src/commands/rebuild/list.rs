@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use domain::Timestamp;
 use indicatif::HumanBytes;
-use read_model::schemas::{SchemaStanding, SchemaState, list};
+use read_model::schemas::{SchemaInfo, SchemaState, list};
 use serde_json::json;
 
 use crate::commands::stores::ReadModelAddress;
@@ -43,7 +43,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(schema: &SchemaStanding) -> [String; 6] {
+fn row(schema: &SchemaInfo) -> [String; 6] {
     [
         schema.name.to_string(),
         word(schema.state).to_owned(),
@@ -54,7 +54,7 @@ fn row(schema: &SchemaStanding) -> [String; 6] {
     ]
 }
 
-fn object(schema: &SchemaStanding) -> serde_json::Value {
+fn object(schema: &SchemaInfo) -> serde_json::Value {
     json!({
         "schema": schema.name.to_string(),
         "state": word(schema.state),

@@ -1,7 +1,7 @@
 //! A temporary projector of this process, which writes a schema that is not live.
 
 use archive::Archive;
-use projector::{Means, ProjectorConfig, project};
+use projector::{ProjectionDependencies, ProjectorConfig, project};
 use read_model::ReadModel;
 use runtime::shutdown::Shutdown;
 use tokio::task::JoinHandle;
@@ -17,7 +17,7 @@ impl TemporaryProjector {
     /// Starts to project into the schema of `model`.
     pub(super) fn start(archive: &Archive, model: &ReadModel, shutdown: &Shutdown) -> Self {
         let shutdown = shutdown.child();
-        let means = Means {
+        let means = ProjectionDependencies {
             config: ProjectorConfig::default(),
             archive: archive.clone(),
             model: model.clone(),

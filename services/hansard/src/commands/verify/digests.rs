@@ -9,7 +9,7 @@ use domain::{ConversationKey, Partition, Sequence, SetDigest};
 use event_log::StoredMessage;
 use futures::TryStreamExt as _;
 use read_model::projections::conversations::verification::{
-    KeyRange, ParkedPlace, PartitionDigest, digests, rewrite_digest, row_places,
+    KeyRange, ParkedPosition, PartitionDigest, digests, rewrite_digest, row_positions,
 };
 use serde_json::json;
 
@@ -57,7 +57,7 @@ pub(super) async fn run(job: &VerifyJob, report: &mut Report) -> anyhow::Result<
 async fn check(
     job: &VerifyJob,
     mut digest: PartitionDigest,
-    mut parked: Vec<ParkedPlace>,
+    mut parked: Vec<ParkedPosition>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     for attempt in 1.. {
@@ -75,7 +75,7 @@ async fn check(
     Ok(())
 }
 
-fn of_partition(parked: &[ParkedPlace], partition: Partition) -> Vec<ParkedPlace> {
+fn of_partition(parked: &[ParkedPosition], partition: Partition) -> Vec<ParkedPosition> {
     let own = parked.iter().filter(|place| place.partition == partition);
     own.cloned().collect()
 }
@@ -83,7 +83,7 @@ fn of_partition(parked: &[ParkedPlace], partition: Partition) -> Vec<ParkedPlace
 async fn current(
     job: &VerifyJob,
     partition: Partition,
-) -> anyhow::Result<(PartitionDigest, Vec<ParkedPlace>)> {
+) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
     let (all, parked) = digests(&job.model).await?;
     let digest = all.into_iter().find(|digest| digest.partition == partition);
     let parked = of_partition(&parked, partition);
@@ -97,7 +97,7 @@ async fn current(
 async fn recorded(
     job: &VerifyJob,
     digest: &PartitionDigest,
-    parked: &[ParkedPlace],
+    parked: &[ParkedPosition],
 ) -> anyhow::Result<RecordedPositions> {
     let parked: BTreeMap<&ConversationKey, Sequence> = parked
         .iter()
@@ -198,9 +198,9 @@ async fn differing(
 ) -> anyhow::Result<Vec<ConversationKey>> {
     let mut unseen = recorded.sequences.clone();
     let mut differing = Vec::new();
-    let mut left = KeyRange::of(None);
+    let mut left = KeyRange::new(None);
     loop {
-        let page = row_places(&job.model, &left, POSITIONS_PER_PAGE).await?;
+        let page = row_positions(&job.model, &left, POSITIONS_PER_PAGE).await?;
         let Some(last) = page.last() else {
             break;
         };

@@ -7,7 +7,7 @@ use domain::{Change, ConversationKey, Sequence, Version};
 use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{
-    Difference, Standing, compare_events, standing, unfounded_events,
+    Difference, RowState, compare_events, row_state, unfounded_events,
 };
 
 use super::VerifyJob;
@@ -60,7 +60,7 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
 async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
     let (record, model) = (&job.record, &job.model);
     let partition = record.partition_of(key);
-    let Some(standing) = standing(model, key, partition).await? else {
+    let Some(standing) = row_state(model, key, partition).await? else {
         // A partition without a checkpoint has no rows yet.
         return Ok(Examination::default());
     };
@@ -111,7 +111,7 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
 async fn compare_erased(
     job: &VerifyJob,
     key: &ConversationKey,
-    standing: &Standing,
+    standing: &RowState,
     message: &StoredMessage,
 ) -> anyhow::Result<Examination> {
     if message.position.sequence > standing.checkpoint {
@@ -141,7 +141,7 @@ async fn compare_erased(
 async fn unfounded(
     job: &VerifyJob,
     key: &ConversationKey,
-    standing: &Standing,
+    standing: &RowState,
     held: Option<(Version, Version)>,
 ) -> anyhow::Result<Vec<Difference>> {
     let Some(last) = standing.last_event else {

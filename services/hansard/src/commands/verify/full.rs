@@ -9,7 +9,7 @@ use domain::audit::faults;
 use domain::{ConversationKey, Partition, Sequence};
 use event_log::FollowedMessage;
 use futures::StreamExt as _;
-use read_model::projections::conversations::verification::{Folded, KeyRange, RowsWalk};
+use read_model::projections::conversations::verification::{KeyRange, RowsFold, RowsScan};
 use serde_json::json;
 
 use super::VerifyJob;
@@ -23,7 +23,7 @@ const PROGRESS_MESSAGES: u64 = 256;
 /// A conversation as folded from the record.
 struct Recorded {
     /// `None`: no message was readable.
-    folded: Option<Folded>,
+    folded: Option<RowsFold>,
     is_suspect: bool,
     events: u64,
 }
@@ -124,7 +124,7 @@ impl Pass<'_> {
         recorded.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
         match &mut recorded.folded {
             Some(folded) => folded.absorb(&placed),
-            None => recorded.folded = Some(Folded::begin(&placed)),
+            None => recorded.folded = Some(RowsFold::begin(&placed)),
         }
         if self.recorded.len() > self.at_once
             && let Some((last, _)) = self.recorded.pop_last()
@@ -176,7 +176,7 @@ async fn compare(
 ) -> anyhow::Result<()> {
     let steps = u64::try_from(recorded.len()).unwrap_or(u64::MAX);
     report.start_phase("verify: rows", steps);
-    let mut walk = RowsWalk::over(&job.model, rows);
+    let mut walk = RowsScan::new(&job.model, rows);
     while let Some(page) = walk.next().await? {
         for conversation in page.conversations {
             let recorded = recorded
@@ -185,7 +185,7 @@ async fn compare(
             let events = recorded.as_ref().map_or(0, |recorded| recorded.events);
             let expected = recorded
                 .and_then(|recorded| recorded.folded)
-                .map(Folded::digest);
+                .map(RowsFold::digest);
             if expected == Some(conversation.digest) {
                 report.correct(1, events);
             } else {

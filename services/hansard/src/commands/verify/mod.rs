@@ -160,7 +160,7 @@ fn scope(args: &Args) -> Scope {
             tenant: tenant.clone(),
             conversation: conversation.clone(),
         }),
-        (tenant, _) => Scope::Range(KeyRange::of(tenant.as_ref())),
+        (tenant, _) => Scope::Range(KeyRange::new(tenant.as_ref())),
     }
 }
 

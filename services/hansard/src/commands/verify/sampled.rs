@@ -2,7 +2,7 @@
 
 use domain::{ConversationKey, Partition};
 use futures::TryStreamExt as _;
-use read_model::projections::conversations::verification::{KeyRange, row_places};
+use read_model::projections::conversations::verification::{KeyRange, row_positions};
 
 use super::VerifyJob;
 use super::repair::examine_and_repair;
@@ -29,7 +29,7 @@ pub(super) async fn run(
     }
     let mut left = range.clone();
     loop {
-        let page = row_places(&job.model, &left, KEYS_PER_PAGE).await?;
+        let page = row_positions(&job.model, &left, KEYS_PER_PAGE).await?;
         let Some(last) = page.last() else {
             break;
         };

@@ -6,7 +6,7 @@ use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
 };
-use read_model::{LiveSchema, SchemaStanding};
+use read_model::{LiveSchema, SchemaStatus};
 
 use super::super::readings::{
     ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
@@ -94,7 +94,7 @@ fn healthy() -> Readings {
             erasures: ErasuresReading::default(),
         }),
         read_model: Ok(ReadModelReading {
-            schema: SchemaStanding {
+            schema: SchemaStatus {
                 found: 5,
                 known: 5,
                 live: vec![live],
