@@ -28,7 +28,7 @@ use crate::transcript::Transcript;
 use fit::{FirstTurn, Weight};
 use prefix::{Prefix, mark, token_counts};
 
-/// Most messages of a context that is bounded by tokens. A longer one first_turn at a block's edge within these messages.
+/// Most messages of a context that is bounded by tokens. A longer one begins at a block's edge within these messages.
 pub const BUDGETED_MESSAGES_MAX: usize = 2_000;
 /// Tokens of a section's role and separators.
 const SECTION_TOKENS: u64 = 16;
@@ -44,7 +44,7 @@ pub struct Settings<'a> {
     pub client: &'a ClientContext,
     /// The newest summary at or before the version, if the policy uses summaries.
     pub summary: Option<Summary>,
-    /// The instructions that the conversation first_turn with, if the turns may not contain its beginning. `None`: they do, or there are
+    /// The instructions that the conversation begins with, if the turns may not contain its beginning. `None`: they do, or there are
     /// no such instructions.
     pub own: Option<OwnInstructions>,
     /// The last version that a fork inherits. An inherited call without a result is not waited for. [`Version::ZERO`]: no fork.
@@ -215,7 +215,7 @@ impl<'a> Plan<'a> {
             redactions,
             outcomes,
         };
-        Ok(self.report(selected, repaired, fitted))
+        Ok(self.report(&selected, repaired, fitted))
     }
 
     /// Marks the turns with thoughts that were written after another prefix: formats omit these thoughts.
@@ -245,7 +245,7 @@ impl<'a> Plan<'a> {
         repaired.revised = repaired.revised.max(revised);
     }
 
-    fn report(self, selected: Selected, repaired: Repaired, fitted: Fitted) -> Assembled {
+    fn report(self, selected: &Selected, repaired: Repaired, fitted: Fitted) -> Assembled {
         let Fitted {
             first_turn,
             mut redactions,
@@ -264,10 +264,10 @@ impl<'a> Plan<'a> {
                 ..Digest::default()
             },
         };
-        let left_out = is_left_out.then(|| omitted::left_out(&selected, &first_turn));
+        let left_out = is_left_out.then(|| omitted::left_out(selected, &first_turn));
         let (own, through) = (self.own_through(), self.summarised_through());
         outcomes.extend(omitted::before_the_turns(own, through, left_out));
-        outcomes.extend(omitted::left_behind(&selected, left_out));
+        outcomes.extend(omitted::left_behind(selected, left_out));
         outcomes.extend(omitted::redacted(&redactions));
         outcomes.extend(digest.outcomes);
         let sections = Sections {

@@ -193,21 +193,14 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
         ("tool_called_by_provider", called(label("openai"))),
         (
             "tool_returned_json",
-            Fact::ToolReturned(ToolReturned {
-                call_id: CallId::parse("call_1").unwrap(),
-                tool_name: Some(ToolName::parse("search").unwrap()),
-                output: ToolOutput::Json(json("[1, 2]")),
-                outcome: ToolOutcome::Failed,
-            }),
+            returned(ToolOutput::Json(json("[1, 2]")), ToolOutcome::Failed),
         ),
         (
             "tool_returned_parts",
-            Fact::ToolReturned(ToolReturned {
-                call_id: CallId::parse("call_1").unwrap(),
-                tool_name: Some(ToolName::parse("search").unwrap()),
-                output: ToolOutput::Parts(vec![Part::Text("ok".to_owned())]),
-                outcome: ToolOutcome::Succeeded,
-            }),
+            returned(
+                ToolOutput::Parts(vec![Part::Text("ok".to_owned())]),
+                ToolOutcome::Succeeded,
+            ),
         ),
         (
             "system_noted",
@@ -253,6 +246,15 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
     .chain(facts_of_runs())
     .chain([history_rewound()])
     .collect()
+}
+
+fn returned(output: ToolOutput, outcome: ToolOutcome) -> Fact {
+    Fact::ToolReturned(ToolReturned {
+        call_id: CallId::parse("call_1").unwrap(),
+        tool_name: Some(ToolName::parse("search").unwrap()),
+        output,
+        outcome,
+    })
 }
 
 fn history_rewound() -> (&'static str, Fact) {

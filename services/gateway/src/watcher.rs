@@ -42,7 +42,7 @@ const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Watchers {
     permits: Arc<Semaphore>,
-    watchers_max: usize,
+    max: usize,
     idle_check: Duration,
     drain: CancellationToken,
 }
@@ -61,7 +61,7 @@ impl Watchers {
     pub fn new(watchers_max: usize, idle_check: Duration, drain: CancellationToken) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(watchers_max)),
-            watchers_max,
+            max: watchers_max,
             idle_check,
             drain,
         }
@@ -73,7 +73,7 @@ impl Watchers {
     /// `OVERLOADED`: `watchers_max` is reached.
     pub fn acquire(&self) -> Result<WatcherPermit, Problem> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| problem::too_many_watchers(self.watchers_max))?;
+        let permit = permit.map_err(|_| problem::too_many_watchers(self.max))?;
         Ok(WatcherPermit {
             _permit: permit,
             _gauge: WatcherGauge::up(),

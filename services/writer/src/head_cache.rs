@@ -58,12 +58,12 @@ impl HeadCache {
     /// # Errors
     /// The record does not answer, or its last commit cannot be read.
     pub async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
-        let stored = match self.cached.get(key) {
-            Some(stored) => Some(stored),
-            None => {
-                let last = self.record.last(key).await.map_err(problem::from_record)?;
-                self.keep_last(key, last)?
-            }
+        let cached = self.cached.get(key);
+        let stored = if cached.is_some() {
+            cached
+        } else {
+            let last = self.record.last(key).await.map_err(problem::from_record)?;
+            self.keep_last(key, last)?
         };
         Ok(LoadedHead {
             stored,

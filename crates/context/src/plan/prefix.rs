@@ -2,7 +2,7 @@
 //!
 //! A turn is judged together with its loop: a user's message and everything up to the next one. The prefix of a loop follows
 //! from the last event before its answer: the clearing threshold at its token count, and the summary and repairs of that time.
-//! The newest loop keeps its thoughts, revised_at its model requires them. When the next loop takes them away, an earlier turn
+//! The newest loop keeps its thoughts, since its model requires them. When the next loop takes them away, an earlier turn
 //! changes and the epoch changes. Within an epoch a loop keeps the thoughts that it had.
 
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(super) fn token_counts(units: &[Unit]) -> Vec<(Version, u64)> {
 }
 
 /// Marks the turns with thoughts that were written after another prefix. Returns the version at which the loop after the last of
-/// them first_turn: until then its thoughts were included.
+/// them begins: until then its thoughts were included.
 pub(super) fn mark(turns: &mut [Turn], prefix: &Prefix<'_>) -> Option<Version> {
     let mut revised = None;
     for range in loops(turns) {

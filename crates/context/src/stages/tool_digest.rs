@@ -262,7 +262,7 @@ mod tests {
             ..ToolDigest::default()
         };
         let outcomes = tool_digest(vec![turn(1, Vec::new(), calls)], &settings).outcomes;
-        let with = |effect| Vec::from_iter(versions(&outcomes, &effect));
+        let with = |effect| versions(&outcomes, &effect).collect::<Vec<_>>();
         assert_eq!(with(Effect::Digested), [4, 7, 8].map(Version));
         assert_eq!(with(Effect::NotDigested), [2, 3, 5, 9].map(Version));
     }

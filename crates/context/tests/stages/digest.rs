@@ -32,7 +32,7 @@ fn calls_take_no_room_of_turns() {
     assert_eq!(report.sections.turns, 24 * 20);
     assert_eq!(report.left_out, None);
     let told = versions(&report.outcomes, &Effect::Digested);
-    assert_eq!(Vec::from_iter(told), [90, 91, 94, 95].map(Version));
+    assert_eq!(told.collect::<Vec<_>>(), [90, 91, 94, 95].map(Version));
     assert_eq!(
         versions(&report.outcomes, &Effect::NotDigested).count(),
         22 * 2

@@ -152,7 +152,7 @@ fn units_are_whole(
         return Ok(());
     }
     let report = &assembled.report;
-    let with = |effect| BTreeSet::from_iter(versions(&report.outcomes, &effect));
+    let with = |effect| versions(&report.outcomes, &effect).collect::<BTreeSet<_>>();
     let (first, repeated) = (report.epoch.first, with(Effect::Repeated));
     let carried = with(Effect::Carried);
     let calls = events.iter().filter(|event| {

@@ -112,7 +112,7 @@ impl Assembly<'_> {
                 self.error = origin.run.map(|_| error.clone());
             }
             Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
-                self.end_run(finished.outcome, origin)
+                self.end_run(finished.outcome, origin);
             }
             Fact::Annotation(_) | Fact::Lifecycle(_) => {}
         }

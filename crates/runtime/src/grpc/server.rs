@@ -187,7 +187,7 @@ impl GrpcServer {
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                listener,
+                socket: listener,
                 tls,
                 connections_max: config.connections_max,
                 proxies: Proxies::default(),

@@ -123,7 +123,7 @@ impl HttpServer {
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                listener,
+                socket: listener,
                 tls,
                 connections_max: config.connections_max,
                 proxies,

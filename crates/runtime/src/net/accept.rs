@@ -31,7 +31,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Listener {
     /// The protocol of the server, as a label of metrics.
     pub(crate) server: &'static str,
-    pub(crate) listener: TcpListener,
+    pub(crate) socket: TcpListener,
     /// `None`: connections are plain.
     pub(crate) tls: Option<Acceptor>,
     /// Maximum number of open connections; further ones wait to be accepted.
@@ -53,7 +53,7 @@ pub(super) fn connections(
         async |(listener, slots, addresses, drain)| {
             let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
             let (stream, peer, address) = loop {
-                let (stream, peer) = accept(&listener.listener).await;
+                let (stream, peer) = accept(&listener.socket).await;
                 match addresses.count(peer.ip()) {
                     Some(address) => break (stream, peer, address),
                     None => count_closed(listener.server, CloseReason::AddressLimit),

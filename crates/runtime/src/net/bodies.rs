@@ -56,7 +56,7 @@ impl<B: Body<Data = Bytes>> Body for SentBody<B> {
             }
         }
         let bytes = this.rest.split_to(this.rest.len().min(PIECE_BYTES_MAX));
-        Poll::Ready(Some(Ok(Frame::data(Piece::new(bytes, this.exchange)))))
+        Poll::Ready(Some(Ok(Frame::data(Piece::queue(bytes, this.exchange)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -82,7 +82,7 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(bytes: Bytes, exchange: &Arc<Exchange>) -> Bytes {
+    fn queue(bytes: Bytes, exchange: &Arc<Exchange>) -> Bytes {
         if bytes.is_empty() {
             return bytes;
         }

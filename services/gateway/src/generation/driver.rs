@@ -55,16 +55,16 @@ async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
     let keep_alive = generations.rules.keep_alive;
     let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
-    let published = {
+    let end = {
         let mut publishing = std::pin::pin!(publisher.run());
         let parts = send_parts(generations, spec, part_sender);
         tokio::select! {
             biased;
-            published = &mut publishing => published,
+            end = &mut publishing => end,
             () = parts => publishing.await,
         }
     };
-    let end = match published {
+    let end = match end {
         PublishEnd::Ended => return true,
         // The run is over, or another gateway publishes its parts and its end.
         PublishEnd::NotActive | PublishEnd::Superseded | PublishEnd::SenderDropped => return false,

@@ -247,7 +247,7 @@ async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound
             effect: StageEffect::Rewound.into(),
         };
         let expected = with_outcomes.then_some(expected);
-        assert_eq!(outcomes, Vec::from_iter(expected));
+        assert_eq!(outcomes, expected.into_iter().collect::<Vec<_>>());
     }
 }
 

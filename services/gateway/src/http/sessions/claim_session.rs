@@ -160,12 +160,12 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
         let page = page.await.map_err(problem::from_problem)?;
         let conversations = page.conversations.into_iter();
         let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));
-        let changed: Vec<bool> = stream::iter(changes)
+        let is_claimed: Vec<bool> = stream::iter(changes)
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
-        let changed = changed.iter().filter(|changed| **changed).count();
-        claim.claimed += u32::try_from(changed).unwrap_or(PAGE);
+        let claimed = is_claimed.iter().filter(|claimed| **claimed).count();
+        claim.claimed += u32::try_from(claimed).unwrap_or(PAGE);
         let Some(next) = page.next else {
             // A single page is a complete listing. If no owner changed, the rows lag: the conversations have other
             // owners by now.
