@@ -119,7 +119,7 @@ mod tests {
 
     /// Events from version 1, one per word: `u` user, `a` assistant, `s` system, `c1` call, `r1` result; 10 tokens each.
     fn check(words: &str, (tokens_min, tokens_kept): (u64, u64), expected: Option<u64>) {
-        let role = |word: &str| match word.split_at(1) {
+        let role_of = |word: &str| match word.split_at(1) {
             ("u", _) => EventRole::User,
             ("a", _) => EventRole::Assistant,
             ("c", id) => EventRole::Call(CallId::parse(id).unwrap()),
@@ -130,7 +130,7 @@ mod tests {
         let events = events.map(|(version, word)| EventWeight {
             version: Version(version),
             tokens: 10,
-            role: role(word),
+            role: role_of(word),
         });
         let mut events: Vec<_> = events.collect();
         events.reverse();

@@ -43,10 +43,10 @@ pub(crate) async fn write(
     // is copied before it: it then lists every segment whose commits were trimmed from the other streams meanwhile.
     let registry = names.pop();
     let catalogue = names.pop();
-    let mut archives = stream::iter(names)
+    let mut copies = stream::iter(names)
         .map(|name| archive(record, folder, name))
         .buffer_unordered(STREAMS_IN_FLIGHT);
-    while let Some(archived) = archives.try_next().await? {
+    while let Some(archived) = copies.try_next().await? {
         add(&mut manifest, archived, progress);
     }
     for name in catalogue.into_iter().chain(registry) {

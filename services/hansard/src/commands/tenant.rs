@@ -144,12 +144,12 @@ async fn set(
 ) -> anyhow::Result<Vec<Tenant>> {
     let mut changed = None;
     if !quotas.is_empty() {
-        let changes = quota::parse_all(quotas)?;
+        let parsed = quota::parse_all(quotas)?;
         let request = SetTenantQuotasRequest {
             tenant_id: tenant_id.clone(),
-            quotas: Some(changes.quotas),
+            quotas: Some(parsed.quotas),
             update_mask: Some(FieldMask {
-                paths: changes.paths,
+                paths: parsed.paths,
             }),
         };
         changed = answer(registry.set_tenant_quotas(request).await)?.tenant;

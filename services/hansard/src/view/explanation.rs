@@ -55,36 +55,51 @@ fn section(name: &str, tokens: u64, outcome: &str) -> Option<[String; 4]> {
     Some([String::new(), name.to_owned(), tokens, outcome.to_owned()])
 }
 
+/// The effects that have a row for a range of versions: what is in the range, and the text of the row.
+const RANGES: [(StageEffect, &str, &str); 4] = [
+    (
+        StageEffect::MovedToInstructions,
+        "system",
+        "included with the instructions",
+    ),
+    (
+        StageEffect::Summarised,
+        "turns",
+        "omitted: the summary covers them",
+    ),
+    (
+        StageEffect::OverBudget,
+        "turns",
+        "omitted: the budget has no room",
+    ),
+    (
+        StageEffect::OverBound,
+        "turns",
+        "omitted: a bound on messages",
+    ),
+];
+
 /// The row of versions that are before the turns; none for the outcome of an event.
 fn range(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
-    let (what, text) = match outcome.effect() {
-        StageEffect::MovedToInstructions => ("system", "included with the instructions"),
-        StageEffect::Summarised => ("turns", "omitted: the summary covers them"),
-        StageEffect::OverBudget if is_before_turns(outcome, receipt) => {
-            ("turns", "omitted: the budget has no room")
-        }
-        StageEffect::OverBound if is_before_turns(outcome, receipt) => {
-            ("turns", "omitted: a bound on messages")
-        }
-        _ => return None,
-    };
+    let effect = outcome.effect();
+    let (_, what, text) = RANGES.iter().find(|(known, _, _)| *known == effect)?;
+    let is_left_out = [StageEffect::OverBudget, StageEffect::OverBound].contains(&effect);
+    let first = receipt.epoch.unwrap_or_default().first_version;
+    if is_left_out && outcome.last_version >= first {
+        return None;
+    }
     let versions = format!("{}..{}", outcome.first_version, outcome.last_version);
-    let left_out = receipt.left_out.filter(|_| text.starts_with("omitted: "));
-    let left_out = left_out.filter(|_| outcome.effect() != StageEffect::Summarised);
+    let left_out = receipt.left_out.filter(|_| is_left_out);
     // With a summary, a receipt counts the tokens from version 1 on.
     let (tokens, text) = match left_out {
         Some(left_out) if receipt.summarised_through > 0 => {
             let text = format!("{text}; {} tokens since version 1", left_out.tokens);
             (String::new(), text)
         }
-        Some(left_out) => (left_out.tokens.to_string(), text.to_owned()),
-        None => (String::new(), text.to_owned()),
+        Some(left_out) => (left_out.tokens.to_string(), (*text).to_owned()),
+        None => (String::new(), (*text).to_owned()),
     };
-    Some([versions, what.to_owned(), tokens, text])
-}
-
-fn is_before_turns(outcome: &StageOutcome, receipt: &Receipt) -> bool {
-    outcome.last_version < receipt.epoch.unwrap_or_default().first_version
+    Some([versions, (*what).to_owned(), tokens, text])
 }
 
 /// The included versions before the events that are listed one by one.
@@ -148,18 +163,23 @@ fn text(effect: StageEffect) -> &'static str {
 
 /// What an event is to a model; none for an event that models do not read.
 fn what(event: &Event) -> Option<String> {
-    Some(match event.fact.as_ref()? {
-        Fact::MessageAppended(message) => match message.role() {
-            Role::User => "user".to_owned(),
-            Role::Assistant => "assistant".to_owned(),
-            Role::System => "system".to_owned(),
-            Role::Developer => "developer".to_owned(),
+    if let Some(Fact::MessageAppended(message)) = &event.fact {
+        let role = match message.role() {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::Developer => "developer",
             Role::Unspecified => return None,
-        },
-        Fact::ToolCalled(call) => format!("call of {}", printable(&call.tool_name)),
-        Fact::ToolReturned(result) => format!("result of {}", printable(&result.tool_name)),
-        _ => return None,
-    })
+        };
+        return Some(role.to_owned());
+    }
+    if let Some(Fact::ToolCalled(call)) = &event.fact {
+        return Some(format!("call of {}", printable(&call.tool_name)));
+    }
+    if let Some(Fact::ToolReturned(result)) = &event.fact {
+        return Some(format!("result of {}", printable(&result.tool_name)));
+    }
+    None
 }
 
 fn printable(name: &str) -> String {

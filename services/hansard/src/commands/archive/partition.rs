@@ -31,7 +31,7 @@ pub(super) async fn archive_partition(
         for place in idle_conversations(&scope.model, &page, scope.before).await? {
             match archivable(scope, &place).await? {
                 Some(last) => {
-                    archive_conversation(scope, &place.key, &last, &mut builder, report).await?
+                    archive_conversation(scope, &place.key, &last, &mut builder, report).await?;
                 }
                 None => report.skipped(),
             }

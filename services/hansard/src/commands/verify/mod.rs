@@ -136,7 +136,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match (&scope, args.sample) {
         _ if args.digests => digests::run(&job, &mut report).await?,
         (Scope::Conversation(key), _) => {
-            sampled::verify_conversation(&job, key, &mut report).await?
+            sampled::verify_conversation(&job, key, &mut report).await?;
         }
         (Scope::Range(range), Some(sample)) => {
             sampled::run(&job, range, sample.with_seed(args.seed), &mut report).await?;
