@@ -19,7 +19,8 @@ const EDGES_TOKENS: i64 = 4;
 /// The text with marks; `None` if it contains no secret. A JSON document remains a JSON document.
 pub fn redact_text(text: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
     let like_json = text.trim_start().starts_with(['{', '[']);
-    if !rules.may_match(text) && !(like_json && json::has_hiding_escapes(text)) {
+    let may_match = rules.may_match(text) || like_json && json::has_hiding_escapes(text);
+    if !may_match {
         return None;
     }
     if like_json && JsonText::parse(text).is_ok() {

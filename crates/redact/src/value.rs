@@ -100,9 +100,10 @@ fn is_opaque(value: &str, rule: Rule) -> bool {
         .bytes()
         .filter(|byte| b"!@#$%^*+/=~".contains(byte))
         .count();
-    let (bytes_min, digits_min) = match rule {
-        Rule::Password => (PASSWORD_BYTES_MIN, 1),
-        _ => (OPAQUE_BYTES_MIN, 2),
+    let (bytes_min, digits_min) = if rule == Rule::Password {
+        (PASSWORD_BYTES_MIN, 1)
+    } else {
+        (OPAQUE_BYTES_MIN, 2)
     };
     let mixed = digits >= digits_min && letters + signs > 0;
     let address = value.contains("://") || value.starts_with('/');

@@ -102,7 +102,10 @@ mod tests {
         check(vec![], &[]);
         check(vec![text(1), text(2)], &[text(3)]);
         let max = text(DELTA_BYTES_MAX);
-        check(vec![text(DELTA_BYTES_MAX - 1), text(1)], &[max.clone()]);
+        check(
+            vec![text(DELTA_BYTES_MAX - 1), text(1)],
+            std::slice::from_ref(&max),
+        );
         let thought = RunPartKind::ThinkingDelta("a".to_owned());
         for unmerged in [
             vec![max, text(1)],

@@ -118,9 +118,10 @@ proptest! {
             } else {
                 of_client
             };
-            match continued_message(&shown) {
-                Some(message) => prop_assert_eq!(json(message), of_client),
-                None => prop_assert_eq!(of_client["parts"].as_array().unwrap().len(), 0),
+            if let Some(message) = continued_message(&shown) {
+                prop_assert_eq!(json(message), of_client);
+            } else {
+                prop_assert_eq!(of_client["parts"].as_array().unwrap().len(), 0);
             }
         }
         prop_assert!(stream.is_over());
