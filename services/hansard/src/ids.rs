@@ -22,6 +22,10 @@ pub(crate) fn channel(text: &str) -> Result<ChannelId, String> {
 }
 
 /// Wraps a text that `Debug` must not print.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "value parsers of clap return a result"
+)]
 pub(crate) fn secret(text: &str) -> Result<Secret, Infallible> {
     Ok(Secret::new(text))
 }

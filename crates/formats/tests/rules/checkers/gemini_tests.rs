@@ -87,6 +87,11 @@ fn contents_and_parts() {
             body(&[content("user", &[])]),
         ],
     );
+}
+
+#[test]
+fn roles_alternate() {
+    let good = body(&[message("user"), message("model"), message("user")]);
     check(
         Gemini,
         "G6",
@@ -158,6 +163,10 @@ fn calls_and_responses() {
             ),
         ],
     );
+}
+
+#[test]
+fn signatures() {
     let unsigned = json!({"functionCall": {"name": "f", "args": {}}});
     let parallel = |first: Value, second: Value| body(&[content("model", &[first, second])]);
     check(

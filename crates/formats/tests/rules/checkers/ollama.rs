@@ -122,7 +122,7 @@ fn l2(body: &Value, broken: &mut Violations) {
     }
 }
 
-/// Calls and results are check_pairs as in O3.
+/// Calls and results are paired as in O3.
 fn l3(body: &Value, broken: &mut Violations) {
     pairing::check_pairs(list(body, "messages"), broken);
 }
