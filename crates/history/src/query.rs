@@ -37,7 +37,7 @@ impl Query<'static> {
 
 impl Query<'_> {
     /// The part of the query that the statement of the snapshot reads: the conversation's own rows.
-    pub(crate) fn to_event_query(&self, batch: Batch) -> EventQuery {
+    pub(crate) fn to_event_query(self, batch: Batch) -> EventQuery {
         EventQuery {
             from: self.from,
             to: self.to,
