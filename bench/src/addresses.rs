@@ -1,27 +1,27 @@
-//! How a stack and the servers below it are reached.
+//! Addresses of a stack and of its servers.
 
 use event_log::RecordConfig;
 
-/// How a stack is reached.
+/// Addresses of a stack.
 #[derive(Debug, Clone)]
 pub struct Addresses {
-    /// The writer.
+    /// The URL of the writer.
     pub writer_url: String,
-    /// The gateway.
+    /// The URL of the gateway.
     pub gateway_url: String,
     /// A service token with the scopes append and read.
     pub token: String,
-    /// The agent.
+    /// The agent id.
     pub agent: String,
-    /// NATS and Postgres.
+    /// NATS and Postgres, if they are known.
     pub servers: Option<Servers>,
 }
 
-/// The servers below a stack.
+/// The servers of a stack.
 #[derive(Debug, Clone)]
 pub struct Servers {
-    /// NATS, and the record in it.
+    /// The record in NATS.
     pub record: RecordConfig,
-    /// Postgres.
+    /// The URL of Postgres.
     pub database_url: String,
 }

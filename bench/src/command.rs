@@ -1,4 +1,4 @@
-//! The command line: figures of a running stack next to what its parts can do by themselves.
+//! The command line: measures a running stack and, for comparison, NATS and Postgres alone.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ use crate::report::Report;
 use crate::target::Target;
 use crate::{Plan, Suite, print};
 
-/// The exit code of `--check` when a figure is past its threshold.
+/// The exit code of `--check` when a figure misses its threshold.
 const PAST_THRESHOLD: u8 = 4;
 
-/// Measure a running stack next to what NATS and Postgres can do by themselves.
+/// Measure a running stack and, for comparison, NATS and Postgres alone.
 ///
-/// Both sides of a comparison take turns in the same run; figures are medians of the turns' ratios, and stand next
-/// to the thresholds that they must keep. Everything is made anew in the agent's tenant and stays there; the streams
-/// and the schema of the floors (`HANSARD_BENCH_*`, `hansard_bench`) are removed.
+/// Both sides of a comparison alternate in the same run. Figures are medians of the ratios of all rounds and are printed
+/// with their thresholds. The measured conversations are new and stay in the agent's tenant. The streams and the schema
+/// of the baselines (`HANSARD_BENCH_*`, `hansard_bench`) are removed.
 #[derive(Debug, Parser)]
 #[command(
     name = "bench",
@@ -35,35 +35,35 @@ Examples:
   bench --own-stack
   bench --own-stack --suite unary,stream --in-flight 512 --json
   bench --agent demo --nats-url nats://127.0.0.1:7320 --database-url postgres://hansard@127.0.0.1:7330/hansard
-  bench --own-stack --check || echo 'a threshold is missed'
+  bench --own-stack --check || echo 'a figure misses its threshold'
 
 Exit codes:
   0    done
-  1    failed; standard error says why
+  1    failed; see standard error
   2    wrong arguments; nothing was done
-  4    --check: a figure is past its threshold"
+  4    --check: a figure misses its threshold"
 )]
 pub(crate) struct Args {
-    /// Start a stack for it, one process a role, in a throw-away folder, and end it afterwards.
+    /// Start an own stack in a temporary folder, one process per role, and stop it afterwards.
     #[arg(long)]
     own_stack: bool,
-    /// A `hansard` binary whose roles the own stack runs; without it, the roles are those of this build.
+    /// The `hansard` binary for the roles of the own stack; default: this build.
     #[arg(long, value_name = "PATH", requires = "own_stack")]
     program: Option<PathBuf>,
-    /// Where the throw-away folder is made: a real disk. As root, one that an unprivileged Postgres can enter.
+    /// The parent of the temporary folder, on a real disk. As root, an unprivileged Postgres must be able to enter it.
     #[arg(long, value_name = "FOLDER", requires = "own_stack")]
     data_dir: Option<PathBuf>,
-    /// A setting of a role of the own stack, such as `projector.batch_rows=500`; give it several times for several.
+    /// A setting of a role of the own stack, such as `projector.batch_rows=500`; repeatable.
     #[arg(long = "set", value_name = "ROLE.KEY=VALUE", requires = "own_stack")]
     set: Vec<String>,
     #[command(flatten)]
     running: Running,
     #[command(flatten)]
     load: Load,
-    /// What to measure; everything when left out.
+    /// What to measure; default: everything.
     #[arg(long, value_enum, value_delimiter = ',')]
     suite: Vec<Suite>,
-    /// Exit with 4 when a figure is past its threshold.
+    /// Exit with 4 when a figure misses its threshold.
     #[arg(long)]
     check: bool,
     /// Print JSON.
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A stack that runs already.
+/// A running stack.
 #[derive(Clone, clap::Args)]
 struct Running {
     /// The writer's address.
@@ -89,16 +89,16 @@ struct Running {
     /// A service token with the scopes append and read.
     #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// The agent.
+    /// The agent id.
     #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
     agent: Option<String>,
-    /// Its NATS, to compare with.
+    /// The stack's NATS, for comparison.
     #[arg(long, value_name = "URL", requires = "database_url")]
     nats_url: Option<String>,
-    /// Its Postgres, to compare with.
+    /// The stack's Postgres, for comparison.
     #[arg(long, value_name = "URL", requires = "nats_url")]
     database_url: Option<String>,
-    /// Partitions of its record.
+    /// The number of partitions of the stack's record.
     #[arg(long, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
 }
@@ -110,37 +110,37 @@ impl std::fmt::Debug for Running {
     }
 }
 
-/// How much load.
+/// The load.
 #[derive(Debug, Clone, clap::Args)]
 struct Load {
-    /// Connections that write.
+    /// Number of writing connections.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     writers: u16,
-    /// Commits on their way at once, over all connections; the floor has as many.
+    /// Concurrent commits over all connections; equal for the baseline.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4_096))]
     in_flight: u16,
-    /// Events of each commit.
+    /// Events per commit.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=500))]
     events_per_commit: u16,
-    /// Bytes of text of each event.
+    /// Bytes of text per event.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=400_000))]
     event_bytes: u32,
-    /// Conversations that are written to; at least as many as are in flight.
+    /// Conversations to write to; at least as many as `--in-flight`.
     #[arg(long, default_value_t = 4_096)]
     conversations: u32,
-    /// Reads on their way at once.
+    /// Concurrent reads.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     readers: u16,
-    /// Turns of each side.
+    /// Rounds per comparison.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
-    /// How long each turn is measured, in seconds.
+    /// Duration of each measurement, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     duration: u64,
     /// Conversations of the long list.
     #[arg(long, default_value_t = 100_000)]
     list_conversations: u32,
-    /// Events of the backlog that is projected.
+    /// Events of the projected backlog.
     #[arg(long, default_value_t = 300_000)]
     backlog_events: u32,
 }
@@ -155,7 +155,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let plan = plan(&args)?;
     let report = tokio::select! {
         report = measure(&args, &plan) => report?,
-        // Dropped where it waits: servers and roles of its own end with it.
+        // Dropping the measurement stops its own servers and roles.
         () = shutdown.begun() => anyhow::bail!("interrupted"),
     };
     if args.json {
@@ -201,7 +201,7 @@ impl Running {
     fn addresses(&self) -> Result<Addresses, UsageError> {
         let missing = |what: &str| {
             UsageError(format!(
-                "give {what} of the stack that runs, or start one by --own-stack"
+                "give {what} of the running stack, or use --own-stack"
             ))
         };
         let servers = match (&self.nats_url, &self.database_url) {
@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// The width that help is wrapped at.
+    /// The wrap width of the help.
     const COLUMNS: usize = 100;
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_do_not_go_together_are_refused() {
+    fn conflicting_arguments_are_rejected() {
         let check = |line: &str, understood| {
             let outcome = Args::try_parse_from(line.split(' '));
             assert_eq!(outcome.is_ok(), understood, "{line}: {:?}", outcome.err());

@@ -1,60 +1,60 @@
-//! How long calls took, and how many there were.
+//! Latency histograms and rates.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The longest time that is told apart.
+/// The longest recorded time.
 const LONGEST: Duration = Duration::from_mins(2);
-/// Decimal digits that are told apart.
+/// Significant decimal digits.
 const DIGITS: u8 = 3;
 
-/// Times of many calls.
+/// A latency histogram.
 #[derive(Debug, Clone)]
 pub struct Latencies(Histogram<u64>);
 
-/// What is told of them.
+/// A summary of a histogram.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// How many calls.
+    /// The number of calls.
     pub count: u64,
-    /// Half took no longer, in milliseconds.
+    /// The median, in milliseconds.
     pub p50_ms: f64,
-    /// 99 of 100 took no longer, in milliseconds.
+    /// The 99th percentile, in milliseconds.
     pub p99_ms: f64,
-    /// 999 of 1,000 took no longer, in milliseconds.
+    /// The 99.9th percentile, in milliseconds.
     pub p999_ms: f64,
-    /// The longest, in milliseconds.
+    /// The maximum, in milliseconds.
     pub max_ms: f64,
 }
 
-/// One side's turn.
+/// One measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Measure {
-    /// How many a second.
+    /// Calls per second.
     pub per_second: f64,
-    /// How long each took.
+    /// Their latency.
     pub latency: Latency,
 }
 
 impl Latencies {
-    /// None yet.
+    /// An empty histogram.
     ///
     /// # Errors
-    /// Never: the bounds are constants that the histogram takes.
+    /// Never: the bounds are valid constants.
     pub fn new() -> anyhow::Result<Self> {
         let longest = u64::try_from(LONGEST.as_nanos())?;
         Ok(Self(Histogram::new_with_bounds(1, longest, DIGITS)?))
     }
 
-    /// Adds the time of a call; one over two minutes counts as two minutes.
+    /// Adds the time of a call; times over two minutes count as two minutes.
     pub fn add(&mut self, took: Duration) {
-        self.0
-            .saturating_record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.0.saturating_record(nanos);
     }
 
-    /// Adds those of another worker.
+    /// Adds the histogram of another worker.
     ///
     /// # Errors
     /// Never: all histograms have the same bounds.
@@ -62,7 +62,7 @@ impl Latencies {
         Ok(self.0.add(&other.0)?)
     }
 
-    /// What is told of them.
+    /// The summary.
     #[must_use]
     pub fn summary(&self) -> Latency {
         let at = |quantile| milliseconds(self.0.value_at_quantile(quantile));
@@ -75,7 +75,7 @@ impl Latencies {
         }
     }
 
-    /// A turn that lasted `duration`.
+    /// The measurement of calls within `duration`.
     #[must_use]
     pub fn measure(&self, duration: Duration) -> Measure {
         let latency = self.summary();
@@ -90,7 +90,7 @@ fn milliseconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64() * 1_000.0
 }
 
-/// A count as a real number; exact up to 2^53.
+/// Converts a count; exact up to 2^53.
 #[must_use]
 pub fn real(count: u64) -> f64 {
     const HIGH: f64 = 4_294_967_296.0;
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_near_the_truth() {
+    fn quantiles_are_precise() {
         let mut latencies = Latencies::new().unwrap();
         for millisecond in 1..=1_000 {
             latencies.add(Duration::from_millis(millisecond));

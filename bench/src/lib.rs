@@ -1,16 +1,15 @@
-//! Measures a running stack from outside, over gRPC, and next to it, in the same run, what its parts can do by
-//! themselves: the floors.
+//! Measures a running stack over gRPC, and in the same run its baselines: NATS and Postgres alone.
 //!
-//! A program of its own, not part of the product's binary. The roles of its own stack are processes of this executable,
-//! which is the product when it is called `hansard`; or of the binary that `--program` names.
+//! This is a separate program, not part of the product's binary. The roles of its own stack are processes of this executable,
+//! which runs the product when it is called `hansard`, or of the binary that `--program` names.
 //!
-//! Both sides of a comparison take turns, so that a noisy machine disturbs both; a figure is the median of the turns'
-//! ratios. The floors use NATS and Postgres themselves: [`floor`] is the only place outside `event-log` and `read-model`
-//! that does, and nothing else may.
+//! Both sides of a comparison alternate, so that other load on the machine affects both; a figure is the median of the ratios
+//! of all rounds. [`baseline`] is the only module outside `event-log` and `read-model` that uses NATS and Postgres
+//! directly.
 
 pub mod addresses;
+pub mod baseline;
 mod command;
-pub mod floor;
 pub mod latency;
 pub mod own_stack;
 pub mod pace;
@@ -31,10 +30,10 @@ use hansard::progress::{Length, Progress};
 use report::Report;
 use target::Target;
 
-/// The name under which this executable runs a role of the product.
+/// The program name under which this executable runs the product.
 const PRODUCT: &str = "hansard";
 
-/// Runs the program with these arguments, its own name the first of them.
+/// Runs the program; the first argument is the program name.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter().peekable();
     if arguments.peek().is_some_and(|name| name == PRODUCT) {
@@ -43,77 +42,78 @@ pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode
     hansard::run_program(arguments, command::run)
 }
 
-/// What to measure.
+/// A suite of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Suite {
-    /// Acknowledged commits by unary calls, against raw publishes.
+    /// Acknowledged commits by unary calls, compared with raw publishes.
     Unary,
-    /// Acknowledged commits by streams, against raw publishes.
+    /// Acknowledged commits by streams, compared with raw publishes.
     Stream,
-    /// How fast rows follow a backlog, against a bare insert.
+    /// Projection of a backlog, compared with plain inserts.
     Projection,
-    /// How late rows are at half the streams' load.
+    /// Lag of the rows at half the load of streams.
     Lag,
-    /// Fresh contexts of 20 messages, against a bare select of the same rows.
+    /// Fresh contexts of 20 messages, compared with a plain select of the same rows.
     Context,
-    /// Contexts of forks of depth 8, against conversations with as many messages of their own.
+    /// Contexts of forks of depth 8, compared with conversations of as many own messages.
     Forks,
-    /// Contexts and appends of conversations with 10,000 messages, against 10.
+    /// Contexts and appends of conversations with 10,000 messages, compared with 10.
     Length,
-    /// Pages of a long list of conversations, against a short one.
+    /// Pages of a long list of conversations, compared with a short list.
     List,
-    /// Prefixes that successive contexts share, against the last 20 messages.
+    /// Common prefixes of successive contexts, compared with the last 20 messages.
     Prefix,
-    /// Contexts in each form, against the messages as they are kept.
+    /// Contexts in each format, compared with the stored messages.
     Forms,
-    /// 200 answers at once, against the model server that gives them; needs --own-stack.
+    /// 200 concurrent streamed answers, compared with the model server; needs --own-stack.
     Streams,
 }
 
-/// How to measure.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What to measure, in this order.
+    /// The suites, in order.
     pub suites: Vec<Suite>,
-    /// Connections that write.
+    /// Number of writing connections.
     pub writers: usize,
-    /// Commits on their way at once, over all connections; the floor has as many.
+    /// Concurrent commits over all connections; equal for the baseline.
     pub in_flight: usize,
-    /// Events of each commit.
+    /// Events per commit.
     pub events_per_commit: usize,
-    /// Bytes of text of each event.
+    /// Bytes of text per event.
     pub event_bytes: usize,
-    /// Conversations that are written to; at least as many as are in flight.
+    /// Conversations to write to; at least `in_flight`.
     pub conversations: usize,
-    /// Reads on their way at once.
+    /// Concurrent reads.
     pub readers: usize,
-    /// Turns of each side.
+    /// Rounds per comparison.
     pub rounds: usize,
-    /// How long one turn is measured.
+    /// Duration of each measurement.
     pub duration: Duration,
     /// Conversations of the long list.
     pub list_conversations: usize,
-    /// Events of the backlog that is projected.
+    /// Events of the projected backlog.
     pub backlog_events: usize,
 }
 
-/// How long each turn runs before it is measured.
+/// Warm-up time before each measurement.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// Measures one suite after the other.
+/// Runs the suites in order.
 ///
 /// # Errors
-/// A call fails: figures of a stack that fails say nothing.
+/// A call fails: figures of a failing stack are invalid.
 pub async fn run(plan: &Plan, target: &Target) -> anyhow::Result<Report> {
     let mut report = Report::begin(plan);
     for suite in &plan.suites {
         let progress = Progress::begin(suites::title(*suite), Length::Unknown);
         let outcome = suites::run(*suite, plan, target, &mut report).await;
-        progress.finish(if outcome.is_ok() {
+        let result = if outcome.is_ok() {
             "measured"
         } else {
             "failed"
-        });
+        };
+        progress.finish(result);
         outcome?;
     }
     Ok(report)

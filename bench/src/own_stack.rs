@@ -1,7 +1,6 @@
-//! A stack of the bench's own: durable servers in a throw-away folder, and one process for each role, as deployed.
+//! The bench's own stack: durable servers in a temporary folder, and one process per role, as in deployments.
 //!
-//! The roles end when this process does, however it ends: each watches the other end of its standard input. The
-//! servers are `devstack`'s.
+//! The roles end when this process ends, for any reason: each watches its standard input. `devstack` runs the servers.
 
 mod gateway;
 
@@ -29,34 +28,34 @@ use super::pace::until;
 use super::report::Memory;
 use super::role_process::RoleProcess;
 
-pub use gateway::{MoreGateway, MoreGateways};
+pub use gateway::{ExtraGateway, GatewayFactory};
 
-/// The role whose HTTP door needs a port of its own.
+/// The role with an HTTP listener, which needs an own port.
 const GATEWAY: &str = "gateway";
-/// The tenant and the agent of the bench.
+/// The id of the bench's tenant and agent.
 const NAME: &str = "bench";
-/// The folder must be open to the user that Postgres runs as.
+/// The user of the Postgres process must be able to enter the folder.
 const FOLDER_MODE: u32 = 0o755;
-/// How often a role is asked whether it serves.
+/// Interval of readiness checks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// How long a role may take to serve.
-const START_PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a role's start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A stack that runs. End it by [`OwnStack::stop`]; dropped, it ends too, but less gently.
+/// A running stack. [`OwnStack::stop`] stops it gracefully; dropping it kills it.
 #[derive(Debug)]
 pub struct OwnStack {
     writer: RoleProcess,
     gateway: RoleProcess,
     projector: Arc<Mutex<RoleProcess>>,
-    gateways: MoreGateways,
+    gateways: GatewayFactory,
     stack: Stack,
     addresses: Addresses,
-    // Last, so that it goes when nothing writes into it any more.
+    // Last, so that it is removed after all processes ended.
     _folder: TempDir,
 }
 
 impl OwnStack {
-    /// Starts servers and roles; `program` is `hansard` or this program, `changes` are settings of roles, such as
+    /// Starts servers and roles. `program` is `hansard` or this program; `changes` are settings of roles, such as
     /// `projector.batch_rows=500`.
     ///
     /// # Errors
@@ -66,7 +65,7 @@ impl OwnStack {
         parent: PathBuf,
         changes: &[String],
     ) -> anyhow::Result<Self> {
-        let folder = throw_away(parent)?;
+        let folder = temporary_folder(parent)?;
         let stack = devstack::start(StackConfig::new(folder.path()), &devstack::quiet).await?;
         let servers = Servers {
             record: RecordConfig {
@@ -76,7 +75,7 @@ impl OwnStack {
             },
             database_url: stack.database_url(),
         };
-        let token = make_access(&servers.record).await?;
+        let token = create_access(&servers.record).await?;
         let (writer, gateway) = (free_address()?, free_address()?);
         let addresses = Addresses {
             writer_url: format!("http://{writer}"),
@@ -85,7 +84,7 @@ impl OwnStack {
             agent: NAME.to_owned(),
             servers: Some(servers.clone()),
         };
-        let gateways = MoreGateways {
+        let gateways = GatewayFactory {
             program: program.clone(),
             servers: servers.clone(),
             writer_url: addresses.writer_url.clone(),
@@ -96,7 +95,7 @@ impl OwnStack {
             if name == GATEWAY {
                 settings.push("http.server.addr=127.0.0.1:0".to_owned());
             }
-            settings.extend(of_role(changes, name));
+            settings.extend(role_settings(changes, name));
             RoleProcess::start(program.clone(), name, settings)
         };
         let mut own = Self {
@@ -108,29 +107,29 @@ impl OwnStack {
             addresses,
             _folder: folder,
         };
-        own.wait_until_served().await?;
+        own.wait_until_ready().await?;
         Ok(own)
     }
 
-    /// How to reach it.
+    /// Its addresses.
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 
-    /// The projector, to be stopped and started.
+    /// The projector, which suites stop and start.
     #[must_use]
     pub fn projector(&self) -> Arc<Mutex<RoleProcess>> {
         Arc::clone(&self.projector)
     }
 
-    /// What starts further gateways on it.
+    /// Starts further gateways.
     #[must_use]
-    pub fn gateways(&self) -> MoreGateways {
+    pub fn gateways(&self) -> GatewayFactory {
         self.gateways.clone()
     }
 
-    /// Most memory that each role's process held; empty where the system does not tell.
+    /// The peak memory of each role's process; empty if the system does not report it.
     pub async fn memory(&self) -> Vec<Memory> {
         let projector = self.projector.lock().await;
         [&self.writer, &projector, &self.gateway]
@@ -139,7 +138,7 @@ impl OwnStack {
             .collect()
     }
 
-    /// Ends the roles, then the servers.
+    /// Stops the roles, then the servers.
     pub async fn stop(mut self) {
         self.gateway.stop().await;
         self.writer.stop().await;
@@ -147,12 +146,13 @@ impl OwnStack {
         self.stack.stop().await;
     }
 
-    async fn wait_until_served(&mut self) -> anyhow::Result<()> {
+    async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let gateway = Service::at(&self.addresses.gateway_url, &self.addresses.token)?;
         let writer = Service::at(&self.addresses.writer_url, &self.addresses.token)?;
-        until(
-            "the roles do not serve",
-            (LOOK_INTERVAL, START_PATIENCE),
+        let ready = until(
+            "the roles did not start",
+            LOOK_INTERVAL,
+            START_TIMEOUT,
             async || {
                 self.writer.check_runs()?;
                 self.gateway.check_runs()?;
@@ -162,23 +162,18 @@ impl OwnStack {
                     filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
                     ..ListConversationsRequest::default()
                 };
-                let read = gateway
-                    .reader()
-                    .list_conversations(everything)
-                    .await
-                    .is_ok();
+                let read = gateway.reader().list_conversations(everything).await;
                 let agents = wire::proto::operate::v1::ListAgentsRequest {
                     tenant_id: NAME.to_owned(),
                 };
-                Ok(read && writer.registry().list_agents(agents).await.is_ok())
+                Ok(read.is_ok() && writer.registry().list_agents(agents).await.is_ok())
             },
-        )
-        .await?;
-        Ok(())
+        );
+        ready.await.map(drop)
     }
 }
 
-fn throw_away(parent: PathBuf) -> anyhow::Result<TempDir> {
+fn temporary_folder(parent: PathBuf) -> anyhow::Result<TempDir> {
     fs::create_dir_all(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
     let folder = tempfile::Builder::new()
         .prefix("bench-")
@@ -187,7 +182,7 @@ fn throw_away(parent: PathBuf) -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-async fn make_access(record: &RecordConfig) -> anyhow::Result<String> {
+async fn create_access(record: &RecordConfig) -> anyhow::Result<String> {
     let record = Record::create(record.clone()).await?;
     let registry = Registry::open(&record).await?;
     let now = || Timestamp(Clock::System.now_nanos());
@@ -222,8 +217,8 @@ fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<S
     Ok(settings)
 }
 
-/// The settings of one role among those of several.
-fn of_role<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
+/// The settings of one role.
+fn role_settings<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
     let prefix = format!("{role}.");
     changes
         .iter()

@@ -1,44 +1,45 @@
-//! Load: as much as goes at once, or so much a second.
+//! Load generators: a closed loop with fixed concurrency, and an open loop with a fixed rate.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::latency::{Latencies, Measure, real};
 
-/// How often a paced load sends what is due.
+/// Interval at which an open loop sends due calls.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Which call it is.
+/// The number of a call.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub struct Call {
     /// The worker, from 0.
     pub worker: usize,
-    /// How many calls the worker made before.
+    /// The worker's earlier calls.
     pub count: usize,
 }
 
-/// How long to go on, with how many workers.
+/// A closed loop.
 #[derive(Debug, Clone, Copy)]
-pub struct Closed {
-    /// Calls on their way at once.
+pub struct ClosedLoop {
+    /// Concurrent calls.
     pub in_flight: usize,
-    /// How long calls run before they are measured.
+    /// Time before the measurement.
     pub warm_up: Duration,
-    /// How long they are measured.
+    /// Duration of the measurement.
     pub duration: Duration,
 }
 
-/// Each worker makes one call after the other. Calls that end within the measured time count.
+/// Runs workers that call one after the other. Calls that end within the measurement count.
 ///
 /// # Errors
-/// The first call that fails.
-pub async fn closed_loop<F, C>(closed: Closed, call: F) -> anyhow::Result<Measure>
+/// The first failed call.
+pub async fn closed_loop<F, C>(closed: ClosedLoop, call: F) -> anyhow::Result<Measure>
 where
-    F: Fn(Turn) -> C + Clone + Send + 'static,
+    F: Fn(Call) -> C + Clone + Send + 'static,
     C: Future<Output = anyhow::Result<()>> + Send,
 {
     let from = Instant::now() + closed.warm_up;
@@ -50,15 +51,15 @@ where
             let mut latencies = Latencies::new()?;
             let mut count = 0;
             loop {
-                let begun = Instant::now();
-                if begun >= until {
+                let start = Instant::now();
+                if start >= until {
                     return anyhow::Ok(latencies);
                 }
-                call(Turn { worker, count }).await?;
+                call(Call { worker, count }).await?;
                 count += 1;
                 let ended = Instant::now();
                 if (from..until).contains(&ended) {
-                    latencies.add(ended - begun);
+                    latencies.add(ended - start);
                 }
             }
         });
@@ -70,38 +71,38 @@ where
     Ok(all.measure(closed.duration))
 }
 
-/// So many calls a second, whatever becomes of them.
+/// An open loop.
 #[derive(Debug, Clone, Copy)]
-pub struct Paced {
-    /// Calls a second.
+pub struct OpenLoop {
+    /// Calls per second.
     pub per_second: f64,
-    /// Most calls on their way at once; beyond it, calls wait, and their waiting counts.
+    /// Maximum concurrent calls; further calls wait, and the waiting time counts.
     pub in_flight_max: usize,
-    /// How long to go on.
+    /// Duration of the load.
     pub duration: Duration,
 }
 
-/// Makes calls when they are due. A call's time counts from when it was due.
+/// Makes calls when they are due. A call's time starts when it is due.
 ///
 /// # Errors
-/// The first call that fails.
-pub async fn paced_loop<F, C>(paced: Paced, call: F) -> anyhow::Result<Measure>
+/// The first failed call.
+pub async fn open_loop<F, C>(paced: OpenLoop, call: F) -> anyhow::Result<Measure>
 where
     F: Fn(usize) -> C + Clone + Send + 'static,
     C: Future<Output = anyhow::Result<()>> + Send + 'static,
 {
-    let begun = Instant::now();
+    let start = Instant::now();
     let permits = Arc::new(Semaphore::new(paced.in_flight_max));
     let mut calls = JoinSet::new();
     let mut latencies = Latencies::new()?;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut made = 0;
-    while begun.elapsed() < paced.duration {
+    while start.elapsed() < paced.duration {
         ticks.tick().await;
-        while real(u64::try_from(made)?) < begun.elapsed().as_secs_f64() * paced.per_second {
+        while real(u64::try_from(made)?) < start.elapsed().as_secs_f64() * paced.per_second {
             let due =
-                begun + Duration::from_secs_f64(real(u64::try_from(made)?) / paced.per_second);
+                start + Duration::from_secs_f64(real(u64::try_from(made)?) / paced.per_second);
             let permit = Arc::clone(&permits).acquire_owned().await?;
             let call = call(made);
             calls.spawn(async move {
@@ -118,31 +119,38 @@ where
     while let Some(call) = calls.join_next().await {
         latencies.add(call??);
     }
-    Ok(latencies.measure(begun.elapsed()))
+    Ok(latencies.measure(start.elapsed()))
 }
 
-/// Waits until a condition holds, looking every `every`.
+/// Polls until a condition is true; returns the waiting time.
 ///
 /// # Errors
-/// The condition cannot be looked at, or does not hold within `patience`; `what` names it.
+/// The check fails, or the condition is not true within `timeout`; `what` is the message.
 pub async fn until(
     what: &str,
-    (every, patience): (Duration, Duration),
-    mut holds: impl AsyncFnMut() -> anyhow::Result<bool>,
+    poll_interval: Duration,
+    timeout: Duration,
+    mut is_true: impl AsyncFnMut() -> anyhow::Result<bool>,
 ) -> anyhow::Result<Duration> {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
-        if holds().await? {
-            return Ok(begun.elapsed());
+        if is_true().await? {
+            return Ok(start.elapsed());
         }
-        let next = Instant::now() + every;
-        anyhow::ensure!(
-            next < begun + patience,
-            "{what} within {} s",
-            patience.as_secs()
-        );
+        let next = Instant::now() + poll_interval;
+        let seconds = timeout.as_secs();
+        anyhow::ensure!(next < start + timeout, "{what} within {seconds} s");
         sleep_until(next).await;
     }
+}
+
+/// The item at `index`, counting round.
+///
+/// # Errors
+/// The list is empty.
+pub fn pick<T>(items: &[T], index: usize) -> anyhow::Result<&T> {
+    let item = items.get(index % items.len().max(1));
+    item.context("an empty list")
 }
 
 #[cfg(test)]
@@ -153,28 +161,26 @@ mod tests {
 
     #[tokio::test]
     async fn workers_share_the_load_and_a_failure_ends_it() {
-        let closed = Closed {
+        let closed = ClosedLoop {
             in_flight: 3,
             warm_up: Duration::from_millis(10),
             duration: Duration::from_millis(100),
         };
         let highest = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&highest);
-        let measure = closed_loop(closed, move |turn| {
-            seen.fetch_max(turn.worker, Ordering::Relaxed);
+        let measure = closed_loop(closed, move |call| {
+            seen.fetch_max(call.worker, Ordering::Relaxed);
             async {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 Ok(())
             }
         });
         let measure = measure.await.unwrap();
-        assert!(
-            measure.per_second > 0.0 && measure.latency.p50_ms >= 1.0,
-            "{measure:?}"
-        );
+        assert!(measure.per_second > 0.0, "{measure:?}");
+        assert!(measure.latency.p50_ms >= 1.0, "{measure:?}");
         assert_eq!(highest.load(Ordering::Relaxed), 2);
-        let failing = |turn: Turn| async move {
-            anyhow::ensure!(turn.count < 2, "no");
+        let failing = |call: Call| async move {
+            anyhow::ensure!(call.count < 2, "no");
             Ok(())
         };
         assert!(closed_loop(closed, failing).await.is_err());
@@ -182,15 +188,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_paced_load_keeps_its_pace() {
-        let paced = Paced {
+        let paced = OpenLoop {
             per_second: 1_000.0,
             in_flight_max: 100,
             duration: Duration::from_millis(300),
         };
-        let measure = paced_loop(paced, |_| async { Ok(()) }).await.unwrap();
-        assert!(
-            (800.0..1_100.0).contains(&measure.per_second),
-            "{measure:?}"
-        );
+        let measure = open_loop(paced, |_| async { Ok(()) }).await.unwrap();
+        let rate = measure.per_second;
+        assert!((800.0..1_100.0).contains(&rate), "{measure:?}");
     }
 }

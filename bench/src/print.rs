@@ -1,10 +1,10 @@
-//! A report for people.
+//! Prints a report as text.
 
 use std::io::{self, Write};
 
 use hansard::table;
 
-use super::latency::Measure;
+use super::latency::{Measure, real};
 use super::report::{Comparison, Report, Round, Threshold, Verdict};
 
 const MIB: f64 = 1_048_576.0;
@@ -16,25 +16,18 @@ const MIB: f64 = 1_048_576.0;
 pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(
         out,
-        "{} processors, {} turns of {} s on each side, medians of the turns' ratios",
+        "{} processors, {} rounds of {} s per side, medians of the rounds' ratios",
         report.processors, report.rounds, report.seconds_per_turn
     )?;
     if !report.optimised {
-        writeln!(
-            out,
-            "NOT OPTIMISED: build with --release for figures that count"
-        )?;
+        writeln!(out, "NOT OPTIMISED: build with --release for valid figures")?;
     }
     for comparison in &report.comparisons {
         write_comparison(out, comparison)?;
     }
     for memory in &report.memory {
-        let mebibytes = super::latency::real(memory.peak_bytes) / MIB;
-        writeln!(
-            out,
-            "\nmemory of the {}: {mebibytes:.0} MiB at most",
-            memory.role
-        )?;
+        let (role, mib) = (memory.role, real(memory.peak_bytes) / MIB);
+        writeln!(out, "\nmemory of the {role}: peak {mib:.0} MiB")?;
     }
     Ok(())
 }
@@ -64,29 +57,21 @@ fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result
 
 fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
     let row = |name: &str, measure: &Measure| {
-        let Measure {
-            per_second,
-            latency,
-        } = measure;
-        let ms = |ms: f64| {
-            if latency.count == 0 {
-                "-".to_owned()
-            } else {
-                format!("{ms:.2}")
-            }
+        let latency = &measure.latency;
+        let ms = |ms: f64| match latency.count {
+            0 => "-".to_owned(),
+            _ => format!("{ms:.2}"),
         };
         [
             name.to_owned(),
-            format!("{per_second:.0}"),
+            format!("{:.0}", measure.per_second),
             ms(latency.p50_ms),
             ms(latency.p99_ms),
             ms(latency.p999_ms),
         ]
     };
-    let base = round
-        .base
-        .as_ref()
-        .map(|measure| row(comparison.base, measure));
+    let base = round.base.as_ref();
+    let base = base.map(|measure| row(comparison.base, measure));
     let beside = comparison.beside.zip(round.beside.as_ref());
     let beside = beside.map(|(name, measure)| row(name, measure));
     base.into_iter()
@@ -106,8 +91,8 @@ fn sentence(verdict: &Verdict) -> String {
         Threshold::AtLeast(bound) => ("at least", bound),
         Threshold::AtMost(bound) => ("at most", bound),
     };
-    let judged = if *kept { "kept" } else { "MISSED" };
-    format!("{figure}: {value:.2}, {word} {bound}: {judged}")
+    let result = if *kept { "met" } else { "MISSED" };
+    format!("{figure}: {value:.2}, {word} {bound}: {result}")
 }
 
 #[cfg(test)]
@@ -117,7 +102,7 @@ mod tests {
     use crate::report::Memory;
 
     #[test]
-    fn a_report_stands_beside_its_thresholds() {
+    fn a_report_has_thresholds() {
         let measure = |per_second| Measure {
             per_second,
             latency: Latency {
@@ -146,8 +131,8 @@ mod tests {
                     system: measure(9_000.0),
                 }],
                 verdicts: vec![
-                    Verdict::of("throughput, of the floor", 0.692, Threshold::AtLeast(0.65)),
-                    Verdict::of("p99, times the floor", 4.0, Threshold::AtMost(3.0)),
+                    Verdict::of("throughput / baseline", 0.692, Threshold::AtLeast(0.65)),
+                    Verdict::of("p99 / baseline", 4.0, Threshold::AtMost(3.0)),
                 ],
                 notes: vec!["the projector caught up within 12 ms".to_owned()],
             }],

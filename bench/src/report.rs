@@ -1,56 +1,56 @@
-//! What was measured, as machines read it; [`super::print`] shows it to people.
+//! The report as JSON; [`super::print`] prints it as text.
 
 use serde::Serialize;
 
 use super::Plan;
 use super::latency::Measure;
 
-/// Everything that one run measured.
+/// The report of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// Processors of this machine.
+    /// The number of processors.
     pub processors: usize,
-    /// Whether this program was built with optimisations; figures of one that was not say little.
+    /// Whether this program was built with optimisations; otherwise the figures are not valid.
     pub optimised: bool,
-    /// Turns of each side.
+    /// Rounds per comparison.
     pub rounds: usize,
-    /// How long each turn was measured, in seconds.
+    /// Duration of each measurement, in seconds.
     pub seconds_per_turn: f64,
-    /// The comparisons, in the order in which they were made.
+    /// The comparisons, in order.
     pub comparisons: Vec<Comparison>,
-    /// What each role's process held at most, in bytes; empty where it cannot be seen.
+    /// The peak memory of each role's process; empty if the system does not report it.
     pub memory: Vec<Memory>,
 }
 
-/// One figure next to what it is judged by.
-#[derive(Debug, Clone, Serialize)]
+/// A comparison of the system with a base.
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Comparison {
-    /// What is measured.
+    /// The title.
     pub title: String,
-    /// The load, in words.
+    /// A description of the load.
     pub load: String,
-    /// What is counted, in the plural.
+    /// The counted unit, in the plural.
     pub unit: &'static str,
-    /// What the base is.
+    /// The name of the base.
     pub base: &'static str,
-    /// What else it is compared with, in the same turns.
+    /// The name of a second base.
     pub beside: Option<&'static str>,
-    /// What is judged by them.
+    /// The name of the system.
     pub system: &'static str,
-    /// The turns.
+    /// The rounds.
     pub rounds: Vec<Round>,
-    /// What follows from them.
+    /// The figures and their thresholds.
     pub verdicts: Vec<Verdict>,
-    /// What else was seen.
+    /// Further observations.
     pub notes: Vec<String>,
 }
 
-/// One turn of each side.
+/// One measurement of each side.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Round {
-    /// The floor, or whatever the system is compared with; absent when it cannot be reached.
+    /// The base, such as a baseline; absent when it cannot be reached.
     pub base: Option<Measure>,
-    /// What else the system is compared with.
+    /// The second base.
     pub beside: Option<Measure>,
     /// The system.
     pub system: Measure,
@@ -59,46 +59,46 @@ pub struct Round {
 /// A figure and its threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What the figure is.
+    /// The name of the figure.
     pub figure: &'static str,
-    /// The figure.
+    /// Its value.
     pub value: f64,
-    /// What it must be.
+    /// Its threshold.
     pub threshold: Threshold,
-    /// Whether it is.
+    /// Whether the value meets the threshold.
     pub kept: bool,
 }
 
-/// What a figure must be.
+/// A threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
-    /// This or more.
+    /// The minimum.
     AtLeast(f64),
-    /// This or less.
+    /// The maximum.
     AtMost(f64),
 }
 
-/// What a process holds.
+/// The memory of a role's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Memory {
     /// The role.
     pub role: &'static str,
-    /// Most physical memory that it held, in bytes.
+    /// Peak physical memory, in bytes.
     pub peak_bytes: u64,
 }
 
-/// What a process holds, now and at most so far.
+/// The current and peak memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resident {
-    /// Physical memory that it holds, in bytes.
+    /// Current physical memory, in bytes.
     pub now_bytes: u64,
-    /// Most physical memory that it held, in bytes.
+    /// Peak physical memory, in bytes.
     pub peak_bytes: u64,
 }
 
 impl Report {
-    /// Nothing yet.
+    /// An empty report.
     #[must_use]
     pub fn begin(plan: &Plan) -> Self {
         Self {
@@ -111,18 +111,26 @@ impl Report {
         }
     }
 
-    /// Whether every figure keeps its threshold.
+    /// Whether every figure meets its threshold.
     #[must_use]
     pub fn kept(&self) -> bool {
-        self.comparisons
-            .iter()
-            .flat_map(|comparison| &comparison.verdicts)
-            .all(|v| v.kept)
+        let mut verdicts = self.comparisons.iter().flat_map(|one| &one.verdicts);
+        verdicts.all(|verdict| verdict.kept)
+    }
+}
+
+impl Round {
+    pub(crate) fn of(base: Option<Measure>, system: Measure) -> Self {
+        Self {
+            base,
+            beside: None,
+            system,
+        }
     }
 }
 
 impl Verdict {
-    /// Judges a figure.
+    /// Compares a figure with its threshold.
     #[must_use]
     pub fn of(figure: &'static str, value: f64, threshold: Threshold) -> Self {
         let kept = match threshold {
@@ -143,13 +151,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds_hold_at_their_edge() {
+    fn thresholds_are_inclusive() {
         let check = |value, threshold, kept| {
-            assert_eq!(
-                Verdict::of("x", value, threshold).kept,
-                kept,
-                "{value} {threshold:?}"
-            );
+            let verdict = Verdict::of("x", value, threshold);
+            assert_eq!(verdict.kept, kept, "{value} {threshold:?}");
         };
         check(0.65, Threshold::AtLeast(0.65), true);
         check(0.64, Threshold::AtLeast(0.65), false);

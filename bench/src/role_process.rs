@@ -1,6 +1,6 @@
-//! A role in a process of its own, as deployed.
+//! A role in its own process, as in deployments.
 //!
-//! It ends when this process does, however that ends: it watches the other end of its standard input.
+//! It ends when this process ends, for any reason: it watches its standard input.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use tokio::time::timeout;
 use super::PRODUCT;
 use super::report::{Memory, Resident};
 
-/// How long a role may take to end.
-const END_PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of a role's stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A role; dropped, it is killed.
+/// A role's process; killed when dropped.
 #[derive(Debug)]
 pub struct RoleProcess {
     program: PathBuf,
@@ -45,7 +45,7 @@ impl RoleProcess {
         })
     }
 
-    /// Starts it again, after [`RoleProcess::stop`].
+    /// Starts the role again after [`RoleProcess::stop`].
     ///
     /// # Errors
     /// The program cannot be run.
@@ -54,20 +54,23 @@ impl RoleProcess {
         Ok(())
     }
 
-    /// Ends it; one that does not end in time is killed.
+    /// Stops the role; kills it after a timeout.
     pub async fn stop(&mut self) {
-        // Closed: the sign to end.
+        // Closing standard input stops the role.
         drop(self.process.stdin.take());
-        if timeout(END_PATIENCE, self.process.wait()).await.is_err() {
-            tracing::warn!(role = self.name, "a role did not end and is killed");
+        if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
+            tracing::warn!(
+                role = self.name,
+                "a role did not stop in time and is killed"
+            );
             drop(self.process.kill().await);
         }
     }
 
-    /// Fails when it has ended by itself.
+    /// Checks that the role is running.
     ///
     /// # Errors
-    /// It has.
+    /// It has ended.
     pub fn check_runs(&mut self) -> anyhow::Result<()> {
         match self.process.try_wait()? {
             Some(status) => anyhow::bail!("the {} ended: {status}", self.name),
@@ -75,7 +78,7 @@ impl RoleProcess {
         }
     }
 
-    /// Most memory that it held; `None` where the system does not tell.
+    /// Its peak memory; `None` if the system does not report it.
     #[must_use]
     pub fn memory(&self) -> Option<Memory> {
         Some(Memory {
@@ -84,7 +87,7 @@ impl RoleProcess {
         })
     }
 
-    /// The memory that it holds now, and held at most; `None` where the system does not tell.
+    /// Its current and peak memory; `None` if the system does not report it.
     #[must_use]
     pub fn resident(&self) -> Option<Resident> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
@@ -94,7 +97,7 @@ impl RoleProcess {
 
 fn spawn(program: &PathBuf, name: &str, settings: &[String]) -> anyhow::Result<Child> {
     let mut command = Command::new(program);
-    // Settings of the caller's environment are those of another stack.
+    // The caller's environment may have settings of another stack.
     command
         .arg0(PRODUCT)
         .arg(name)

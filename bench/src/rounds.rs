@@ -1,40 +1,32 @@
-//! Two sides that take turns.
+//! Alternating measurements of two sides.
 
 use super::latency::Measure;
 use super::report::Round;
 
-/// Lets both sides take turns, the base first.
+/// Alternates both sides, the base first.
 pub(super) async fn alternate(
     rounds: usize,
     mut base: impl AsyncFnMut() -> anyhow::Result<Measure>,
     mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
-    let mut turns = Vec::with_capacity(rounds);
+    let mut measured = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        let base = Some(base().await?);
-        turns.push(Round {
-            base,
-            beside: None,
-            system: system().await?,
-        });
+        let base = base().await?;
+        measured.push(Round::of(Some(base), system().await?));
     }
-    Ok(turns)
+    Ok(measured)
 }
 
-/// One side alone, where there is no floor.
+/// Measures the system only, without a baseline.
 pub(super) async fn alone(
     rounds: usize,
     mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
-    let mut turns = Vec::with_capacity(rounds);
+    let mut measured = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        turns.push(Round {
-            base: None,
-            beside: None,
-            system: system().await?,
-        });
+        measured.push(Round::of(None, system().await?));
     }
-    Ok(turns)
+    Ok(measured)
 }
 
 /// The median of each round's ratio of `figure`, system over base; `None` without a base.
@@ -45,7 +37,7 @@ pub(super) fn median_ratio(rounds: &[Round], figure: impl Fn(&Measure) -> f64) -
     median(ratios.collect())
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// The median; for an even number, the mean of the two middle values.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -1,4 +1,4 @@
-//! Conversations to measure on.
+//! Creates the conversations of the measurements.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CreateConversat
 
 use super::target::Target;
 
-/// Conversations that are made at once.
+/// Conversations that are created concurrently.
 const IN_FLIGHT: usize = 512;
-/// Messages of one commit.
+/// Messages per commit.
 const MESSAGES_PER_COMMIT: usize = 100;
 
-/// What to make.
+/// The conversations to create.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fill {
-    /// Part of their ids, and the session that they belong to.
+    /// Part of their ids and of their owner's session id.
     pub(super) name: &'static str,
-    /// How many.
+    /// Their number.
     pub(super) conversations: usize,
-    /// Messages of each.
+    /// Messages per conversation.
     pub(super) messages: usize,
-    /// Bytes of text of each message.
+    /// Bytes of text per message.
     pub(super) event_bytes: usize,
 }
 
-/// Makes conversations; their ids.
+/// Creates conversations; returns their ids.
 pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result<Arc<[String]>> {
     let writer = target.writers.first().context("no writer")?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
@@ -40,16 +40,14 @@ pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result
         let stream = stream.clone();
         async move {
             let id = format!("bench-{}-{}-{number}", target.run, fill.name);
-            send(&stream, create(target, fill, &id)).await?;
+            let request = create(target, fill.name, &id);
+            send(&stream, Command::CreateConversation(request)).await?;
             let mut left = fill.messages;
             while left > 0 {
                 let events = left.min(MESSAGES_PER_COMMIT);
                 let messages = messages(events, fill.event_bytes);
-                send(
-                    &stream,
-                    Command::AppendEvents(append(target, &id, messages)),
-                )
-                .await?;
+                let append = append(target, &id, messages);
+                send(&stream, Command::AppendEvents(append)).await?;
                 left -= events;
             }
             anyhow::Ok(id)
@@ -63,7 +61,7 @@ pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result
     Ok(ids.into())
 }
 
-/// A conversation to fork, at its last version.
+/// A conversation and its last version.
 #[derive(Debug)]
 pub(super) struct Fork {
     /// The conversation.
@@ -72,7 +70,7 @@ pub(super) struct Fork {
     version: u64,
 }
 
-/// Makes a conversation of these messages, or a fork of one.
+/// Creates a conversation with these messages, or a fork of `parent`.
 pub(super) async fn fork(
     target: &Target,
     id: String,
@@ -82,18 +80,12 @@ pub(super) async fn fork(
     let mut writer = target.writers.first().context("no writer")?.writer();
     let inherited = parent.as_ref().map_or(0, |parent| parent.version);
     let request = CreateConversationRequest {
-        agent_id: target.agent.clone(),
-        conversation_id: id.clone(),
-        idempotency_key: uuid::Uuid::now_v7().to_string(),
-        owner: Some(Owner {
-            kind: Some(owner::Kind::SessionId(session(target, "forks"))),
-        }),
         forked_from: parent.map(|parent| ForkPoint {
             conversation_id: parent.id,
             version: parent.version,
             ..ForkPoint::default()
         }),
-        ..CreateConversationRequest::default()
+        ..create(target, "forks", &id)
     };
     retrying(|| {
         let (mut writer, request) = (writer.clone(), request.clone());
@@ -105,7 +97,7 @@ pub(super) async fn fork(
     Ok(Fork { id, version })
 }
 
-/// The session that conversations of this name belong to.
+/// The owning session of the conversations of a name.
 pub(super) fn session(target: &Target, name: &str) -> String {
     format!("bench-{}-{name}", target.run)
 }
@@ -115,19 +107,19 @@ async fn send(stream: &AppendStream, command: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn create(target: &Target, fill: Fill, id: &str) -> Command {
-    Command::CreateConversation(CreateConversationRequest {
+fn create(target: &Target, name: &str, id: &str) -> CreateConversationRequest {
+    CreateConversationRequest {
         agent_id: target.agent.clone(),
         conversation_id: id.to_owned(),
         idempotency_key: uuid::Uuid::now_v7().to_string(),
         owner: Some(Owner {
-            kind: Some(owner::Kind::SessionId(session(target, fill.name))),
+            kind: Some(owner::Kind::SessionId(session(target, name))),
         }),
         ..CreateConversationRequest::default()
-    })
+    }
 }
 
-/// A request to append, under a key of its own.
+/// A request to append, with a new idempotency key.
 pub(super) fn append(target: &Target, id: &str, events: Vec<Event>) -> AppendEventsRequest {
     AppendEventsRequest {
         target: Some(CommandTarget {
@@ -140,8 +132,8 @@ pub(super) fn append(target: &Target, id: &str, events: Vec<Event>) -> AppendEve
     }
 }
 
-/// The same events for a conversation, under a new key.
-pub(super) fn again(template: &AppendEventsRequest, id: &str) -> AppendEventsRequest {
+/// The same events for another conversation, with a new idempotency key.
+pub(super) fn from_template(template: &AppendEventsRequest, id: &str) -> AppendEventsRequest {
     let mut request = template.clone();
     if let Some(target) = &mut request.target {
         id.clone_into(&mut target.conversation_id);
@@ -150,7 +142,7 @@ pub(super) fn again(template: &AppendEventsRequest, id: &str) -> AppendEventsReq
     request
 }
 
-/// So many messages, each of so many bytes of text.
+/// `count` messages with `bytes` of text each.
 pub(super) fn messages(count: usize, bytes: usize) -> Vec<Event> {
     (0..count).map(|_| message(bytes)).collect()
 }
@@ -169,7 +161,7 @@ fn message(bytes: usize) -> Event {
     }
 }
 
-/// Words of random letters: as hard to compress as what people write, or harder.
+/// Words of random letters, which compress at most as well as natural text.
 fn text(bytes: usize) -> String {
     let mut random = rand::rng();
     let mut letter = || match random.random_range(0..32_u8) {
@@ -184,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_the_size_asked_for() {
+    fn texts_have_the_requested_size() {
         for bytes in [0, 1, 200] {
             assert_eq!(text(bytes).len(), bytes);
         }

@@ -1,4 +1,4 @@
-//! What is measured: where its services are, and the servers below them where they can be reached.
+//! The measured stack: its services and, if they are reachable, its servers.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::addresses::Addresses;
-use super::floor::Floors;
-use super::own_stack::MoreGateways;
+use super::baseline::Baselines;
+use super::own_stack::GatewayFactory;
 use super::role_process::RoleProcess;
 
 /// A running stack.
@@ -19,43 +19,41 @@ pub struct Target {
     pub writers: Vec<Service>,
     /// The gateway.
     pub gateway: Service,
-    /// The agent that the measured conversations are with.
+    /// The agent of the measured conversations.
     pub agent: String,
-    /// NATS and Postgres themselves; without them there is nothing to compare with, and no lag to see.
-    pub floors: Option<Floors>,
-    /// The projector, where it may be stopped and started.
+    /// NATS and Postgres; without them there are no baselines and no lag.
+    pub baselines: Option<Baselines>,
+    /// The projector of the own stack, which suites stop and start.
     pub projector: Option<Arc<Mutex<RoleProcess>>>,
-    /// What starts further gateways, where there may be some.
-    pub gateways: Option<MoreGateways>,
-    /// Part of every id, so that runs do not meet.
+    /// Starts further gateways of the own stack.
+    pub gateways: Option<GatewayFactory>,
+    /// Part of every id, so that ids of runs differ.
     pub run: String,
 }
 
 impl Target {
-    /// Connects; `writers` connections write, `readers` reads are made at once.
+    /// Connects with `writers` writing connections and `readers` concurrent reads.
     ///
     /// # Errors
-    /// An address is wrong, or a server below cannot be reached.
+    /// An address is invalid, or a server cannot be reached.
     pub async fn connect(
         addresses: &Addresses,
         writers: usize,
         readers: usize,
     ) -> anyhow::Result<Self> {
         let writer = || Service::at(&addresses.writer_url, &addresses.token);
-        let floors = match &addresses.servers {
+        let baselines = match &addresses.servers {
             None => None,
             Some(servers) => {
                 let record = Record::open(servers.record.clone()).await?;
-                Some(Floors::connect(record, servers, (writers, readers)).await?)
+                Some(Baselines::connect(record, servers, writers, readers).await?)
             }
         };
         Ok(Self {
-            writers: std::iter::repeat_with(writer)
-                .take(writers)
-                .collect::<Result<_, _>>()?,
+            writers: (0..writers).map(|_| writer()).collect::<Result<_, _>>()?,
             gateway: Service::at(&addresses.gateway_url, &addresses.token)?,
             agent: addresses.agent.clone(),
-            floors,
+            baselines,
             projector: None,
             gateways: None,
             run: Uuid::now_v7().simple().to_string(),

@@ -1,4 +1,4 @@
-//! How far the rows are behind the record, seen from outside.
+//! Measures how far the rows lag behind the record.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -9,63 +9,66 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use wire::token::PositionToken;
 
-use super::floor::{Floors, Rows};
+use super::baseline::{Baselines, Rows};
 use super::latency::{Latencies, Latency};
 use super::pace::until;
 
-/// How often checkpoints are looked at; the lag is known no finer.
+/// Interval of checkpoint reads, which is the precision of the lag.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// How long the projector may take to catch up.
-const PATIENCE: Duration = Duration::from_mins(5);
-/// Acknowledged commits that wait to be looked for.
+/// Timeout of the projector's catching up.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_mins(5);
+/// Maximum acknowledged commits in the queue.
 const WAITING_MAX: usize = 1_000_000;
 
 /// The last sequence of each partition.
 #[derive(Debug)]
 pub(super) struct Ends(HashMap<u16, u64>);
 
-/// Where the record ends now.
-pub(super) async fn ends(floors: &Floors) -> anyhow::Result<Ends> {
+/// The current last sequences of the record.
+pub(super) async fn ends(baselines: &Baselines) -> anyhow::Result<Ends> {
     let mut ends = HashMap::new();
-    for partition in 0..floors.record.partitions() {
-        let last = floors.record.bounds_of(Partition(partition)).await?.last.0;
+    for partition in 0..baselines.record.partitions() {
+        let last = baselines
+            .record
+            .bounds_of(Partition(partition))
+            .await?
+            .last
+            .0;
         ends.insert(partition, last);
     }
     Ok(Ends(ends))
 }
 
-/// Commits up to `ends` that the rows do not hold yet.
-pub(super) async fn commits_behind(floors: &Floors, ends: &Ends) -> anyhow::Result<u64> {
-    let checkpoints: HashMap<u16, u64> = floors.rows.checkpoints().await?.into_iter().collect();
+/// Commits up to `ends` that have no rows yet.
+pub(super) async fn commits_behind(baselines: &Baselines, ends: &Ends) -> anyhow::Result<u64> {
+    let checkpoints: HashMap<u16, u64> = baselines.rows.checkpoints().await?.into_iter().collect();
     let behind = |(partition, last): (&u16, &u64)| {
         last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0))
     };
     Ok(ends.0.iter().map(behind).sum())
 }
 
-/// Waits until the rows hold everything that the record holds now, and says how long it took.
-pub(super) async fn caught_up(floors: &Floors) -> anyhow::Result<Duration> {
-    let ends = ends(floors).await?;
-    caught_up_to(floors, &ends).await
+/// Waits until the rows include the record's current commits; returns the waiting time.
+pub(super) async fn caught_up(baselines: &Baselines) -> anyhow::Result<Duration> {
+    caught_up_to(baselines, &ends(baselines).await?).await
 }
 
-/// Waits until the rows hold everything up to `ends`, and says how long it took.
-pub(super) async fn caught_up_to(floors: &Floors, ends: &Ends) -> anyhow::Result<Duration> {
-    until(
-        "the projector did not catch up",
-        (LOOK_INTERVAL, PATIENCE),
-        async || Ok(commits_behind(floors, ends).await? == 0),
-    )
+/// Waits until the rows include everything up to `ends`; returns the waiting time.
+pub(super) async fn caught_up_to(baselines: &Baselines, ends: &Ends) -> anyhow::Result<Duration> {
+    let what = "the projector did not catch up";
+    until(what, LOOK_INTERVAL, CATCH_UP_TIMEOUT, async || {
+        Ok(commits_behind(baselines, ends).await? == 0)
+    })
     .await
 }
 
-/// Notes when acknowledged commits arrive in the rows.
+/// Measures when acknowledged commits appear in the rows.
 pub(super) struct Arrivals {
     acknowledged: mpsc::Sender<Acknowledged>,
     watching: JoinHandle<anyhow::Result<Latency>>,
 }
 
-/// Where a commit stands, and when it was acknowledged.
+/// The position of a commit and the time of its acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Acknowledged {
     partition: u16,
@@ -73,54 +76,53 @@ struct Acknowledged {
     at: Instant,
 }
 
-/// Tells of acknowledged commits; dropped with the last clone.
+/// Reports acknowledged commits to [`Arrivals`].
 #[derive(Clone)]
-pub(super) struct Teller {
+pub(super) struct Reporter {
     acknowledged: mpsc::Sender<Acknowledged>,
     record: wire::token::RecordId,
 }
 
-impl Teller {
-    /// A commit was acknowledged just now, with this token.
-    pub(super) fn tell(&self, position_token: &str) -> anyhow::Result<()> {
+impl Reporter {
+    /// Reports a commit that was acknowledged now.
+    pub(super) fn report(&self, position_token: &str) -> anyhow::Result<()> {
         let position = PositionToken::decode(position_token, self.record)?.position;
-        let told = Acknowledged {
+        let acknowledged = Acknowledged {
             partition: position.partition.0,
             sequence: position.sequence.0,
             at: Instant::now(),
         };
-        self.acknowledged
-            .try_send(told)
-            .map_err(|_| anyhow::anyhow!("too many commits wait"))
+        let sent = self.acknowledged.try_send(acknowledged);
+        sent.map_err(|_| anyhow::anyhow!("too many acknowledged commits have no rows"))
     }
 }
 
 impl Arrivals {
-    /// Begins to watch.
+    /// Starts watching.
     pub(super) fn watch(rows: &Rows) -> Self {
-        let (acknowledged, told) = mpsc::channel(WAITING_MAX);
+        let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
         Self {
             acknowledged,
-            watching: tokio::spawn(watch(rows.clone(), told)),
+            watching: tokio::spawn(watch(rows.clone(), receiver)),
         }
     }
 
-    /// Who tells of commits of `floors`' record.
-    pub(super) fn teller(&self, floors: &Floors) -> Teller {
-        Teller {
+    /// A reporter of commits of the record.
+    pub(super) fn reporter(&self, baselines: &Baselines) -> Reporter {
+        Reporter {
             acknowledged: self.acknowledged.clone(),
-            record: floors.record.id(),
+            record: baselines.record.id(),
         }
     }
 
-    /// Waits until all have arrived; how late each was.
+    /// Waits until all commits have rows; returns their lag.
     pub(super) async fn settle(self) -> anyhow::Result<Latency> {
         drop(self.acknowledged);
         self.watching.await?
     }
 }
 
-async fn watch(rows: Rows, mut told: mpsc::Receiver<Acknowledged>) -> anyhow::Result<Latency> {
+async fn watch(rows: Rows, mut receiver: mpsc::Receiver<Acknowledged>) -> anyhow::Result<Latency> {
     let mut waiting: HashMap<u16, VecDeque<Acknowledged>> = HashMap::new();
     let mut latencies = Latencies::new()?;
     let mut looks = interval(LOOK_INTERVAL);
@@ -128,7 +130,7 @@ async fn watch(rows: Rows, mut told: mpsc::Receiver<Acknowledged>) -> anyhow::Re
     while open || waiting.values().any(|queue| !queue.is_empty()) {
         looks.tick().await;
         loop {
-            match told.try_recv() {
+            match receiver.try_recv() {
                 Ok(one) => waiting.entry(one.partition).or_default().push_back(one),
                 Err(mpsc::error::TryRecvError::Empty) => break,
                 Err(mpsc::error::TryRecvError::Disconnected) => {
@@ -142,7 +144,7 @@ async fn watch(rows: Rows, mut told: mpsc::Receiver<Acknowledged>) -> anyhow::Re
             let Some(queue) = waiting.get_mut(&partition) else {
                 continue;
             };
-            // Acknowledgements overtake each other, so each is looked at.
+            // Acknowledgements can be out of order, so each is checked.
             queue.retain(|one| {
                 let arrived = one.sequence <= sequence;
                 if arrived {

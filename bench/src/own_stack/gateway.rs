@@ -1,4 +1,4 @@
-//! One more gateway on the stack of the bench, with settings of its own.
+//! Further gateways of the own stack, with their own settings.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,9 @@ use crate::addresses::Servers;
 use crate::report::Resident;
 use crate::role_process::RoleProcess;
 
-/// What further gateways need.
+/// Starts further gateways.
 #[derive(Clone)]
-pub struct MoreGateways {
+pub struct GatewayFactory {
     pub(super) program: PathBuf,
     pub(super) servers: Servers,
     pub(super) writer_url: String,
@@ -17,61 +17,61 @@ pub struct MoreGateways {
 }
 
 // The token must not be printed.
-impl std::fmt::Debug for MoreGateways {
+impl std::fmt::Debug for GatewayFactory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MoreGateways").finish_non_exhaustive()
+        f.debug_struct("GatewayFactory").finish_non_exhaustive()
     }
 }
 
-/// A further gateway; dropped, it is killed.
+/// A further gateway; killed when dropped.
 #[derive(Debug)]
-pub struct MoreGateway {
+pub struct ExtraGateway {
     process: RoleProcess,
     http_url: String,
 }
 
-impl MoreGateways {
-    /// Starts one, with settings of the form `KEY=VALUE` beside those of the stack. It may not serve yet.
+impl GatewayFactory {
+    /// Starts a gateway with additional settings of the form `KEY=VALUE`. It may not be ready yet.
     ///
     /// # Errors
     /// The program cannot be run, or no port is free.
-    pub fn start(&self, more: Vec<String>) -> anyhow::Result<MoreGateway> {
+    pub fn start(&self, more: Vec<String>) -> anyhow::Result<ExtraGateway> {
         let http = free_address()?;
         let mut settings = settings(&self.servers, Some(free_address()?))?;
         settings.push(format!("http.server.addr={http}"));
         settings.push(format!("writer_url={}", self.writer_url));
-        // Of a stack that is thrown away.
+        // A token of a temporary stack.
         settings.push(format!("writer_token={}", self.token));
         settings.extend(more);
-        Ok(MoreGateway {
+        Ok(ExtraGateway {
             process: RoleProcess::start(self.program.clone(), GATEWAY, settings)?,
             http_url: format!("http://{http}"),
         })
     }
 }
 
-impl MoreGateway {
-    /// The URL of its HTTP door.
+impl ExtraGateway {
+    /// The URL of its HTTP listener.
     #[must_use]
     pub fn http_url(&self) -> &str {
         &self.http_url
     }
 
-    /// The memory that it holds, and held at most; `None` where the system does not tell.
+    /// Its current and peak memory; `None` if the system does not report it.
     #[must_use]
     pub fn resident(&self) -> Option<Resident> {
         self.process.resident()
     }
 
-    /// Fails when it has ended by itself.
+    /// Checks that the process is running.
     ///
     /// # Errors
-    /// It has.
+    /// It has ended.
     pub fn check_runs(&mut self) -> anyhow::Result<()> {
         self.process.check_runs()
     }
 
-    /// Ends it.
+    /// Stops it.
     pub async fn stop(mut self) {
         self.process.stop().await;
     }

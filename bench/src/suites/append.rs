@@ -1,4 +1,4 @@
-//! Acknowledged commits, against raw publishes of the same messages with as many on their way.
+//! Acknowledged commits, compared with raw publishes of the same messages with the same concurrency.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use hansard::client::{AppendStream, Failure, Service, Writer};
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
 
-use crate::floor::{Committed, Floors, Inserts};
+use crate::baseline::{Baselines, Committed, Inserts};
 use crate::latency::Measure;
-use crate::pace::{Closed, closed_loop};
+use crate::pace::{ClosedLoop, closed_loop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median, median_ratio};
 use crate::setup::{self, Fill};
@@ -21,17 +21,17 @@ use crate::watch::caught_up;
 use crate::{Plan, WARM_UP};
 
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
-/// Of the raw publishes' throughput.
+/// Throughput / raw publishes.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
-/// Of the commits of Postgres alone.
+/// Throughput / commits to Postgres alone.
 const OF_INSERTS: Threshold = Threshold::AtLeast(1.0);
-/// A projector that keeps up has this little left to do when the load ends.
+/// The maximum catch-up time at the end of the load of a projector that keeps up.
 const KEEPS_UP_MS: Threshold = Threshold::AtMost(1_000.0);
-/// Commits that are made first, so that heads are as large as they get.
+/// Earlier commits, so that the head has its maximum size.
 const COMMITS_BEFORE: usize = 10;
 
-/// How one command is sent.
-trait Door: Clone + Send + Sync + 'static {
+/// A way to send appends.
+trait Transport: Clone + Send + Sync + 'static {
     fn open(service: &Service, window: usize) -> Self;
 
     fn append(
@@ -40,7 +40,7 @@ trait Door: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
-impl Door for Writer {
+impl Transport for Writer {
     fn open(service: &Service, _window: usize) -> Self {
         service.writer()
     }
@@ -51,7 +51,7 @@ impl Door for Writer {
     }
 }
 
-impl Door for AppendStream {
+impl Transport for AppendStream {
     fn open(service: &Service, window: usize) -> Self {
         Self::to(service, window)
     }
@@ -62,13 +62,13 @@ impl Door for AppendStream {
     }
 }
 
-/// What commits to Postgres alone are called in the report.
+/// The name of commits to Postgres alone in the report.
 const INSERTS: &str = "postgres insert";
 
 pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
     let load = Load::<Writer>::prepare("unary", plan, target).await?;
-    let inserts = match &target.floors {
-        Some(floors) => Some(floors.inserts(plan.in_flight, load.per_worker).await?),
+    let inserts = match &target.baselines {
+        Some(baselines) => Some(baselines.inserts(plan.in_flight, load.per_worker).await?),
         None => None,
     };
     let measured = measure(&load, inserts.as_ref()).await;
@@ -84,61 +84,61 @@ pub(super) async fn stream(plan: &Plan, target: &Target) -> anyhow::Result<Compa
     measure(&load, None).await
 }
 
-/// What streams reach, without a floor beside them.
+/// The throughput of streams, without a baseline.
 pub(super) async fn stream_alone(plan: &Plan, target: &Target) -> anyhow::Result<f64> {
     let load = Load::<AppendStream>::prepare("alone", plan, target).await?;
-    Ok(load.turn().await?.per_second)
+    Ok(load.measure().await?.per_second)
 }
 
-async fn measure<D: Door>(
+async fn measure<D: Transport>(
     load: &Load<'_, D>,
     inserts: Option<&Inserts>,
 ) -> anyhow::Result<Comparison> {
     let mut catching_up = Duration::ZERO;
-    let rounds = match &load.target.floors {
-        None => alone(load.plan.rounds, || load.turn()).await?,
-        Some(floors) => {
-            floors.publisher.make_streams().await?;
-            let rounds = against(load, floors, inserts, &mut catching_up).await;
-            floors.publisher.remove_streams().await;
+    let rounds = match &load.target.baselines {
+        None => alone(load.plan.rounds, || load.measure()).await?,
+        Some(baselines) => {
+            baselines.publisher.make_streams().await?;
+            let rounds = against(load, baselines, inserts, &mut catching_up).await;
+            baselines.publisher.remove_streams().await;
             rounds?
         }
     };
     Ok(Comparison {
         title: STREAM_TITLE.to_owned(),
-        load: load.in_words(),
+        load: load.description(),
         unit: "commits",
         base: "raw publishes",
         beside: inserts.map(|_| INSERTS),
         system: "hansard",
         verdicts: verdicts(&rounds, catching_up),
         rounds,
-        notes: Vec::new(),
+        ..Comparison::default()
     })
 }
 
-/// Takes turns with the floors; `catching_up` becomes the longest time that the rows took to hold a turn's commits.
-async fn against<D: Door>(
+/// Alternates with the baselines; `catching_up` becomes the longest time until the rows had a round's commits.
+async fn against<D: Transport>(
     load: &Load<'_, D>,
-    floors: &Floors,
+    baselines: &Baselines,
     inserts: Option<&Inserts>,
     catching_up: &mut Duration,
 ) -> anyhow::Result<Vec<Round>> {
-    let payload = load.recorded(floors).await?;
-    let committed = load.committed(floors).await?;
+    let payload = load.recorded(baselines).await?;
+    let committed = load.committed(baselines).await?;
     let mut besides = Vec::new();
     let base = async || {
         if let Some(inserts) = inserts {
             besides.push(inserts.commit(load.closed, committed.clone()).await?);
         }
-        let publisher = &floors.publisher;
-        publisher
-            .publish(load.closed, load.per_worker, payload.clone())
-            .await
+        let published = baselines
+            .publisher
+            .publish(load.closed, load.per_worker, payload.clone());
+        published.await
     };
     let mut rounds = alternate(load.plan.rounds, base, async || {
-        let measure = load.turn().await?;
-        *catching_up = caught_up(floors).await?.max(*catching_up);
+        let measure = load.measure().await?;
+        *catching_up = caught_up(baselines).await?.max(*catching_up);
         Ok(measure)
     })
     .await?;
@@ -158,10 +158,10 @@ fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
     let of_inserts = median(of_inserts.collect());
     let behind_ms = catching_up.as_secs_f64() * 1_000.0;
     let verdicts = [
-        Some(Verdict::of("throughput, of the floor", ratio, THROUGHPUT)),
-        of_inserts.map(|ratio| Verdict::of("throughput, of Postgres's", ratio, OF_INSERTS)),
+        Some(Verdict::of("throughput / raw publishes", ratio, THROUGHPUT)),
+        of_inserts.map(|ratio| Verdict::of("throughput / Postgres", ratio, OF_INSERTS)),
         Some(Verdict::of(
-            "ms until the rows held it all",
+            "catch-up of the rows, ms",
             behind_ms,
             KEEPS_UP_MS,
         )),
@@ -169,17 +169,17 @@ fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
     verdicts.into_iter().flatten().collect()
 }
 
-/// What one kind of load needs.
+/// A load of appends.
 struct Load<'a, D> {
     target: &'a Target,
     plan: &'a Plan,
-    doors: Arc<[D]>,
+    transports: Arc<[D]>,
     conversations: Arc<[String]>,
     per_worker: usize,
-    closed: Closed,
+    closed: ClosedLoop,
 }
 
-impl<'a, D: Door> Load<'a, D> {
+impl<'a, D: Transport> Load<'a, D> {
     async fn prepare(
         name: &'static str,
         plan: &'a Plan,
@@ -193,11 +193,11 @@ impl<'a, D: Door> Load<'a, D> {
             event_bytes: plan.event_bytes,
         };
         let conversations = setup::conversations(target, fill).await?;
-        let doors = target
+        let transports = target
             .writers
             .iter()
             .map(|writer| D::open(writer, plan.in_flight));
-        let closed = Closed {
+        let closed = ClosedLoop {
             in_flight: plan.in_flight,
             warm_up: WARM_UP,
             duration: plan.duration,
@@ -205,17 +205,17 @@ impl<'a, D: Door> Load<'a, D> {
         Ok(Self {
             target,
             plan,
-            doors: doors.collect(),
+            transports: transports.collect(),
             conversations,
             per_worker,
             closed,
         })
     }
 
-    fn in_words(&self) -> String {
+    fn description(&self) -> String {
         let plan = self.plan;
         format!(
-            "{} in flight over {} connections, {} events of {} bytes a commit, {} conversations",
+            "{} in flight over {} connections, {} events of {} bytes per commit, {} conversations",
             plan.in_flight,
             plan.writers,
             plan.events_per_commit,
@@ -224,58 +224,54 @@ impl<'a, D: Door> Load<'a, D> {
         )
     }
 
-    /// A worker has conversations of its own: no two appends meet.
-    async fn turn(&self) -> anyhow::Result<Measure> {
-        let (doors, conversations) = (Arc::clone(&self.doors), Arc::clone(&self.conversations));
+    /// Each worker has its own conversations, so appends do not conflict.
+    async fn measure(&self) -> anyhow::Result<Measure> {
+        let (transports, conversations) = (
+            Arc::clone(&self.transports),
+            Arc::clone(&self.conversations),
+        );
         let per_worker = self.per_worker;
         let (events, bytes) = (self.plan.events_per_commit, self.plan.event_bytes);
-        let template = Arc::new(setup::append(
-            self.target,
-            "",
-            setup::messages(events, bytes),
-        ));
-        closed_loop(self.closed, move |turn| {
-            let (doors, conversations) = (Arc::clone(&doors), Arc::clone(&conversations));
+        let messages = setup::messages(events, bytes);
+        let template = Arc::new(setup::append(self.target, "", messages));
+        closed_loop(self.closed, move |call| {
+            let (transports, conversations) = (Arc::clone(&transports), Arc::clone(&conversations));
             let template = Arc::clone(&template);
             async move {
-                let place = turn.worker * per_worker + turn.count % per_worker;
-                let conversation = conversations.get(place).context("no conversation")?;
-                let door = doors.get(turn.worker % doors.len()).context("no writer")?;
-                Ok(door.append(setup::again(&template, conversation)).await?)
+                let index = call.worker * per_worker + call.count % per_worker;
+                let conversation = pick(&conversations, index)?;
+                let request = setup::from_template(&template, conversation);
+                Ok(pick(&transports, call.worker)?.append(request).await?)
             }
         })
         .await
     }
 
-    /// The events of a commit as Postgres alone gets them, once the rows hold what [`Load::recorded`] made.
-    async fn committed(&self, floors: &Floors) -> anyhow::Result<Committed> {
+    /// The events of a commit for Postgres alone; call it after [`Load::recorded`].
+    async fn committed(&self, baselines: &Baselines) -> anyhow::Result<Committed> {
         let conversation = self.conversations.first().context("no conversation")?;
         Ok(Committed {
             events: i64::try_from(self.plan.events_per_commit)?,
-            body: floors.rows.newest_event(conversation).await?,
+            body: baselines.rows.newest_event(conversation).await?,
         })
     }
 
-    /// A message of the record as this load makes it: what the floor publishes.
-    async fn recorded(&self, floors: &Floors) -> anyhow::Result<Bytes> {
-        let door = self.doors.first().context("no writer")?;
+    /// A message of the record as this load creates it, for the raw publishes.
+    async fn recorded(&self, baselines: &Baselines) -> anyhow::Result<Bytes> {
+        let transport = self.transports.first().context("no writer")?;
         let conversation = self.conversations.first().context("no conversation")?;
         for _ in 0..COMMITS_BEFORE {
             let events = setup::messages(self.plan.events_per_commit, self.plan.event_bytes);
-            door.append(setup::append(self.target, conversation, events))
-                .await?;
+            let request = setup::append(self.target, conversation, events);
+            transport.append(request).await?;
         }
-        caught_up(floors).await?;
-        let tenant = floors.rows.tenant_of(conversation).await?;
+        caught_up(baselines).await?;
+        let tenant = baselines.rows.tenant_of(conversation).await?;
         let key = ConversationKey {
             tenant: TenantId::parse(tenant)?,
             conversation: ConversationId::parse(conversation.as_str())?,
         };
-        let last = floors
-            .record
-            .last_from_leader(&key)
-            .await?
-            .context("no commit")?;
-        Ok(last.message)
+        let last = baselines.record.last_from_leader(&key).await?;
+        Ok(last.context("no commit")?.message)
     }
 }

@@ -1,4 +1,4 @@
-//! Contexts of forks, against those of conversations that hold as many messages themselves.
+//! Contexts of forks, compared with conversations of as many own messages.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::setup::{self, Fill, Fork};
 use crate::target::Target;
 use crate::watch::caught_up;
 
-/// Times those of conversations without ancestors.
+/// Times conversations without ancestors.
 const P50: Threshold = Threshold::AtMost(4.0);
-/// Messages of a context: more than the nearest conversations of the lineage hold.
+/// Messages of a context: more than the nearest ancestors have.
 const MESSAGES: usize = 48;
-/// Ancestors of each fork.
+/// Ancestors per fork.
 const DEPTH: usize = 8;
-/// Messages of each conversation of a lineage.
+/// Messages per conversation of a lineage.
 const MESSAGES_EACH: usize = 6;
-/// Forks that are read by turns, and conversations that they are compared with.
+/// Number of forks, and of the conversations for comparison.
 const CONVERSATIONS: usize = 100;
-/// Lineages that are made at once.
+/// Lineages that are created concurrently.
 const IN_FLIGHT: usize = 16;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
@@ -40,27 +40,26 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         .try_collect()
         .await?;
     let forks: Arc<[String]> = forks.into();
-    if let Some(floors) = &target.floors {
-        caught_up(floors).await?;
+    if let Some(baselines) = &target.baselines {
+        caught_up(baselines).await?;
     }
     let read = |ids: &Arc<[String]>| contexts(target, closed(plan), MESSAGES, Arc::clone(ids));
     let rounds = alternate(plan.rounds, || read(&unforked), || read(&forks)).await?;
     let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdicts = p50.map(|ratio| Verdict::of("p50, times the others'", ratio, P50));
+    let verdicts = p50.map(|ratio| Verdict::of("p50 / no fork", ratio, P50));
     Ok(Comparison {
         title: format!("contexts of forks of depth {DEPTH}"),
         load: format!("contexts of {MESSAGES} messages, {} readers", plan.readers),
         unit: "contexts",
         base: "no fork",
-        beside: None,
         system: "fork",
         rounds,
         verdicts: verdicts.into_iter().collect(),
-        notes: Vec::new(),
+        ..Comparison::default()
     })
 }
 
-/// Makes a conversation and forks of forks of it, each at the end of the one before; the last one's id.
+/// Creates a conversation and a chain of forks, each at the end of the previous one; returns the last one's id.
 async fn fork(plan: &Plan, target: &Target, number: usize) -> anyhow::Result<String> {
     let mut parent: Option<Fork> = None;
     for depth in 0..=DEPTH {

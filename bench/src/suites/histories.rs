@@ -1,4 +1,4 @@
-//! Conversations that are kept as an import keeps them.
+//! Imported conversations.
 
 use std::cmp::Reverse;
 
@@ -16,23 +16,23 @@ use wire::proto::event::v1::owner;
 use super::trace::{self, Shape};
 use crate::target::Target;
 
-/// Commands on their way at once.
+/// Concurrent commands.
 const IN_FLIGHT: usize = 256;
 
-/// A conversation that is kept.
+/// An imported conversation.
 #[derive(Debug)]
 pub(super) struct History {
     /// Its id.
     pub(super) conversation: String,
-    /// Its facts, oldest first; the first one has version 2.
+    /// Its facts, the oldest first; the first one has version 2.
     pub(super) facts: Vec<Fact>,
 }
 
-/// Keeps so many conversations of a shape.
+/// Imports conversations of a shape.
 ///
 /// # Errors
-/// The writer refuses one.
-pub(super) async fn made(
+/// The writer rejects a conversation.
+pub(super) async fn generated(
     target: &Target,
     name: &str,
     conversations: usize,
@@ -47,14 +47,14 @@ pub(super) async fn made(
         events: placed(&facts),
         remarks: Vec::new(),
     };
-    keep(target, (0..conversations).map(dialogue).collect()).await
+    import(target, (0..conversations).map(dialogue).collect()).await
 }
 
-/// Keeps the longest conversations of the chitchat data set.
+/// Imports the longest conversations of the chitchat data set.
 ///
 /// # Errors
-/// The data set cannot be had, or the writer refuses a conversation.
-pub(super) async fn real(target: &Target, conversations: usize) -> anyhow::Result<Vec<History>> {
+/// The data set cannot be downloaded, or the writer rejects a conversation.
+pub(super) async fn dataset(target: &Target, conversations: usize) -> anyhow::Result<Vec<History>> {
     let path = devstack::dataset::chitchat(&devstack::quiet).await?;
     let mut entries = source::read(Source {
         path: Some(path),
@@ -65,10 +65,10 @@ pub(super) async fn real(target: &Target, conversations: usize) -> anyhow::Resul
     while let Some(entry) = entries.recv().await {
         dialogues.extend(entry?.dialogue.ok());
     }
-    // The same ones each time, also of equal length.
+    // Deterministic, also for equal lengths.
     dialogues.sort_by_key(|dialogue| (Reverse(dialogue.events.len()), dialogue.key.clone()));
     dialogues.truncate(conversations);
-    keep(target, dialogues).await
+    import(target, dialogues).await
 }
 
 fn placed(facts: &[Fact]) -> Vec<SourceEvent> {
@@ -86,7 +86,7 @@ fn placed(facts: &[Fact]) -> Vec<SourceEvent> {
     facts.iter().enumerate().map(placed).collect()
 }
 
-async fn keep(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec<History>> {
+async fn import(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec<History>> {
     let destination = Destination {
         agent: target.agent.clone(),
         dataset: format!("bench-{}", target.run),

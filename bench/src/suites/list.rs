@@ -1,8 +1,7 @@
-//! What a list's length and a page's depth cost.
+//! The cost of a list's length and a page's depth.
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use hansard::progress::grouped;
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -10,14 +9,14 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 use super::context::closed;
 use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::closed_loop;
+use crate::pace::{closed_loop, pick};
 use crate::report::{Comparison, Threshold, Verdict};
 use crate::rounds::{alternate, median_ratio};
 use crate::setup::{self, Fill, session};
 use crate::target::Target;
 use crate::watch::caught_up;
 
-/// Times the short list's first page.
+/// Times the first page of the short list.
 const P50: Threshold = Threshold::AtMost(1.3);
 const PAGE: u32 = 50;
 const SHORT: usize = 100;
@@ -31,8 +30,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     };
     setup::conversations(target, fill("few", SHORT)).await?;
     setup::conversations(target, fill("many", plan.list_conversations)).await?;
-    if let Some(floors) = &target.floors {
-        caught_up(floors).await?;
+    if let Some(baselines) = &target.baselines {
+        caught_up(baselines).await?;
     }
     let first: Arc<[ListConversationsRequest]> = Arc::from([page(target, "few")]);
     let all: Arc<[ListConversationsRequest]> = walk(target, page(target, "many")).await?.into();
@@ -41,23 +40,21 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         |requests: &Arc<[ListConversationsRequest]>| lists(plan, target, Arc::clone(requests));
     let rounds = alternate(plan.rounds, || read(&first), || read(&all)).await?;
     let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdicts = p50.map(|ratio| Verdict::of("p50, times the short list's", ratio, P50));
+    let verdicts = p50.map(|ratio| Verdict::of("p50 / short list", ratio, P50));
     Ok(Comparison {
         title: "pages of a long list".to_owned(),
         load: format!(
-            "{} readers, pages of {PAGE}: all {} pages of {} conversations, against the first of \
-             {SHORT}",
+            "{} readers, pages of {PAGE}: all {} pages of {} conversations, compared with the first of {SHORT}",
             plan.readers,
             grouped(u64::try_from(pages)?),
             grouped(u64::try_from(plan.list_conversations)?),
         ),
         unit: "pages",
         base: "short list",
-        beside: None,
         system: "long list",
         rounds,
         verdicts: verdicts.into_iter().collect(),
-        notes: Vec::new(),
+        ..Comparison::default()
     })
 }
 
@@ -70,7 +67,7 @@ fn page(target: &Target, name: &str) -> ListConversationsRequest {
     }
 }
 
-/// The requests for all full pages, the first one first.
+/// The requests of all full pages, in order.
 async fn walk(
     target: &Target,
     first: ListConversationsRequest,
@@ -97,22 +94,14 @@ async fn lists(
 ) -> anyhow::Result<Measure> {
     let reader = target.gateway.reader();
     let closed = closed(plan);
-    closed_loop(closed, move |turn| {
+    closed_loop(closed, move |call| {
         let (mut reader, requests) = (reader.clone(), Arc::clone(&requests));
         async move {
-            // A prime step visits shallow and deep pages alike.
-            let place = (turn.worker + turn.count * closed.in_flight) * 7_919;
-            let request = requests
-                .get(place % requests.len().max(1))
-                .context("no page")?;
-            let page = reader
-                .list_conversations(request.clone())
-                .await?
-                .into_inner();
-            anyhow::ensure!(
-                page.conversations.len() == usize::try_from(PAGE)?,
-                "a short page"
-            );
+            // A prime step mixes shallow and deep pages.
+            let index = (call.worker + call.count * closed.in_flight) * 7_919;
+            let page = reader.list_conversations(pick(&requests, index)?.clone());
+            let count = page.await?.into_inner().conversations.len();
+            anyhow::ensure!(count == usize::try_from(PAGE)?, "a short page");
             Ok(())
         }
     })

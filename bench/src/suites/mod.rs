@@ -1,10 +1,10 @@
-//! What is measured, one file each.
+//! The suites, one file each.
 
 mod append;
-mod ask;
 mod context;
+mod context_formats;
+mod context_query;
 mod forks;
-mod forms;
 mod histories;
 mod lag;
 mod length;
@@ -18,7 +18,7 @@ use super::report::Report;
 use super::target::Target;
 use super::{Plan, Suite};
 
-/// What a suite measures, in a few words.
+/// The title of a suite.
 pub(super) fn title(suite: Suite) -> &'static str {
     match suite {
         Suite::Unary => "acknowledged commits by unary calls",
@@ -26,11 +26,11 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Projection => "projection of a backlog",
         Suite::Lag => "lag of the rows at half load",
         Suite::Context => "fresh contexts of 20 messages",
-        Suite::Forks => "contexts of forks against those of other conversations",
-        Suite::Length => "long conversations against short ones",
+        Suite::Forks => "contexts of forks, compared with other conversations",
+        Suite::Length => "long conversations, compared with short ones",
         Suite::List => "pages of a long list",
-        Suite::Prefix => "prefixes that successive contexts share",
-        Suite::Forms => "contexts in each form",
+        Suite::Prefix => "common prefixes of successive contexts",
+        Suite::Forms => "contexts in each format",
         Suite::Streams => streams::TITLE,
     }
 }
@@ -52,7 +52,7 @@ pub(super) async fn run(
         Suite::Length => length::measure(plan, target).await?,
         Suite::List => vec![list::measure(plan, target).await?],
         Suite::Prefix => prefix::measure(target).await?,
-        Suite::Forms => forms::measure(plan, target).await?,
+        Suite::Forms => context_formats::measure(plan, target).await?,
         Suite::Streams => vec![streams::measure(plan, target).await?],
     };
     report.comparisons.extend(comparisons);

@@ -1,6 +1,6 @@
-//! What a prefix cache would serve of successive contexts: budgeted ones against the last 20 messages.
+//! Hit rates of a prefix cache for successive contexts: budgeted contexts, compared with the last 20 messages.
 //!
-//! A context is made at every version at which a model is called, and compared with the one before, byte for byte.
+//! A context is assembled at every version at which a model is called, and compared byte by byte with the previous one.
 
 mod share;
 
@@ -10,8 +10,8 @@ use domain::Fact;
 use domain::event::Role;
 use hansard::progress::grouped;
 
-use self::share::{Share, Successive};
-use super::ask::{self, Ask, FORMS};
+use self::share::{PrefixTracker, Share};
+use super::context_query::{self, ContextQuery, FORMATS};
 use super::histories::{self, History};
 use super::trace::Shape;
 use crate::latency::{Latencies, Measure};
@@ -19,17 +19,17 @@ use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::target::Target;
 use crate::watch::caught_up;
 
-/// Of the tokens of budgeted contexts.
+/// Cached share of the tokens of budgeted contexts.
 const SERVED: Threshold = Threshold::AtLeast(0.95);
-/// Of the tokens of the last 20 messages: where they are no better, a budget has something to win.
+/// Cached share of the tokens of the last 20 messages: only if it is low, a budget can improve it.
 const WINDOW_SERVED: Threshold = Threshold::AtMost(0.3);
 /// Messages of the base.
 const WINDOW_MESSAGES: u32 = 20;
-/// The forms whose providers cache prefixes by bytes or blocks.
-const CACHED_FORMS: [&str; 2] = ["OpenAI chat", "Anthropic"];
-/// Conversations of real people, the longest of their data set.
+/// The formats whose providers cache prefixes.
+const CACHED_FORMATS: [&str; 2] = ["OpenAI chat", "Anthropic"];
+/// The longest conversations of a data set of real people.
 const REAL_CONVERSATIONS: usize = 60;
-/// 400 turns of an assistant that calls tools.
+/// 400 turns of an assistant with tools.
 const TRACE: Shape = Shape {
     questions: 200,
     calls: 1..=3,
@@ -38,14 +38,14 @@ const TRACE: Shape = Shape {
     result_bytes: 50..=3_000,
 };
 
-/// A policy whose contexts are compared.
+/// A policy and the threshold of its hit rate.
 struct Case {
     name: &'static str,
     policy: &'static str,
     served: Option<Threshold>,
 }
 
-/// A budget of few turns has no threshold: what is new alone is near a twentieth of each context.
+/// Budgets of few turns have no threshold: the new part alone is almost 5% of each context.
 const TRACE_CASES: [Case; 5] = [
     Case {
         name: "the default policy",
@@ -73,7 +73,7 @@ const TRACE_CASES: [Case; 5] = [
         served: None,
     },
 ];
-/// Their longest conversations fit into the default budget whole.
+/// The longest conversations fit completely into the default budget.
 const REAL_CASES: [Case; 3] = [
     Case {
         name: "the default policy",
@@ -93,45 +93,48 @@ const REAL_CASES: [Case; 3] = [
 ];
 
 pub(super) async fn measure(target: &Target) -> anyhow::Result<Vec<Comparison>> {
-    let trace = histories::made(target, "trace", 1, &TRACE).await?;
-    let real = histories::real(target, REAL_CONVERSATIONS).await?;
-    if let Some(floors) = &target.floors {
-        caught_up(floors).await?;
+    let trace = histories::generated(target, "trace", 1, &TRACE).await?;
+    let real = histories::dataset(target, REAL_CONVERSATIONS).await?;
+    if let Some(baselines) = &target.baselines {
+        caught_up(baselines).await?;
     }
     let mut comparisons = Vec::new();
-    for (form, _) in FORMS.iter().filter(|(name, _)| CACHED_FORMS.contains(name)) {
-        let trace = compare(target, &trace, (form, "a trace with tools"), &TRACE_CASES);
+    for (format, _) in FORMATS
+        .iter()
+        .filter(|(name, _)| CACHED_FORMATS.contains(name))
+    {
+        let trace = compare(target, &trace, (format, "a trace with tools"), &TRACE_CASES);
         comparisons.append(&mut trace.await?);
-        let real = compare(target, &real, (form, "people's talk"), &REAL_CASES);
+        let real = compare(target, &real, (format, "real conversations"), &REAL_CASES);
         comparisons.append(&mut real.await?);
     }
     Ok(comparisons)
 }
 
-/// Each case against the last messages, in one form.
+/// Compares each case with the last messages, in one format.
 async fn compare(
     target: &Target,
     histories: &[History],
-    (form, name): (&str, &str),
+    (format, name): (&str, &str),
     cases: &[Case],
 ) -> anyhow::Result<Vec<Comparison>> {
-    let of_name = FORMS.iter().find(|(known, _)| *known == form);
-    let ask = Ask {
-        form: of_name.map(|(_, form)| *form).unwrap_or_default(),
+    let of_name = FORMATS.iter().find(|(known, _)| *known == format);
+    let query = ContextQuery {
+        format: of_name.map(|(_, format)| *format).unwrap_or_default(),
         policy: "{}",
         messages_max: WINDOW_MESSAGES,
     };
-    let window = pass(target, histories, ask).await?;
+    let window = pass(target, histories, query).await?;
     let mut comparisons = Vec::with_capacity(cases.len());
     for case in cases {
-        let ask = Ask {
+        let query = ContextQuery {
             policy: case.policy,
             messages_max: 0,
-            ..ask
+            ..query
         };
-        let budgeted = pass(target, histories, ask).await?;
+        let budgeted = pass(target, histories, query).await?;
         comparisons.push(Comparison {
-            title: format!("prefixes of {name}, {form}, {}", case.name),
+            title: format!("prefixes of {name}, {format}, {}", case.name),
             load: format!(
                 "{} conversations, {} contexts, one at a time",
                 histories.len(),
@@ -139,32 +142,25 @@ async fn compare(
             ),
             unit: "contexts",
             base: "last 20 messages",
-            beside: None,
             system: "budgeted context",
-            rounds: vec![Round {
-                base: Some(window.measure),
-                beside: None,
-                system: budgeted.measure,
-            }],
+            rounds: vec![Round::of(Some(window.measure), budgeted.measure)],
             verdicts: verdicts(case, &window, &budgeted),
             notes: vec![
                 note("last 20 messages", window.share),
                 note("budgeted context", budgeted.share),
             ],
+            ..Comparison::default()
         });
     }
     Ok(comparisons)
 }
 
 fn verdicts(case: &Case, window: &Pass, budgeted: &Pass) -> Vec<Verdict> {
+    let figure = "cached share of the last 20 messages";
     let judged = |served| {
         [
-            Verdict::of("share that a cache serves", budgeted.share.served(), served),
-            Verdict::of(
-                "share of the last 20 messages",
-                window.share.served(),
-                WINDOW_SERVED,
-            ),
+            Verdict::of("cached share", budgeted.share.served(), served),
+            Verdict::of(figure, window.share.served(), WINDOW_SERVED),
         ]
     };
     case.served.map(judged).into_iter().flatten().collect()
@@ -172,8 +168,8 @@ fn verdicts(case: &Case, window: &Pass, budgeted: &Pass) -> Vec<Verdict> {
 
 fn note(name: &str, share: Share) -> String {
     format!(
-        "{name}: a cache serves {:.3} of {:.0} tokens a context, {:.3} are sent where an epoch begins; {} epochs of {:.1} \
-         contexts",
+        "{name}: a cache serves {:.3} of {:.0} tokens per context, {:.3} are new at the start of an epoch; {} epochs of {:.1} \
+        contexts",
         share.served(),
         share.tokens_per_context(),
         share.sent_at_breaks(),
@@ -182,27 +178,27 @@ fn note(name: &str, share: Share) -> String {
     )
 }
 
-/// Contexts at every call of a model, and how long they took.
+/// The contexts at every call of a model, and their latency.
 struct Pass {
     measure: Measure,
     share: Share,
 }
 
-async fn pass(target: &Target, histories: &[History], ask: Ask) -> anyhow::Result<Pass> {
+async fn pass(target: &Target, histories: &[History], query: ContextQuery) -> anyhow::Result<Pass> {
     let mut reader = target.gateway.reader();
     let (mut latencies, mut total) = (Latencies::new()?, Duration::ZERO);
     let mut share = Share::default();
     for history in histories {
-        let mut successive = Successive::default();
+        let mut successive = PrefixTracker::default();
         for version in calls(&history.facts) {
-            let request = ask.of(target, &history.conversation, version);
-            let begun = Instant::now();
-            let answered = ask::answer(&mut reader, request).await?;
-            let took = begun.elapsed();
+            let request = query.request(target, &history.conversation, version);
+            let start = Instant::now();
+            let assembled = context_query::assemble(&mut reader, request).await?;
+            let took = start.elapsed();
             latencies.add(took);
             total += took;
-            let epoch = answered.receipt.epoch.unwrap_or_default();
-            successive.add(std::str::from_utf8(&answered.body)?, epoch);
+            let epoch = assembled.receipt.epoch.unwrap_or_default();
+            successive.add(std::str::from_utf8(&assembled.body)?, epoch);
         }
         share.join(successive.share());
     }
@@ -212,16 +208,16 @@ async fn pass(target: &Target, histories: &[History], ask: Ask) -> anyhow::Resul
     })
 }
 
-/// The versions at which a model is called: the assistant is next, and something new was said or has come back.
+/// The versions at which a model is called: after a new message or result, before the assistant's next event.
 fn calls(facts: &[Fact]) -> Vec<u64> {
     let next = facts.iter().skip(1).map(Some).chain([None]);
-    // The first version is that of the creation.
+    // Version 1 is the creation.
     let calls = (2..).zip(facts.iter().zip(next));
     let calls = calls.filter(|(_, (fact, next))| !answers(fact) && next.is_none_or(answers));
     calls.map(|(version, _)| version).collect()
 }
 
-/// Whether it is the assistant's.
+/// Whether the assistant created it.
 fn answers(fact: &Fact) -> bool {
     match fact {
         Fact::MessageAppended(message) => message.role == Role::Assistant,
@@ -241,9 +237,8 @@ mod tests {
         let calls = calls(&facts);
         assert_eq!(calls.len(), 2 * TRACE.questions);
         // After the first question, and after the last result of the first calls.
-        let results = facts
-            .iter()
-            .position(|fact| matches!(fact, Fact::ToolReturned(_)));
+        let mut all = facts.iter();
+        let results = all.position(|fact| matches!(fact, Fact::ToolReturned(_)));
         let first_calls = results.unwrap() - 1;
         let after_results = u64::try_from(2 + 2 * first_calls).unwrap();
         assert_eq!(calls[..2], [2, after_results]);
@@ -251,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policies_are_policies() {
+    fn the_policies_are_valid() {
         for case in TRACE_CASES.iter().chain(&REAL_CASES) {
             context::Policy::parse(case.policy).unwrap();
         }

@@ -1,7 +1,7 @@
-//! How fast rows follow a backlog, against a bare write of the same rows, and an insert of the events' rows alone.
+//! Projection of a backlog, compared with plain writes of the same rows and with inserts of the events alone.
 //!
-//! The projector is stopped while the backlog is made, where it may be; elsewhere the backlog is made faster than it can
-//! be projected, and what is left of it when the load ends is projected alone.
+//! In the own stack, the projector is stopped while the backlog is created. In other stacks, the backlog is created faster than it
+//! can be projected, and the rest after the load is measured.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use hansard::progress::grouped;
 use wire::proto::write::v1::append_stream_request::Command;
 
 use crate::Plan;
-use crate::floor::{Floors, Written};
+use crate::baseline::{Baselines, WriteKind};
 use crate::latency::{Latency, Measure, real};
 use crate::pace::until;
 use crate::report::{Comparison, Round, Threshold, Verdict};
@@ -23,34 +23,34 @@ use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::{caught_up, caught_up_to, commits_behind, ends};
 
-/// Of the bare write's events a second.
+/// Times the plain write's events per second.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.6);
-/// What is judged.
-const OF_BASE: &str = "events a second, of the bare write's";
-/// Commits of a backlog that are on their way at once, each to a conversation of its own.
+/// The name of the figure.
+const OF_BASE: &str = "events per second / plain write";
+/// Concurrent commits of a backlog, each to another conversation.
 const IN_FLIGHT: usize = 256;
 
-/// What a backlog is made of.
+/// The shape of a backlog.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     name: &'static str,
     title: &'static str,
-    /// Events of each commit.
+    /// Events per commit.
     events_per_commit: usize,
-    /// Conversations by turns: each row of one is written once for each batch that has commits of it.
+    /// Number of conversations. A conversation's row is written once per batch with its commits.
     conversations: usize,
-    /// What it is judged by.
-    base: (&'static str, Written),
-    /// What stands beside it.
-    beside: Option<(&'static str, Written)>,
+    /// The base of the comparison.
+    base: (&'static str, WriteKind),
+    /// A second base.
+    beside: Option<(&'static str, WriteKind)>,
 }
 
-/// The rows of events, which are nearly all that a backlog of large commits comes to.
-const EVENTS: (&str, Written) = ("insert of events", Written::Events);
-/// The rows that single events come to.
-const SAME_ROWS: (&str, Written) = ("the same rows", Written::EventsAndConversations);
+/// The rows of events: almost all rows of a backlog of large commits.
+const EVENTS: (&str, WriteKind) = ("insert of events", WriteKind::Events);
+/// The rows of single events and their conversations.
+const SAME_ROWS: (&str, WriteKind) = ("the same rows", WriteKind::EventsAndConversations);
 
-/// Much in a few conversations, as an import leaves it.
+/// Many events in few conversations, like an import.
 const DENSE: Shape = Shape {
     name: "dense",
     title: "projection of a backlog of large commits",
@@ -59,7 +59,7 @@ const DENSE: Shape = Shape {
     base: EVENTS,
     beside: None,
 };
-/// A little in each of many conversations, as people leave it.
+/// Few events in many conversations, like live traffic.
 const SPARSE: Shape = Shape {
     name: "sparse",
     title: "projection of a backlog of single events",
@@ -68,10 +68,10 @@ const SPARSE: Shape = Shape {
     base: SAME_ROWS,
     beside: Some(EVENTS),
 };
-/// How often the backlog's size is looked at.
+/// Interval of reads of the backlog's size.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the backlog may take to grow.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Timeout of the backlog's growth.
+const GROWTH_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
     Ok(vec![
@@ -81,10 +81,10 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
 }
 
 async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Result<Comparison> {
-    let floors = target
-        .floors
+    let baselines = target
+        .baselines
         .as_ref()
-        .context("to see rows, give --nats-url and --database-url")?;
+        .context("this suite reads rows: give --nats-url and --database-url")?;
     let fill = Fill {
         name: shape.name,
         conversations: shape.conversations,
@@ -92,11 +92,11 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;
-    caught_up(floors).await?;
+    caught_up(baselines).await?;
     let backlog = Backlog {
         plan,
         target,
-        floors,
+        baselines,
         shape,
         conversations,
     };
@@ -106,18 +106,18 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
     let of_beside = rounds
         .iter()
         .filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
-    let note = median(of_beside.collect())
-        .map(|ratio| format!("of the insert of the events' rows alone: {ratio:.2}"));
+    let ratio = median(of_beside.collect());
+    let note = ratio.map(|ratio| format!("events per second / insert of events: {ratio:.2}"));
     Ok(Comparison {
         title: shape.title.to_owned(),
         load: format!(
-            "a backlog of {} events of {} bytes, {} a commit, {} conversations; the bare write takes {} \
-             events at a time in one connection",
+            "a backlog of {} events of {} bytes, {} per commit, {} conversations; the plain write inserts {} events \
+            at a time through one connection",
             grouped(u64::try_from(plan.backlog_events)?),
             plan.event_bytes,
             shape.events_per_commit,
             shape.conversations,
-            crate::floor::ROWS_PER_INSERT,
+            crate::baseline::ROWS_PER_INSERT,
         ),
         unit: "events",
         base: shape.base.0,
@@ -129,19 +129,19 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
     })
 }
 
-/// A backlog that is made and projected again and again.
+/// A backlog that is created and projected repeatedly.
 struct Backlog<'a> {
     plan: &'a Plan,
     target: &'a Target,
-    floors: &'a Floors,
+    baselines: &'a Baselines,
     shape: Shape,
     conversations: Arc<[String]>,
 }
 
 impl Backlog<'_> {
-    /// Takes turns with the bare writes.
+    /// Alternates with the plain writes.
     async fn rounds(&self) -> anyhow::Result<Vec<Round>> {
-        let write = |written| self.floors.rows.write(self.plan.duration, written);
+        let write = |written| self.baselines.rows.write(self.plan.duration, written);
         let mut besides = Vec::new();
         let base = async || {
             if let Some((_, written)) = self.shape.beside {
@@ -156,30 +156,27 @@ impl Backlog<'_> {
         Ok(rounds)
     }
 
-    /// Makes a backlog, ends the load, and waits until the rest is projected.
+    /// Creates a backlog, ends the load, and waits until the rest is projected.
     async fn drain(&self) -> anyhow::Result<Measure> {
-        let floors = self.floors;
+        let baselines = self.baselines;
         if let Some(projector) = &self.target.projector {
             projector.lock().await.stop().await;
         }
         self.grow().await?;
-        let ends = ends(floors).await?;
-        let mut commits = commits_behind(floors, &ends).await?;
+        let ends = ends(baselines).await?;
+        let mut commits = commits_behind(baselines, &ends).await?;
         if let Some(projector) = &self.target.projector {
             projector.lock().await.start_again()?;
-            // Its start is not its speed.
+            // The start of the process does not count.
             let all = commits;
-            until(
-                "the projector did not begin",
-                (LOOK_INTERVAL, PATIENCE),
-                async || {
-                    commits = commits_behind(floors, &ends).await?;
-                    Ok(commits < all)
-                },
-            )
+            let what = "the projector did not start";
+            until(what, LOOK_INTERVAL, GROWTH_TIMEOUT, async || {
+                commits = commits_behind(baselines, &ends).await?;
+                Ok(commits < all)
+            })
             .await?;
         }
-        let took = caught_up_to(floors, &ends).await?;
+        let took = caught_up_to(baselines, &ends).await?;
         let events = commits * u64::try_from(self.shape.events_per_commit)?;
         Ok(Measure {
             per_second: real(events) / took.as_secs_f64(),
@@ -187,28 +184,27 @@ impl Backlog<'_> {
         })
     }
 
-    /// Loads until the backlog is as large as planned.
+    /// Appends until the backlog has the planned size.
     async fn grow(&self) -> anyhow::Result<()> {
-        let floors = self.floors;
+        let baselines = self.baselines;
         let enough = self.plan.backlog_events / self.shape.events_per_commit;
         let enough = u64::try_from(enough)?.max(1);
-        let over = AtomicBool::new(false);
+        let is_grown = AtomicBool::new(false);
         let watch = async {
-            let grown = until(
-                "the backlog did not grow, the projector being as fast as the load,",
-                (LOOK_INTERVAL, PATIENCE),
-                async || Ok(commits_behind(floors, &ends(floors).await?).await? >= enough),
-            )
-            .await;
-            over.store(true, Ordering::Relaxed);
+            let what = "the backlog did not grow because the projector is as fast as the load";
+            let grown = until(what, LOOK_INTERVAL, GROWTH_TIMEOUT, async || {
+                Ok(commits_behind(baselines, &ends(baselines).await?).await? >= enough)
+            });
+            let grown = grown.await;
+            is_grown.store(true, Ordering::Relaxed);
             grown
         };
-        let (grown, loaded) = tokio::join!(watch, self.load(&over));
+        let (grown, loaded) = tokio::join!(watch, self.load(&is_grown));
         grown?;
         loaded
     }
 
-    async fn load(&self, over: &AtomicBool) -> anyhow::Result<()> {
+    async fn load(&self, is_grown: &AtomicBool) -> anyhow::Result<()> {
         let writer = self.target.writers.first().context("no writer")?;
         let stream = AppendStream::to(writer, IN_FLIGHT);
         let messages = setup::messages(self.shape.events_per_commit, self.plan.event_bytes);
@@ -218,10 +214,11 @@ impl Backlog<'_> {
             let (stream, template) = (stream.clone(), template.clone());
             async move {
                 for conversation in conversations.iter().cycle() {
-                    if over.load(Ordering::Relaxed) {
+                    if is_grown.load(Ordering::Relaxed) {
                         break;
                     }
-                    let command = Command::AppendEvents(setup::again(&template, conversation));
+                    let append = setup::from_template(&template, conversation);
+                    let command = Command::AppendEvents(append);
                     retrying(|| stream.send(command.clone())).await?;
                 }
                 anyhow::Ok(())

@@ -1,4 +1,4 @@
-//! A conversation with tools, the same each time that it is made: questions, calls at once, their results, answers.
+//! A deterministic conversation with tools: questions, parallel calls, results and answers.
 
 use std::ops::RangeInclusive;
 
@@ -7,58 +7,20 @@ use domain::{CallId, Fact, JsonText, Part, ToolName, Violation};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// Where the randomness begins.
+/// The random seed.
 const SEED: u64 = 400;
 const TOOLS: [&str; 4] = ["search_orders", "read_file", "list_pods", "fetch_page"];
-const WORDS: [&str; 40] = [
-    "the",
-    "order",
-    "of",
-    "a",
-    "and",
-    "deployment",
-    "in",
-    "status",
-    "is",
-    "queue",
-    "to",
-    "node",
-    "was",
-    "latency",
-    "which",
-    "shipped",
-    "before",
-    "customer",
-    "we",
-    "restart",
-    "for",
-    "billing",
-    "on",
-    "warehouse",
-    "with",
-    "error",
-    "that",
-    "replica",
-    "not",
-    "Tuesday",
-    "value",
-    "please",
-    "report",
-    "between",
-    "parcel",
-    "rollout",
-    "could",
-    "budget",
-    "drained",
-    "version",
-];
+const WORD_COUNT: usize = 40;
+const WORDS: &str = "the order of a and deployment in status is queue to node was latency which shipped before customer we \
+restart for billing on warehouse with error that replica not Tuesday value please report between \
+parcel rollout could budget drained version";
 
-/// What to make.
+/// The shape of a conversation.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
-    /// How many questions; each is followed by a turn that calls, and by one that answers.
+    /// Questions; each is followed by a turn with calls and a turn with an answer.
     pub(super) questions: usize,
-    /// Calls at once.
+    /// Parallel calls.
     pub(super) calls: RangeInclusive<usize>,
     /// Bytes of a question or an answer.
     pub(super) message_bytes: RangeInclusive<usize>,
@@ -68,10 +30,10 @@ pub(super) struct Shape {
     pub(super) result_bytes: RangeInclusive<usize>,
 }
 
-/// The conversation's facts, oldest first.
+/// The conversation's facts, the oldest first.
 ///
 /// # Errors
-/// Never: ids and names are made of letters and digits.
+/// Never: ids and names consist of letters and digits.
 pub(super) fn facts(shape: &Shape) -> Result<Vec<Fact>, Violation> {
     let mut random = StdRng::seed_from_u64(SEED);
     let mut facts = Vec::new();
@@ -119,7 +81,7 @@ fn call(random: &mut StdRng, shape: &Shape) -> Result<(ToolCalled, ToolReturned)
     Ok((called, returned))
 }
 
-/// A list of records, as tools answer.
+/// A JSON list of records, like a tool's output.
 fn records(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
     const RECORD_BYTES: RangeInclusive<usize> = 10..=80;
     let bytes = random.random_range(bytes.clone());
@@ -136,7 +98,7 @@ fn records(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
     }
 }
 
-/// Words up to so many bytes, one more than there is room for at most.
+/// Words of at least `bytes` in total, up to the end of the last word.
 fn prose(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
     let bytes = random.random_range(bytes.clone());
     let mut text = String::with_capacity(bytes);
@@ -144,8 +106,12 @@ fn prose(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
         if !text.is_empty() {
             text.push(' ');
         }
-        let word = WORDS.get(random.random_range(0..WORDS.len()));
-        text.push_str(word.copied().unwrap_or_default());
+        let mut words = WORDS.split(' ');
+        text.push_str(
+            words
+                .nth(random.random_range(0..WORD_COUNT))
+                .unwrap_or_default(),
+        );
     }
     text
 }
@@ -155,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_same_each_time_and_as_long_as_asked() {
+    fn it_is_deterministic_and_as_long_as_requested() {
         let shape = Shape {
             questions: 40,
             calls: 1..=3,
@@ -163,20 +129,20 @@ mod tests {
             input_bytes: 20..=120,
             result_bytes: 50..=3_000,
         };
-        let made = facts(&shape).unwrap();
-        assert_eq!(made, facts(&shape).unwrap());
-        let calls = made
-            .iter()
-            .filter(|fact| matches!(fact, Fact::ToolCalled(_)));
-        let calls = calls.count();
+        let created = facts(&shape).unwrap();
+        assert_eq!(created, facts(&shape).unwrap());
+        let calls = created.iter();
+        let calls = calls
+            .filter(|fact| matches!(fact, Fact::ToolCalled(_)))
+            .count();
         assert!((40..=120).contains(&calls), "{calls}");
-        assert_eq!(made.len(), 2 * shape.questions + 2 * calls);
-        for fact in &made {
+        assert_eq!(created.len(), 2 * shape.questions + 2 * calls);
+        for fact in &created {
             let Fact::ToolReturned(returned) = fact else {
                 continue;
             };
             let ToolOutput::Json(json) = &returned.output else {
-                panic!("a result that is no JSON");
+                panic!("a result that is not JSON");
             };
             JsonText::parse(json.as_str()).unwrap();
             assert!((50..=3_200).contains(&json.as_str().len()));

@@ -1,4 +1,4 @@
-//! A catalogue that is older than its store: a restored one names objects that were written anew since.
+//! Adoption of rewritten objects by a restored catalogue, which is older than its store.
 
 use event_log::{ArchiveEntry, ArchivedSegment};
 use uuid::Uuid;
@@ -6,18 +6,18 @@ use uuid::Uuid;
 use crate::archive::{Archive, CataloguedSegment, store_of};
 use crate::error::ArchiveError;
 use crate::object::Object;
-use crate::seal::told;
+use crate::seal::describe;
 use crate::segment::decode;
 use crate::store::{Store, StoreError, StoreUrl};
 
-/// What the name ends in that stands in the place of an emptied segment.
+/// Suffix of the marker object of an emptied segment.
 pub(crate) const EMPTIED: &str = ".emptied";
 
-/// Looks for the object of each segment of a catalogue that is not restored yet, or for one that was written in its place;
-/// how many there are. `moved_to`: where all of them are, when they are not where the catalogue says.
+/// Checks, before a restore, that the store has the object of each catalogued segment or a rewritten one; returns how many
+/// segments there are. `moved_to`: the store of all objects, if they are not where the catalogue says.
 ///
 /// # Errors
-/// [`ArchiveError::Unreachable`]: the first that is not there.
+/// [`ArchiveError::Unreachable`]: the first missing object.
 pub async fn look_for(
     catalogue: &[ArchiveEntry],
     moved_to: Option<&StoreUrl>,
@@ -33,7 +33,7 @@ pub async fn look_for(
         };
         let store = store_of(entry, moved_to)?;
         if let Err(error) = store.size(&sealed.object).await {
-            let names = of_segment(&store, entry.segment, &sealed.object).await;
+            let names = list_segment(&store, entry.segment, &sealed.object).await;
             if names.map_err(unreachable)?.is_empty() {
                 return Err(unreachable(error));
             }
@@ -43,8 +43,8 @@ pub async fn look_for(
     Ok(found)
 }
 
-/// The name of what stands in the place of a segment that nothing is left of: without a byte, so that whoever comes with an older
-/// catalogue knows that the segment is not lost. `object` is a name of the segment's.
+/// The name of the empty marker object of a segment without any content left. An older catalogue finds it and does not treat the
+/// segment as lost. `object` is an object name of the segment.
 pub(crate) fn emptied(segment: Uuid, object: &str) -> String {
     let (folder, _) = object.rsplit_once('/').unwrap_or_default();
     format!("{folder}/{segment}{EMPTIED}")
@@ -62,19 +62,23 @@ async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
     }
 }
 
-/// The objects of a segment, whatever their generation; `object` is one of their names.
-async fn of_segment(store: &Store, segment: Uuid, object: &str) -> Result<Vec<String>, StoreError> {
+/// All objects of a segment, of any generation; `object` is one of their names.
+async fn list_segment(
+    store: &Store,
+    segment: Uuid,
+    object: &str,
+) -> Result<Vec<String>, StoreError> {
     let (folder, _) = object.rsplit_once('/').unwrap_or_default();
-    let begins = format!("{folder}/{segment}.");
+    let prefix = format!("{folder}/{segment}.");
     let mut names = store.list(folder).await?;
-    names.retain(|name| name.starts_with(&begins));
+    names.retain(|name| name.starts_with(&prefix));
     Ok(names)
 }
 
 impl Archive {
-    /// Takes, for each segment whose object is gone, the object that was written in its place, when what was erased was taken
-    /// out of it; how many. It is known by its name and by what it says of itself, and checked whole. A segment that was
-    /// emptied leaves the catalogue.
+    /// Adopts, for each segment whose object is missing, the object that an erasure wrote in its place; returns how many. The
+    /// object is found by its name and its index, and checked completely. An emptied segment is removed from the
+    /// catalogue.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -87,25 +91,24 @@ impl Archive {
                 Ok(_) | Err(_) => continue,
             }
             if is_emptied(&object).await? {
-                self.record
-                    .remove_archive_entry(&segment.catalogued)
-                    .await?;
+                let entry = &segment.catalogued;
+                self.record.remove_archive_entry(entry).await?;
                 adopted += 1;
             } else if let Some(sealed) = self.successor(&object).await? {
-                self.take(segment, sealed).await?;
+                self.replace_sealed(segment, sealed).await?;
                 adopted += 1;
             }
         }
         Ok(adopted)
     }
 
-    /// The one whole object of the segment in its store, whatever its generation.
+    /// The intact object of the segment in its store, of any generation.
     async fn successor(&self, object: &Object) -> Result<Option<ArchivedSegment>, ArchiveError> {
         let unreachable = |source| ArchiveError::Unreachable {
             segment: object.segment,
             source,
         };
-        let names = of_segment(&object.store, object.segment, &object.sealed.object).await;
+        let names = list_segment(&object.store, object.segment, &object.sealed.object).await;
         for name in names.map_err(unreachable)? {
             let bytes = object.store.read_all(&name).await.map_err(unreachable)?;
             let Ok((index, _)) = decode(&bytes) else {
@@ -115,14 +118,14 @@ impl Archive {
                 return Ok(Some(ArchivedSegment {
                     made_at: object.sealed.made_at.clone(),
                     is_trimmed: object.sealed.is_trimmed,
-                    ..told(&index, &bytes, name)
+                    ..describe(&index, &bytes, name)
                 }));
             }
         }
         Ok(None)
     }
 
-    async fn take(
+    async fn replace_sealed(
         &self,
         segment: CataloguedSegment,
         sealed: ArchivedSegment,

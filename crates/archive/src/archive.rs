@@ -1,4 +1,4 @@
-//! The handle: what of a record is elsewhere, and where.
+//! The archive of a record: its segments and their stores.
 
 use domain::{Partition, Sequence};
 use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
@@ -18,12 +18,12 @@ pub struct Archive {
     indexes: Indexes,
 }
 
-/// A sealed segment, as the catalogue has it.
+/// A sealed segment of the catalogue.
 #[derive(Debug, Clone)]
 pub struct CataloguedSegment {
-    /// Its entry.
+    /// Its catalogue entry.
     pub catalogued: CataloguedEntry,
-    /// What the entry says that it holds.
+    /// Its contents.
     pub sealed: ArchivedSegment,
 }
 
@@ -33,7 +33,7 @@ impl CataloguedSegment {
         Some(Self { catalogued, sealed })
     }
 
-    /// The partition that it is of.
+    /// Its partition.
     #[must_use]
     pub fn partition(&self) -> Partition {
         Partition(self.catalogued.entry.partition)
@@ -41,7 +41,7 @@ impl CataloguedSegment {
 }
 
 impl Archive {
-    /// The archive of a record, each segment where the catalogue says.
+    /// The archive of a record, with the stores that the catalogue names.
     #[must_use]
     pub fn of(record: &Record) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Archive {
         }
     }
 
-    /// The same, with all objects in another store: they were copied or moved there. `None`: where the catalogue says.
+    /// The same archive with all objects in another store; `None`: in the stores that the catalogue names.
     #[must_use]
     pub fn moved_to(self, url: Option<StoreUrl>) -> Self {
         Self {
@@ -60,13 +60,13 @@ impl Archive {
         }
     }
 
-    /// The record that it is of.
+    /// The record of the archive.
     #[must_use]
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// The segments of a partition, or of all, by segment.
+    /// The segments of a partition or of all, by id.
     ///
     /// # Errors
     /// [`ArchiveError::Catalogue`].
@@ -97,11 +97,11 @@ impl Archive {
         Ok(Reader::over(objects, after))
     }
 
-    /// Looks for every segment that is past a place of its partition, and reads what it says of itself: whoever goes on to
-    /// change something knows then that all can be read. How many there are.
+    /// Reads the index of every segment, so that a following change does not fail on an unreadable segment; returns how many
+    /// segments there are.
     ///
     /// # Errors
-    /// [`ArchiveError`]: the first that cannot be read.
+    /// [`ArchiveError`]: the first unreadable segment.
     pub async fn check_reachable(&self) -> Result<usize, ArchiveError> {
         let segments = self.segments(None).await?;
         for segment in &segments {
@@ -110,7 +110,7 @@ impl Archive {
         Ok(segments.len())
     }
 
-    /// All of a segment, each part checked: what it says of itself, and its messages in order.
+    /// The index and all messages of a segment, in order, completely checked.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -136,7 +136,7 @@ impl Archive {
     }
 }
 
-/// The store of an entry's objects, or the one that all were moved to.
+/// The store of an entry's objects, or the store that all objects were moved to.
 pub(crate) fn store_of(
     entry: &ArchiveEntry,
     moved_to: Option<&StoreUrl>,

@@ -1,4 +1,4 @@
-//! One conversation's commits as if nothing of it were elsewhere, page by page.
+//! One conversation's commits from archive and record, page by page.
 
 use domain::{ConversationKey, Sequence};
 use event_log::{StoredMessage, TailBounds};
@@ -7,14 +7,14 @@ use crate::archive::Archive;
 use crate::error::ArchiveError;
 use crate::merge::Reader;
 
-/// A conversation's commits, those in the archive first: the record's own come after all of them.
+/// A conversation's commits: first those in the archive, then those in the record, which are all later.
 #[derive(Debug)]
 pub struct Commits {
     archive: Archive,
     key: ConversationKey,
-    /// `None`: the archive has no more.
+    /// `None`: the archive is read completely.
     archived: Option<Reader>,
-    /// Where to read on in the record; `None`: there is no more.
+    /// The sequence to continue after in the record; `None`: the record is read completely.
     after: Option<Sequence>,
 }
 
@@ -40,7 +40,7 @@ impl Archive {
 }
 
 impl Commits {
-    /// The next commits, in order, up to the bounds; `None`: that was all. There may be none on a page, and more on the next.
+    /// The next commits, in order, within the bounds; `None`: the end. A page can be empty before the end.
     ///
     /// # Errors
     /// [`ArchiveError`].

@@ -1,4 +1,4 @@
-//! What can go wrong with an archive, by what the caller can do about it.
+//! Errors of the archive, by what the caller can do about them.
 
 use event_log::{CatalogueError, Unavailable};
 use thiserror::Error;
@@ -7,44 +7,44 @@ use uuid::Uuid;
 use crate::segment::{CorruptSegment, EncodeError};
 use crate::store::StoreError;
 
-/// Why an archive cannot be read or written.
+/// Errors of reading and writing an archive.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// The store does not answer, or does not hold what it should: bring it back, or say where it is.
+    /// The store does not answer or lacks an object: bring it back, or name its new location.
     #[error("segment {segment} cannot be reached")]
     Unreachable {
         /// The segment.
         segment: Uuid,
-        /// Why.
+        /// The cause.
         #[source]
         source: StoreError,
     },
-    /// The object is not what was sealed: bring another copy of it.
-    #[error("segment {segment} is not whole: object {object}")]
+    /// The object is damaged: bring another copy of it.
+    #[error("segment {segment} is corrupt: object {object}")]
     Corrupt {
         /// The segment.
         segment: Uuid,
         /// Its object.
         object: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: CorruptSegment,
     },
-    /// The object is whole, and another than the catalogue says.
-    #[error("segment {segment} is another than the catalogue says: object {object}")]
+    /// The object is intact, but differs from its catalogue entry.
+    #[error("segment {segment} differs from its catalogue entry: object {object}")]
     Foreign {
         /// The segment.
         segment: Uuid,
         /// Its object.
         object: String,
     },
-    /// What was read back is not what was written: the store cannot be trusted, and nothing was trimmed.
-    #[error("the store gave back something else than was written: object {object}")]
+    /// The store returned other bytes than were written: it is not reliable. Nothing was trimmed.
+    #[error("the store returned other bytes than were written: object {object}")]
     Unfaithful {
         /// The object.
         object: String,
     },
-    /// The messages cannot be sealed; nothing was written.
+    /// The commits cannot be sealed; nothing was written.
     #[error("commits cannot be sealed")]
     Unsealable(#[source] EncodeError),
     /// A store cannot be opened.

@@ -1,33 +1,33 @@
-//! Indexes that were read lately: whoever looks for one conversation after the other reads each once.
+//! Cache of segment indexes, for readers of several conversations.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::segment::Index;
 
-/// Conversations and blocks that the kept indexes may list together; about 200 bytes each.
-const ENTRIES_KEPT_MAX: usize = 500_000;
+/// Maximum conversations and blocks in all cached indexes; about 200 bytes each.
+const ENTRIES_MAX: usize = 500_000;
 
 /// Indexes by their objects' names, the oldest first.
-type Kept = VecDeque<(String, Arc<Index>)>;
+type Cache = VecDeque<(String, Arc<Index>)>;
 
-/// The indexes of objects, which never change. Clones share them.
+/// A cache of the indexes of objects, which are immutable. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Indexes(Arc<Mutex<Kept>>);
+pub(crate) struct Indexes(Arc<Mutex<Cache>>);
 
 impl Indexes {
     pub(crate) fn get(&self, object: &str) -> Option<Arc<Index>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|(name, _)| name == object);
+        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = cache.iter().find(|(name, _)| name == object);
         found.map(|(_, index)| Arc::clone(index))
     }
 
-    /// Keeps an index, and lets go of the oldest ones that are too much then; of one that is too much alone, too.
+    /// Adds an index and evicts the oldest ones above the maximum, even the new one if it alone exceeds it.
     pub(crate) fn keep(&self, object: &str, index: &Arc<Index>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back((object.to_owned(), Arc::clone(index)));
-        while kept.iter().map(|(_, index)| entries(index)).sum::<usize>() > ENTRIES_KEPT_MAX {
-            kept.pop_front();
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.push_back((object.to_owned(), Arc::clone(index)));
+        while cache.iter().map(|(_, index)| entries(index)).sum::<usize>() > ENTRIES_MAX {
+            cache.pop_front();
         }
     }
 }
@@ -73,23 +73,20 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first() {
+    fn the_oldest_are_evicted_first() {
         let indexes = Indexes::default();
-        let half = ENTRIES_KEPT_MAX / 2;
+        let half = ENTRIES_MAX / 2;
         for (name, size, expected) in [
             ("a", half, vec!["a"]),
             ("b", half, vec!["a", "b"]),
             ("c", 1, vec!["b", "c"]),
-            ("d", ENTRIES_KEPT_MAX, vec!["d"]),
-            ("e", ENTRIES_KEPT_MAX + 1, vec![]),
+            ("d", ENTRIES_MAX, vec!["d"]),
+            ("e", ENTRIES_MAX + 1, vec![]),
         ] {
             indexes.keep(name, &index(size));
             let names = ["a", "b", "c", "d", "e"];
-            let kept: Vec<&str> = names
-                .into_iter()
-                .filter(|name| indexes.get(name).is_some())
-                .collect();
-            assert_eq!(kept, expected);
+            let cache = names.into_iter().filter(|name| indexes.get(name).is_some());
+            assert_eq!(cache.collect::<Vec<_>>(), expected);
         }
     }
 }

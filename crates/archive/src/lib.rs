@@ -1,37 +1,37 @@
-//! The archive: old commits of the record, sealed in segments that lie elsewhere. The only importer of `object_store`.
+//! The archive: old commits of the record, sealed in segments outside NATS. The only importer of `object_store`.
 //!
-//! A segment ([`segment`]) is one immutable object of a [`Store`]; which there are stands in the record itself, in a catalogue
-//! that `event-log` keeps, so nobody can forget that a part of the record is elsewhere. [`Archive`] seals messages
-//! ([`Draft`]), reads them back in order ([`Reader`]), gives a partition as if nothing were elsewhere ([`Archive::follow`]),
-//! and rewrites segments without what was erased ([`Archive::sweep`]). The last commit of a conversation is never here: the
-//! record keeps it, and with it all that a writer needs. Nothing here chooses what is archived, or deletes from the record
+//! A segment ([`segment`]) is one immutable object of a [`Store`]. The catalogue of segments is a stream of the record itself
+//! (`event-log`), so the record always shows which parts are archived. [`Archive`] seals messages ([`Draft`]), reads them in
+//! order ([`Reader`]), follows a partition across archive and record ([`Archive::follow`]), and rewrites segments
+//! without erased content ([`Archive::sweep`]). The last commit of a conversation always stays in the record, with
+//! everything that a writer needs. This crate does not choose what is archived, and it never deletes from the record
 //! what it has not read back.
 
 mod adopt;
-mod alone;
 mod archive;
 mod commits;
 mod error;
-mod history;
+mod follow;
 mod indexes;
 mod merge;
 mod object;
 mod seal;
 pub mod segment;
 mod store;
+mod store_reader;
 mod sweep;
 mod tidy;
 mod trim;
-mod unknown;
+mod unknown_objects;
 
 pub use adopt::look_for;
-pub use alone::read_store;
 pub use archive::{Archive, CataloguedSegment};
 pub use commits::Commits;
 pub use error::ArchiveError;
-pub use history::FollowError;
+pub use follow::FollowError;
 pub use merge::Reader;
 pub use seal::Draft;
 pub use store::{Store, StoreError, StoreUrl};
+pub use store_reader::read_store;
 pub use sweep::Swept;
 pub use trim::Trimmed;

@@ -1,4 +1,4 @@
-//! The messages of several segments in one order. A segment is opened when its turn comes, and read block by block.
+//! Merges the messages of several segments in one order. A segment is opened when it is needed, and read block by block.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::error::ArchiveError;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, BlockEntry, Index};
 
-/// A partition's archived messages, in the order of their sequences, each once. Of each segment that overlaps the place where
-/// it is, one block is in memory.
+/// A partition's archived messages in the order of their sequences, each once. It keeps one block in memory for each segment that
+/// overlaps the current sequence.
 #[derive(Debug)]
 pub struct Reader {
-    /// Those that are not opened, the last to come first.
+    /// Unopened segments, the last one first.
     waiting: Vec<Object>,
-    /// Those that are, by their next message.
-    open: BTreeMap<(Sequence, Uuid), Opened>,
-    /// The last message that was given.
+    /// Open segments, by their next message.
+    open: BTreeMap<(Sequence, Uuid), OpenSegment>,
+    /// The last returned message.
     after: Sequence,
     only: Option<ConversationKey>,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenSegment {
     object: Object,
     index: Arc<Index>,
-    /// Blocks that are to be read, the first first.
+    /// Unread blocks, in order.
     blocks: VecDeque<BlockEntry>,
     messages: VecDeque<ArchivedMessage>,
 }
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Of one conversation alone: segments and blocks without it are passed over.
+    /// Restricts the reader to one conversation; skips segments and blocks without it.
     #[must_use]
     pub fn only(self, key: ConversationKey) -> Self {
         Self {
@@ -52,10 +52,10 @@ impl Reader {
         }
     }
 
-    /// The next message; `None`: that was all.
+    /// The next message; `None`: the end.
     ///
     /// # Errors
-    /// [`ArchiveError`]: nothing after it can be had from this reader.
+    /// [`ArchiveError`]: this reader returns no further messages.
     pub async fn next(&mut self) -> Result<Option<ArchivedMessage>, ArchiveError> {
         loop {
             self.open_due().await?;
@@ -63,8 +63,8 @@ impl Reader {
                 return Ok(None);
             };
             let message = first.messages.pop_front();
-            self.keep(first).await?;
-            // Of two copies of a message, which a trim that was cut short and a restore can leave, one is enough.
+            self.reinsert(first).await?;
+            // An interrupted trim and a restore can leave two copies of a message; one is skipped.
             if sequence > self.after {
                 self.after = sequence;
                 return Ok(message);
@@ -72,7 +72,7 @@ impl Reader {
         }
     }
 
-    /// Opens what may hold the next message.
+    /// Opens the segments that may contain the next message.
     async fn open_due(&mut self) -> Result<(), ArchiveError> {
         loop {
             let next = self.open.first_key_value().map(|((next, _), _)| next.0);
@@ -83,22 +83,22 @@ impl Reader {
             };
             let index = object.index().await?;
             let blocks = self.blocks_of(&index);
-            let opened = Opened {
+            let opened = OpenSegment {
                 object,
                 index,
                 blocks,
                 messages: VecDeque::new(),
             };
-            self.keep(opened).await?;
+            self.reinsert(opened).await?;
         }
     }
 
     fn blocks_of(&self, index: &Index) -> VecDeque<BlockEntry> {
-        let held = match &self.only {
+        let range = match &self.only {
             None => index.first().zip(index.last()),
             Some(key) => index.conversation(key).map(|one| (one.first, one.last)),
         };
-        let Some((first, last)) = held else {
+        let Some((first, last)) = range else {
             return VecDeque::new();
         };
         let is_wanted = |block: &&BlockEntry| {
@@ -107,8 +107,8 @@ impl Reader {
         index.blocks.iter().filter(is_wanted).cloned().collect()
     }
 
-    /// Puts a segment back by its next message, unless it has no more.
-    async fn keep(&mut self, mut opened: Opened) -> Result<(), ArchiveError> {
+    /// Reinserts a segment by its next message, unless it has no more.
+    async fn reinsert(&mut self, mut opened: OpenSegment) -> Result<(), ArchiveError> {
         while opened.messages.is_empty() {
             let Some(block) = opened.blocks.pop_front() else {
                 return Ok(());

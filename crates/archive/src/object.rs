@@ -1,4 +1,4 @@
-//! One segment in its store: its index, its blocks, or all of it.
+//! Reads one segment object: its index, a block, or everything.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::segment::{
 };
 use crate::store::{Store, StoreError};
 
-/// A segment in its store.
+/// A segment object in its store.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
     pub(crate) store: Store,
@@ -25,12 +25,12 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// The index, which must be what the catalogue says.
+    /// The index, checked against the catalogue.
     pub(crate) async fn index(&self) -> Result<Arc<Index>, ArchiveError> {
         if let Some(index) = self.indexes.get(&self.sealed.object) {
             return Ok(index);
         }
-        let (index, size) = self.index_alone().await?;
+        let (index, size) = self.unchecked_index().await?;
         if size != self.sealed.size_bytes {
             return Err(self.foreign());
         }
@@ -40,18 +40,18 @@ impl Object {
         Ok(index)
     }
 
-    /// The index, by the object's own word, and how many bytes the object has.
-    pub(crate) async fn index_alone(&self) -> Result<(Index, u64), ArchiveError> {
+    /// The index without a check against the catalogue, and the size of the object in bytes.
+    pub(crate) async fn unchecked_index(&self) -> Result<(Index, u64), ArchiveError> {
         let name = &self.sealed.object;
-        let size = self.told(self.store.size(name).await)?;
+        let size = self.reachable(self.store.size(name).await)?;
         let footer_bytes = u64::try_from(FOOTER_BYTES).unwrap_or(u64::MAX);
-        let place = size.saturating_sub(footer_bytes)..size;
-        let footer = self.told(self.store.read(name, place).await)?;
-        let footer = self.whole(decode_footer(&footer, size))?;
-        let index = self.told(self.store.read(name, footer.index.clone()).await)?;
+        let range = size.saturating_sub(footer_bytes)..size;
+        let footer = self.reachable(self.store.read(name, range).await)?;
+        let footer = self.intact(decode_footer(&footer, size))?;
+        let index = self.reachable(self.store.read(name, footer.index.clone()).await)?;
         let header_bytes = u64::try_from(HEADER_BYTES).unwrap_or(u64::MAX);
-        let header = self.told(self.store.read(name, 0..header_bytes).await)?;
-        let index = self.whole(decode_index(&footer, &index, &header))?;
+        let header = self.reachable(self.store.read(name, 0..header_bytes).await)?;
+        let index = self.intact(decode_index(&footer, &index, &header))?;
         Ok((index, size))
     }
 
@@ -61,15 +61,15 @@ impl Object {
         index: &Index,
         block: &BlockEntry,
     ) -> Result<Vec<ArchivedMessage>, ArchiveError> {
-        let place = block.offset..block.offset.saturating_add(block.length);
-        let bytes = self.told(self.store.read(&self.sealed.object, place).await)?;
-        self.whole(decode_block(index, block, &bytes))
+        let range = block.offset..block.offset.saturating_add(block.length);
+        let bytes = self.reachable(self.store.read(&self.sealed.object, range).await)?;
+        self.intact(decode_block(index, block, &bytes))
     }
 
-    /// All of it.
+    /// The index and all messages, checked against the catalogue.
     pub(crate) async fn all(&self) -> Result<(Index, Vec<ArchivedMessage>), ArchiveError> {
-        let bytes: Bytes = self.told(self.store.read_all(&self.sealed.object).await)?;
-        let (index, messages) = self.whole(decode(&bytes))?;
+        let bytes: Bytes = self.reachable(self.store.read_all(&self.sealed.object).await)?;
+        let (index, messages) = self.intact(decode(&bytes))?;
         self.check(&index)?;
         if hex::encode(Sha256::digest(&bytes)) != self.sealed.sha256 {
             return Err(self.foreign());
@@ -80,13 +80,17 @@ impl Object {
     fn check(&self, index: &Index) -> Result<(), ArchiveError> {
         let sealed = &self.sealed;
         let conversations = u64::try_from(index.conversations.len()).unwrap_or(u64::MAX);
-        let is_it = index.origin.segment == self.segment
+        let is_equal = index.origin.segment == self.segment
             && index.first().map(|first| first.0) == Some(sealed.first_sequence)
             && index.last().map(|last| last.0) == Some(sealed.last_sequence)
             && index.messages() == sealed.commits
             && index.events() == sealed.events
             && conversations == sealed.conversations;
-        if is_it { Ok(()) } else { Err(self.foreign()) }
+        if is_equal {
+            Ok(())
+        } else {
+            Err(self.foreign())
+        }
     }
 
     fn foreign(&self) -> ArchiveError {
@@ -96,14 +100,14 @@ impl Object {
         }
     }
 
-    fn told<T>(&self, outcome: Result<T, StoreError>) -> Result<T, ArchiveError> {
+    fn reachable<T>(&self, outcome: Result<T, StoreError>) -> Result<T, ArchiveError> {
         outcome.map_err(|source| ArchiveError::Unreachable {
             segment: self.segment,
             source,
         })
     }
 
-    fn whole<T>(&self, outcome: Result<T, CorruptSegment>) -> Result<T, ArchiveError> {
+    fn intact<T>(&self, outcome: Result<T, CorruptSegment>) -> Result<T, ArchiveError> {
         outcome.map_err(|source| ArchiveError::Corrupt {
             segment: self.segment,
             object: self.sealed.object.clone(),

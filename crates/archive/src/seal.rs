@@ -1,4 +1,4 @@
-//! Writing a segment: told in the catalogue before a byte of it is written, and sealed only once it was read back.
+//! Writes a segment. The catalogue has its entry before the object is written, and it is sealed only after it was read back.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use uuid::Uuid;
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
 use crate::segment::{
-    ArchivedMessage, Index, Origin, Unsound, begins, decode, encode, follows, without_beginning,
+    ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, is_first_commit,
+    without_predecessor,
 };
 use crate::store::Store;
 
-/// A segment that is about to be written. Whatever ends it before it is sealed, its object is known to be loose.
+/// A segment in preparation. If it is never sealed, the catalogue lists its object as loose.
 #[derive(Debug)]
 pub struct Draft {
     archive: Archive,
@@ -24,8 +25,8 @@ pub struct Draft {
 }
 
 impl Archive {
-    /// Tells the catalogue of a segment to come. What is read of the record after this is safe to seal: an erasure that
-    /// comes later finds the segment, sealed or loose.
+    /// Adds a new segment to the catalogue. Messages that are read from the record afterwards are safe to seal: a later erasure
+    /// finds the segment, sealed or loose.
     ///
     /// # Errors
     /// [`ArchiveError::Catalogue`].
@@ -47,43 +48,47 @@ impl Archive {
         })
     }
 
-    /// A name that no object ever had.
+    /// A unique object name.
     pub(crate) fn new_object(&self, partition: Partition, segment: Uuid) -> String {
         let record = hex::encode(self.record.id().0);
         let generation = Uuid::new_v4().simple();
         format!("{record}/{partition}/{segment}.{generation}.segment")
     }
 
-    /// Why a write failed: where the entry has changed since, whoever changed it has removed the object under the writer's hands.
-    pub(crate) async fn why(&self, entry: &CataloguedEntry, error: ArchiveError) -> ArchiveError {
-        let stands = self.record.archive_entry_stands(entry).await;
+    /// The cause of a failed write: if the entry has changed since, another process removed the object.
+    pub(crate) async fn cause_of(
+        &self,
+        entry: &CataloguedEntry,
+        error: ArchiveError,
+    ) -> ArchiveError {
+        let is_current = self.record.archive_entry_stands(entry).await;
         let by_store = matches!(
             error,
             ArchiveError::Store(_) | ArchiveError::Unfaithful { .. }
         );
-        if by_store && matches!(stands, Ok(false)) {
+        if by_store && matches!(is_current, Ok(false)) {
             let segment = entry.entry.segment;
             return CatalogueError::Superseded { segment }.into();
         }
         error
     }
 
-    /// Whether a conversation's commits before this one are all sealed: it begins its conversation, or goes on from what an
-    /// earlier segment ends with, by version and chain. Only then may it begin a conversation's stretch in a segment:
-    /// otherwise the archive would hold a history whose beginning is nowhere.
+    /// Whether all of a conversation's commits before this one are sealed: it is the conversation's first commit, or an earlier
+    /// segment ends with its predecessor, by version and hash chain. Only then may it start the conversation's commits in a
+    /// segment. Otherwise the archive would contain a history without its start.
     ///
     /// # Errors
     /// [`ArchiveError`].
     pub async fn is_preceded(&self, first: &ArchivedMessage) -> Result<bool, ArchiveError> {
-        if begins(first).map_err(unsealable)? {
+        if is_first_commit(first).map_err(unsealable)? {
             return Ok(true);
         }
         let partition = self.record.partition_of(&first.key);
         let segments = self.segments(Some(partition)).await?;
-        self.is_preceded_in(&segments, first).await
+        self.has_predecessor_in(&segments, first).await
     }
 
-    async fn is_preceded_in(
+    async fn has_predecessor_in(
         &self,
         segments: &[CataloguedSegment],
         first: &ArchivedMessage,
@@ -99,23 +104,23 @@ impl Archive {
         Ok(false)
     }
 
-    /// Checks the first commit of each conversation among messages that are to be sealed.
-    async fn check_beginnings(
+    /// Checks the first commit of each conversation among the messages to seal.
+    async fn check_predecessors(
         &self,
         partition: Partition,
         messages: &[ArchivedMessage],
     ) -> Result<(), ArchiveError> {
-        let (mut begun, mut segments) = (BTreeSet::new(), None);
+        let (mut seen, mut segments) = (BTreeSet::new(), None);
         for message in messages {
-            if !begun.insert(&message.key) || begins(message).map_err(unsealable)? {
+            if !seen.insert(&message.key) || is_first_commit(message).map_err(unsealable)? {
                 continue;
             }
             let segments = match &mut segments {
                 Some(segments) => segments,
                 none => none.insert(self.segments(Some(partition)).await?),
             };
-            if !self.is_preceded_in(segments, message).await? {
-                return Err(unsealable(without_beginning(message)));
+            if !self.has_predecessor_in(segments, message).await? {
+                return Err(unsealable(without_predecessor(message)));
             }
         }
         Ok(())
@@ -131,38 +136,33 @@ impl Archive {
 }
 
 impl Draft {
-    /// Seals messages of the segment's partition, in the order of their sequences, each conversation from its beginning or
-    /// from where an earlier segment ends: writes them, reads them back, compares
-    /// what came back with what was given, byte by byte, and puts the segment into the catalogue. `made_at`: now, as RFC 3339
-    /// writes it.
+    /// Seals messages of the segment's partition, in the order of their sequences. Each conversation starts with its first
+    /// commit or continues an earlier segment. Writes the object, reads it back, compares it byte by byte, and puts the segment
+    /// into the catalogue. `made_at` is the current time (RFC 3339).
     ///
     /// # Errors
-    /// [`ArchiveError`]: nothing is sealed. What was written of it is removed again, and where that failed the object is
-    /// loose, and the next [`Archive::tidy`] removes it.
+    /// [`ArchiveError`]: nothing is sealed. The written object is removed again; if that fails, it is loose, and the next
+    /// [`Archive::tidy`] removes it.
     pub async fn seal(
         self,
         messages: &[ArchivedMessage],
         made_at: &str,
     ) -> Result<CataloguedSegment, ArchiveError> {
         let entry = &self.catalogued.entry;
-        // An erasure has come since the messages were read: they are not even written.
-        if !self
-            .archive
-            .record
-            .archive_entry_stands(&self.catalogued)
-            .await?
-        {
+        // An erasure since the read of the messages changed the entry: do not write them.
+        let record = &self.archive.record;
+        if !record.archive_entry_stands(&self.catalogued).await? {
             let segment = entry.segment;
             return Err(CatalogueError::Superseded { segment }.into());
         }
         let partition = Partition(entry.partition);
-        self.archive.check_beginnings(partition, messages).await?;
+        self.archive.check_predecessors(partition, messages).await?;
         let object = entry.loose.first().cloned().unwrap_or_default();
         match self.sealed(&object, messages, made_at).await {
             Ok(segment) => Ok(segment),
             Err(error) => {
-                let taken_back = take_back(&self.store, &object, error).await;
-                Err(self.archive.why(&self.catalogued, taken_back).await)
+                let error = remove_unsealed(&self.store, &object, error).await;
+                Err(self.archive.cause_of(&self.catalogued, error).await)
             }
         }
     }
@@ -189,7 +189,7 @@ impl Draft {
         Ok(CataloguedSegment { catalogued, sealed })
     }
 
-    /// Gives the segment up: nothing was written.
+    /// Removes the entry of a segment that was not written.
     ///
     /// # Errors
     /// [`ArchiveError::Catalogue`].
@@ -199,25 +199,26 @@ impl Draft {
     }
 }
 
-fn unsealable(unsound: Unsound) -> ArchiveError {
-    ArchiveError::Unsealable(unsound.into())
+fn unsealable(invalid: InvalidCommit) -> ArchiveError {
+    ArchiveError::Unsealable(invalid.into())
 }
 
-/// Removes an object that was written in vain: what is in it may be erased by now.
-pub(crate) async fn take_back(store: &Store, object: &str, error: ArchiveError) -> ArchiveError {
-    // Where the record did not answer, the object may be sealed all the same.
-    let may_be_sealed = matches!(
-        error,
-        ArchiveError::Catalogue(CatalogueError::Unavailable(_))
-    );
-    if !may_be_sealed {
-        // Where this fails too, the catalogue still names it.
+/// Removes an unsealed object, whose content may be erased by now; returns the error.
+pub(crate) async fn remove_unsealed(
+    store: &Store,
+    object: &str,
+    error: ArchiveError,
+) -> ArchiveError {
+    // If the record did not answer, the object may be sealed anyway.
+    use CatalogueError::Unavailable;
+    if !matches!(error, ArchiveError::Catalogue(Unavailable(_))) {
+        // If this fails too, the catalogue still names the object.
         let _removed = store.remove(object).await;
     }
     error
 }
 
-/// Writes an object, reads it back and compares; what the catalogue is to say of it, but for when.
+/// Writes an object, reads it back and compares it; returns its catalogue entry without `made_at`.
 pub(crate) async fn write(
     store: &Store,
     origin: Origin,
@@ -228,16 +229,16 @@ pub(crate) async fn write(
     let bytes = Bytes::from(bytes);
     store.put(&object, bytes.clone()).await?;
     let read = store.read_all(&object).await?;
-    let is_same = read == bytes
-        && decode(&read).is_ok_and(|(held, again)| held == index && again == messages);
-    if !is_same {
+    let is_equal = read == bytes
+        && decode(&read).is_ok_and(|decoded| decoded.0 == index && decoded.1 == messages);
+    if !is_equal {
         return Err(ArchiveError::Unfaithful { object });
     }
-    Ok(told(&index, &bytes, object))
+    Ok(describe(&index, &bytes, object))
 }
 
-/// What the catalogue is to say of an object, but for when it was made and whether the record is trimmed.
-pub(crate) fn told(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
+/// The catalogue entry of an object, without `made_at` and `is_trimmed`.
+pub(crate) fn describe(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     ArchivedSegment {
         object,

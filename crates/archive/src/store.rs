@@ -1,4 +1,4 @@
-//! Where objects lie: a folder, or a bucket of S3. Thin: names and bytes.
+//! Object stores: a folder or an S3 bucket.
 
 mod leftovers;
 mod url;
@@ -14,38 +14,38 @@ use object_store::{ObjectStore, ObjectStoreExt as _};
 use thiserror::Error;
 
 use leftovers::remove_leftovers;
-use url::Place;
+use url::Location;
 pub use url::StoreUrl;
 
-/// What a store did not do.
+/// Errors of a store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The URL names no store.
+    /// The URL is invalid.
     #[error("{url}: {problem}")]
     Url {
-        /// As it was given.
+        /// The URL.
         url: String,
-        /// What is wrong with it.
+        /// The problem and its remedy.
         problem: &'static str,
     },
     /// The store has no such object.
-    #[error("there is no object {object} in {store}")]
+    #[error("the store {store} has no object {object}")]
     Missing {
         /// The store's URL.
         store: String,
         /// The object.
         object: String,
     },
-    /// The store does not answer, or refuses.
-    #[error("the store {store} did not {what} {object}")]
+    /// The store does not answer or rejects the request.
+    #[error("the store {store} could not {what} {object}")]
     Failed {
         /// The store's URL.
         store: String,
-        /// What it was asked for.
+        /// The operation.
         what: &'static str,
         /// The object.
         object: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -61,16 +61,16 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store; a folder must be there. Nothing is asked of S3 yet.
+    /// Opens a store. A folder must exist; S3 is not contacted yet.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         match &url.0 {
-            Place::Folder(folder) => {
+            Location::Folder(folder) => {
                 let opened = LocalFileSystem::new_with_prefix(folder);
                 let files = opened.map_err(|source| failed(url, "open", "its folder", source))?;
-                // Nothing counts as written before the disk has it.
+                // A write returns only after it is on disk.
                 let files = Arc::new(files.with_fsync(true));
                 Ok(Self {
                     url: url.clone(),
@@ -79,7 +79,7 @@ impl Store {
                     prefix: Path::default(),
                 })
             }
-            Place::Bucket { bucket, prefix } => Ok(Self {
+            Location::Bucket { bucket, prefix } => Ok(Self {
                 url: url.clone(),
                 objects: open_bucket(url, bucket)?,
                 folder: None,
@@ -88,52 +88,51 @@ impl Store {
         }
     }
 
-    /// Opens a store to write into: a folder is made unless it is there.
+    /// Opens a store for writing; creates a missing folder.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn create(url: &StoreUrl) -> Result<Self, StoreError> {
-        if let Place::Folder(folder) = &url.0 {
-            let made = std::fs::create_dir_all(folder);
-            made.map_err(|source| failed(url, "make", "its folder", source))?;
+        if let Location::Folder(folder) = &url.0 {
+            let created = std::fs::create_dir_all(folder);
+            created.map_err(|source| failed(url, "create", "its folder", source))?;
         }
         Self::open(url)
     }
 
-    /// How it is named.
+    /// Its URL.
     #[must_use]
     pub fn url(&self) -> &StoreUrl {
         &self.url
     }
 
-    /// Writes an object; once this returns, it outlives a loss of power.
+    /// Writes an object durably.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: it may be there, in part or whole.
+    /// [`StoreError::Failed`]: the object may exist, complete or in part.
     pub async fn put(&self, object: &str, bytes: Bytes) -> Result<(), StoreError> {
         let put = self.objects.put(&self.path(object), bytes.into()).await;
-        put.map(drop)
-            .map_err(|error| self.told("write", object, error))
+        put.map_err(|error| self.failure("write", object, error))?;
+        Ok(())
     }
 
-    /// How many bytes an object has.
+    /// The size of an object in bytes.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn size(&self, object: &str) -> Result<u64, StoreError> {
         let found = self.objects.head(&self.path(object)).await;
-        found
-            .map(|found| found.size)
-            .map_err(|error| self.told("show", object, error))
+        let found = found.map_err(|error| self.failure("find", object, error))?;
+        Ok(found.size)
     }
 
-    /// Reads some bytes of an object.
+    /// Reads a byte range of an object.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn read(&self, object: &str, place: Range<u64>) -> Result<Bytes, StoreError> {
-        let read = self.objects.get_range(&self.path(object), place).await;
-        read.map_err(|error| self.told("read", object, error))
+    pub async fn read(&self, object: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let read = self.objects.get_range(&self.path(object), range).await;
+        read.map_err(|error| self.failure("read", object, error))
     }
 
     /// Reads all of an object.
@@ -142,46 +141,43 @@ impl Store {
     /// [`StoreError`].
     pub async fn read_all(&self, object: &str) -> Result<Bytes, StoreError> {
         let read = async { self.objects.get(&self.path(object)).await?.bytes().await };
-        read.await.map_err(|error| self.told("read", object, error))
+        read.await
+            .map_err(|error| self.failure("read", object, error))
     }
 
-    /// Removes an object, and what a write of it that was cut short has left. One that is not there is gone.
+    /// Removes an object and the temporary files of interrupted writes; succeeds if it does not exist.
     ///
     /// # Errors
     /// [`StoreError::Failed`].
     pub async fn remove(&self, object: &str) -> Result<(), StoreError> {
         match self.objects.delete(&self.path(object)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => return Err(self.told("remove", object, error)),
+            Err(error) => return Err(self.failure("remove", object, error)),
         }
         let Some(files) = &self.folder else {
             return Ok(());
         };
         let file = files.path_to_filesystem(&self.path(object));
-        let file = file.map_err(|error| self.told("remove", object, error))?;
+        let file = file.map_err(|error| self.failure("remove", object, error))?;
         let removed = tokio::task::spawn_blocking(move || remove_leftovers(&file)).await;
         let removed = removed.map_err(std::io::Error::other).and_then(|done| done);
         removed.map_err(|source| failed(&self.url, "remove", object, source))
     }
 
-    /// The objects whose names begin with a folder's name, by name.
+    /// The names of all objects in a folder, sorted.
     ///
     /// # Errors
     /// [`StoreError::Failed`].
     pub async fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
-        let found: Result<Vec<_>, _> = self
-            .objects
-            .list(Some(&self.path(folder)))
-            .try_collect()
-            .await;
-        let found = found.map_err(|error| self.told("list", folder, error))?;
+        let listed = self.objects.list(Some(&self.path(folder)));
+        let found: Result<Vec<_>, _> = listed.try_collect().await;
+        let found = found.map_err(|error| self.failure("list", folder, error))?;
         let skip = match self.prefix.as_ref() {
             "" => 0,
             prefix => prefix.len() + 1,
         };
-        let names = found
-            .iter()
-            .filter_map(|one| one.location.as_ref().get(skip..));
+        let names = found.iter();
+        let names = names.filter_map(|one| one.location.as_ref().get(skip..));
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort_unstable();
         Ok(names)
@@ -194,7 +190,7 @@ impl Store {
             .collect()
     }
 
-    fn told(&self, what: &'static str, object: &str, error: object_store::Error) -> StoreError {
+    fn failure(&self, what: &'static str, object: &str, error: object_store::Error) -> StoreError {
         if matches!(error, object_store::Error::NotFound { .. }) {
             return StoreError::Missing {
                 store: self.url.to_string(),
@@ -219,10 +215,10 @@ fn failed(
     }
 }
 
-/// Keys, region and endpoint come from the environment, as S3's own tools read them.
+/// Keys, region and endpoint come from the environment variables of the S3 tools.
 #[cfg(feature = "s3")]
 fn open_bucket(url: &StoreUrl, bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
-    // Another part of the program may have chosen the same before.
+    // Another part of the program may have installed it before.
     let _chosen = rustls::crypto::ring::default_provider().install_default();
     let builder = object_store::aws::AmazonS3Builder::from_env().with_bucket_name(bucket);
     let opened = builder.build();
@@ -235,7 +231,7 @@ fn open_bucket(url: &StoreUrl, bucket: &str) -> Result<Arc<dyn ObjectStore>, Sto
 fn open_bucket(url: &StoreUrl, _bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
     Err(StoreError::Url {
         url: url.to_string(),
-        problem: "this program was built without S3: build it with --features s3",
+        problem: "this program has no support for S3: build it with --features s3",
     })
 }
 

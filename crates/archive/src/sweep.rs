@@ -1,4 +1,4 @@
-//! Erasing from segments: one that holds what is to go is written anew without it, and its former object is removed.
+//! Erasure from segments: a segment with erased content is rewritten without it, and its former object is removed.
 
 use std::collections::BTreeSet;
 
@@ -8,41 +8,37 @@ use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::adopt::emptied;
-use crate::alone::unknown;
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
 use crate::indexes::Indexes;
 use crate::object::Object;
-use crate::seal::{take_back, write};
+use crate::seal::{remove_unsealed, write};
 use crate::segment::ArchivedMessage;
 use crate::store::{Store, StoreError};
+use crate::store_reader::unknown;
 
-/// Heads that are read at a time.
+/// Concurrent reads of heads.
 const READS_IN_FLIGHT: usize = 32;
 
-/// What a sweep came to.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Segments that were written anew, or removed since nothing was left of them.
+    /// Segments that were rewritten, or removed because they became empty.
     pub segments: u64,
-    /// Commits that are in no segment any more.
+    /// Commits that were removed from segments.
     pub commits: u64,
 }
 
 impl Archive {
-    /// Takes conversations out of every segment, makes every write of their partitions that is under way fail, and removes
-    /// what is loose there: once this returns, nothing of them is in the archive but what a writer may just be writing, who
-    /// takes it back or, killed in that moment, leaves it named in the catalogue for the next [`Archive::tidy`].
+    /// Removes conversations from every segment, makes every write in progress in their partitions fail, and removes the loose
+    /// objects there. Afterwards the archive contains them only in an object that a writer is writing now: the writer removes it,
+    /// or, if it is killed, the catalogue names it for the next [`Archive::tidy`].
     ///
     /// # Errors
-    /// [`ArchiveError`]: call again until it succeeds; each step can be done twice.
+    /// [`ArchiveError`]: call again until it succeeds; each step is idempotent.
     pub async fn sweep(&self, keys: &BTreeSet<ConversationKey>) -> Result<Swept, ArchiveError> {
-        let partitions: BTreeSet<Partition> = keys
-            .iter()
-            .map(|key| self.record.partition_of(key))
-            .collect();
         let mut swept = Swept::default();
-        for partition in partitions {
+        for partition in self.partitions_of(keys) {
             self.withdraw(partition).await?;
             for segment in self.segments(Some(partition)).await? {
                 self.sweep_segment(segment, keys, &mut swept).await?;
@@ -51,7 +47,7 @@ impl Archive {
         Ok(swept)
     }
 
-    /// The conversations of a partition's segments that are erased by now, whoever erased them.
+    /// The conversations in a partition's segments that are erased in the record.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -63,16 +59,16 @@ impl Archive {
         for segment in self.segments(partition).await? {
             let index = self.object(&segment)?.index().await?;
             let keys = index.conversations.iter().map(|one| one.key.clone());
-            let looks = stream::iter(keys.collect::<Vec<_>>())
+            let reads = stream::iter(keys.collect::<Vec<_>>())
                 .map(|key| self.erased(key))
                 .buffer_unordered(READS_IN_FLIGHT);
-            let found: Vec<Option<ConversationKey>> = looks.try_collect().await?;
+            let found: Vec<Option<ConversationKey>> = reads.try_collect().await?;
             erased.extend(found.into_iter().flatten());
         }
         Ok(erased)
     }
 
-    /// Those of some conversations that are in a segment, or in a loose object that a writer has left.
+    /// Which of these conversations are in a segment or in a loose object.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -81,9 +77,7 @@ impl Archive {
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
         let mut held = BTreeSet::new();
-        let of = |key: &ConversationKey| self.record.partition_of(key);
-        let partitions: BTreeSet<Partition> = keys.iter().map(of).collect();
-        for partition in partitions {
+        for partition in self.partitions_of(keys) {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
                 let conversations = index.conversations.iter().map(|one| &one.key);
@@ -97,7 +91,7 @@ impl Archive {
         Ok(held)
     }
 
-    /// How many commits of some conversations segments hold.
+    /// The number of commits of these conversations in segments.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -106,9 +100,7 @@ impl Archive {
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<u64, ArchiveError> {
         let mut commits = 0_u64;
-        let of = |key: &ConversationKey| self.record.partition_of(key);
-        let partitions: BTreeSet<Partition> = keys.iter().map(of).collect();
-        for partition in partitions {
+        for partition in self.partitions_of(keys) {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
                 let held = index.conversations.iter();
@@ -119,7 +111,13 @@ impl Archive {
         Ok(commits)
     }
 
-    /// The conversations of an entry's loose objects that are in the store.
+    fn partitions_of(&self, keys: &BTreeSet<ConversationKey>) -> BTreeSet<Partition> {
+        keys.iter()
+            .map(|key| self.record.partition_of(key))
+            .collect()
+    }
+
+    /// The conversations of an entry's loose objects that exist in the store.
     async fn left(&self, entry: &ArchiveEntry) -> Result<Vec<ConversationKey>, ArchiveError> {
         let mut left = Vec::new();
         for name in &entry.loose {
@@ -129,7 +127,7 @@ impl Archive {
                 sealed: unknown(name.clone()),
                 indexes: Indexes::default(),
             };
-            match object.index_alone().await {
+            match object.unchecked_index().await {
                 Ok((index, _)) => left.extend(index.conversations.into_iter().map(|one| one.key)),
                 Err(ArchiveError::Unreachable {
                     source: StoreError::Missing { .. },
@@ -156,11 +154,8 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;
-        if !index
-            .conversations
-            .iter()
-            .any(|one| keys.contains(&one.key))
-        {
+        let mut conversations = index.conversations.iter();
+        if !conversations.any(|one| keys.contains(&one.key)) {
             return Ok(());
         }
         let (_, mut messages) = object.all().await?;
@@ -170,14 +165,14 @@ impl Archive {
         let former = segment.sealed.object.clone();
         let replaced = self.replace(&object.store, segment, &messages).await?;
         object.store.remove(&former).await?;
-        // Only now nothing of them is in the store.
+        // Only now the store has no content of the conversations.
         self.forget(replaced, |object| object == former).await?;
         swept.segments += 1;
         swept.commits += u64::try_from(gone).unwrap_or(u64::MAX);
         Ok(())
     }
 
-    /// Puts another object in the place of a segment's, which is loose then.
+    /// Replaces a segment's object, which becomes loose.
     async fn replace(
         &self,
         store: &Store,
@@ -186,12 +181,12 @@ impl Archive {
     ) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry { entry, revision } = segment.catalogued;
         let former = segment.sealed.object;
-        // What others may still be about to write stays named.
+        // Objects that other writers may still write stay listed.
         let loose = |one: &str| [entry.loose.clone(), vec![one.to_owned()]].concat();
         let record = &self.record;
         if messages.is_empty() {
-            let mark = emptied(entry.segment, &former);
-            store.put(&mark, Bytes::new()).await?;
+            let marker = emptied(entry.segment, &former);
+            store.put(&marker, Bytes::new()).await?;
             let empty = ArchiveEntry {
                 sealed: None,
                 loose: loose(&former),
@@ -205,28 +200,31 @@ impl Archive {
             store: store.url().to_string(),
             ..entry.clone()
         };
-        let begun = record.put_archive_entry(&writing, Some(revision)).await?;
-        match self.switch(store, begun.clone(), &object, messages).await {
+        let entry_before = record.put_archive_entry(&writing, Some(revision)).await?;
+        match self
+            .switch(store, entry_before.clone(), &object, messages)
+            .await
+        {
             Ok(switched) => Ok(switched),
             Err(error) => {
-                let taken_back = take_back(store, &object, error).await;
-                Err(self.why(&begun, taken_back).await)
+                let error = remove_unsealed(store, &object, error).await;
+                Err(self.cause_of(&entry_before, error).await)
             }
         }
     }
 
-    /// Writes the object that an entry names last, and puts it in the place of the entry's sealed one.
+    /// Writes the last loose object of an entry, and replaces the entry's sealed object by it.
     async fn switch(
         &self,
         store: &Store,
-        begun: CataloguedEntry,
+        entry_before: CataloguedEntry,
         object: &str,
         messages: &[ArchivedMessage],
     ) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry {
             mut entry,
             revision,
-        } = begun;
+        } = entry_before;
         let written = write(store, self.origin(&entry), object.to_owned(), messages).await?;
         entry.loose.retain(|loose| loose != object);
         if let Some(former) = entry.sealed.take() {
@@ -237,9 +235,7 @@ impl Archive {
                 ..written
             });
         }
-        Ok(self
-            .record
-            .put_archive_entry(&entry, Some(revision))
-            .await?)
+        let put = self.record.put_archive_entry(&entry, Some(revision));
+        Ok(put.await?)
     }
 }

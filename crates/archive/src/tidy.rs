@@ -1,8 +1,8 @@
-//! Objects that stand for nothing: what a write that was cut short has left, or a segment's former object.
+//! Removal of loose objects: objects of interrupted writes and former objects of segments.
 //!
-//! A loose object that is not in its store may still come: its writer may be about to write it. So an erasure, which nothing
-//! keeps from meeting a run, makes the writer fail by changing the entry first, removes what is there, and leaves the object
-//! named; only whoever archives alone lets the name go.
+//! A loose object that does not exist may still appear: its writer may be about to write it. An erasure can run during an
+//! archive run. It therefore changes the entry first, which makes the writer fail, then removes existing objects and keeps their
+//! names in the entry. Only the exclusive archive run removes the names.
 
 use domain::Partition;
 use event_log::{ArchiveEntry, CatalogueError, CataloguedEntry};
@@ -10,12 +10,12 @@ use event_log::{ArchiveEntry, CatalogueError, CataloguedEntry};
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 
-/// Most times that a partition's entries are gone through while others change them.
+/// Maximum passes over a partition's entries while other processes change them.
 const PASSES_MAX: u32 = 8;
 
 impl Archive {
-    /// Removes loose objects of a partition, or of all, and forgets them; how many entries had some. For whoever archives
-    /// alone: nobody may be writing a segment meanwhile.
+    /// Removes loose objects of a partition or of all, and their names; returns how many entries had some. The caller must be the
+    /// only process that archives.
     ///
     /// # Errors
     /// [`ArchiveError`]: call again.
@@ -31,8 +31,8 @@ impl Archive {
         Ok(tidied)
     }
 
-    /// Makes every write of a partition that is under way fail, and removes the loose objects that are there. They stay
-    /// named, so that one that comes late is found.
+    /// Makes every write in progress in a partition fail, and removes existing loose objects. Their names stay, so that an object
+    /// that is written late is found.
     pub(crate) async fn withdraw(&self, partition: Partition) -> Result<(), ArchiveError> {
         let mut outcome = Ok(());
         for _ in 0..PASSES_MAX {
@@ -43,7 +43,7 @@ impl Archive {
                 }
                 match self.withdraw_entry(catalogued).await {
                     Err(error @ ArchiveError::Catalogue(CatalogueError::Superseded { .. })) => {
-                        // Sealed or replaced just now: it is looked at again.
+                        // Sealed or replaced just now: the next pass reads it again.
                         outcome = Err(error);
                     }
                     withdrawn => drop(withdrawn?),
@@ -56,7 +56,7 @@ impl Archive {
         outcome
     }
 
-    /// First the entry changes, so that nobody seals an object that is removed here; then the objects go.
+    /// Changes the entry first, so that no process seals an object that is removed here; then removes the objects.
     async fn withdraw_entry(
         &self,
         catalogued: CataloguedEntry,
@@ -71,22 +71,22 @@ impl Archive {
         Ok(withdrawn)
     }
 
-    /// Forgets the loose objects of an entry that are gone for sure, and the entry itself where nothing is left of it.
+    /// Removes the names of removed loose objects from an entry, and an empty entry from the catalogue.
     pub(crate) async fn forget(
         &self,
         catalogued: CataloguedEntry,
-        is_gone: impl Fn(&str) -> bool,
+        is_removed: impl Fn(&str) -> bool,
     ) -> Result<(), ArchiveError> {
         let CataloguedEntry { entry, revision } = catalogued;
         let mut left = entry.clone();
-        left.loose.retain(|object| !is_gone(object));
+        left.loose.retain(|object| !is_removed(object));
         if left.sealed.is_none() && left.loose.is_empty() {
             let catalogued = CataloguedEntry { entry, revision };
             return Ok(self.record.remove_archive_entry(&catalogued).await?);
         }
         let put = self.record.put_archive_entry(&left, Some(revision)).await;
         match put {
-            // Whoever has changed it has taken the names over.
+            // The process that changed the entry kept the names.
             Ok(_) | Err(CatalogueError::Superseded { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Taking out of the record what a segment holds.
+//! Removal of sealed commits from the record.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,31 @@ use crate::error::ArchiveError;
 use crate::object::Object;
 use crate::segment::{ConversationEntry, Index};
 
-/// What was trimmed.
+/// The result of trimming a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trimmed {
-    /// Commits that the record held still.
+    /// Commits that were removed from the record.
     pub commits: u64,
-    /// Conversations of the segment that are erased: it must be swept.
+    /// Erased conversations of the segment: it must be swept.
     pub erased: Vec<ConversationKey>,
-    /// Conversations whose last commit in the record is not past the segment's: they were left as they are.
+    /// Conversations that were not trimmed, because the record has no commit after the segment's last one.
     pub kept: Vec<ConversationKey>,
-    /// Conversations of which the record holds commits before the segment's end that are not in the segment: those stay in
-    /// the record, and an operator must look.
+    /// Conversations with commits in the record that are before the segment's end but not in the segment. These stay in the
+    /// record; an operator must inspect them.
     pub unsealed: Vec<ConversationKey>,
 }
 
 enum Outcome {
-    Gone(u64),
+    Removed(u64),
     Erased,
     Kept,
     Unsealed(u64),
 }
 
 impl Archive {
-    /// Overwrites and removes from the record what a sealed segment holds, sequence by sequence, and nothing else. Begun
-    /// again after a crash, it goes on. Whoever calls it has read all of the segment back: when it was sealed, or by
-    /// [`Archive::load`] since.
+    /// Overwrites and removes the commits of a sealed segment from the record, sequence by sequence, and nothing else. A second call
+    /// continues after a crash. The caller must have read the whole segment back: when it was sealed, or with
+    /// [`Archive::load`].
     ///
     /// # Errors
     /// [`ArchiveError`]: call again.
@@ -43,18 +43,18 @@ impl Archive {
         let index = object.index().await?;
         let sealed = sequences(&object, &index).await?;
         let mut trimmed = Trimmed::default();
-        // One behind the other: the server overwrites messages one by one, and whoever asks it something else waits meanwhile.
-        for stretch in &index.conversations {
-            let sequences = sealed.get(&stretch.key).map_or(&[][..], Vec::as_slice);
+        // Sequentially: the server overwrites one message at a time, and other requests wait meanwhile.
+        for range in &index.conversations {
+            let sequences = sealed.get(&range.key).map_or(&[][..], Vec::as_slice);
             let add = |commits| trimmed.commits.saturating_add(commits);
-            match self.trim_one(stretch, sequences).await? {
-                Outcome::Gone(commits) => trimmed.commits = add(commits),
+            match self.trim_one(range, sequences).await? {
+                Outcome::Removed(commits) => trimmed.commits = add(commits),
                 Outcome::Unsealed(commits) => {
                     trimmed.commits = add(commits);
-                    trimmed.unsealed.push(stretch.key.clone());
+                    trimmed.unsealed.push(range.key.clone());
                 }
-                Outcome::Erased => trimmed.erased.push(stretch.key.clone()),
-                Outcome::Kept => trimmed.kept.push(stretch.key.clone()),
+                Outcome::Erased => trimmed.erased.push(range.key.clone()),
+                Outcome::Kept => trimmed.kept.push(range.key.clone()),
             }
         }
         if trimmed.kept.is_empty() && trimmed.unsealed.is_empty() {
@@ -73,36 +73,38 @@ impl Archive {
 
     async fn trim_one(
         &self,
-        stretch: &ConversationEntry,
+        range: &ConversationEntry,
         sequences: &[Sequence],
     ) -> Result<Outcome, ArchiveError> {
-        let ConversationEntry { key, last, .. } = stretch;
-        let standing = self.record.last_from_leader(key).await?;
-        let Some(standing) = standing.filter(|standing| standing.position.sequence > *last) else {
+        let ConversationEntry { key, last, .. } = range;
+        let last_commit = self.record.last_from_leader(key).await?;
+        let Some(last_commit) =
+            last_commit.filter(|last_commit| last_commit.position.sequence > *last)
+        else {
             return Ok(Outcome::Kept);
         };
-        if matches!(standing.open_head(), Ok(head) if head.status == Status::Erased) {
+        if matches!(last_commit.open_head(), Ok(head) if head.status == Status::Erased) {
             return Ok(Outcome::Erased);
         }
-        if !self.reaches_into(stretch).await? {
-            return Ok(Outcome::Gone(0));
+        if !self.has_commits_until(range).await? {
+            return Ok(Outcome::Removed(0));
         }
         let gone = self.record.trim(key, sequences).await?;
-        Ok(if self.reaches_into(stretch).await? {
+        Ok(if self.has_commits_until(range).await? {
             Outcome::Unsealed(gone)
         } else {
-            Outcome::Gone(gone)
+            Outcome::Removed(gone)
         })
     }
 
-    /// Whether the record holds a commit of a conversation that is not past the end of its stretch.
-    async fn reaches_into(&self, stretch: &ConversationEntry) -> Result<bool, ArchiveError> {
-        let first = self.record.first_of(&stretch.key).await?;
-        Ok(first.is_some_and(|first| first <= stretch.last))
+    /// Whether the record has a commit of a conversation that is not after its range.
+    async fn has_commits_until(&self, range: &ConversationEntry) -> Result<bool, ArchiveError> {
+        let first = self.record.first_of(&range.key).await?;
+        Ok(first.is_some_and(|first| first <= range.last))
     }
 }
 
-/// The sequences that a segment holds, by conversation, in order.
+/// The sequences of a segment by conversation, in order.
 async fn sequences(
     object: &Object,
     index: &Index,

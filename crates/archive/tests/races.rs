@@ -1,11 +1,11 @@
-//! Erasures that meet a writer of segments: what is erased is in no object, or in one that the catalogue names.
+//! Erasures that race with a writer of segments: erased content is in no object, or in one that the catalogue names.
 #![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use archive::segment::{ArchivedMessage, Origin, encode};
-use archive::{Archive, ArchiveError, CataloguedSegment, Store, StoreUrl};
+use archive::{Archive, ArchiveError, CataloguedSegment, Draft, Store, StoreUrl};
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::event::{ConversationCreated, SystemNoted};
@@ -22,19 +22,19 @@ use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use uuid::Uuid;
-use wire::commit::{Draft, seal};
+use wire::commit::seal;
 
 const NOW: &str = "2026-11-22T00:00:00Z";
 const PARTITION: Partition = Partition(0);
 
-struct Ground {
+struct TestArchive {
     _server: NatsServer,
     folder: TempDir,
     archive: Archive,
     store: Store,
 }
 
-impl Ground {
+impl TestArchive {
     async fn start() -> Self {
         let server = devstack::test::nats().await;
         let config = RecordConfig {
@@ -52,8 +52,8 @@ impl Ground {
         }
     }
 
-    /// What the record holds of a conversation of three commits, which is begun by this.
-    async fn said(&self, id: &str) -> Vec<ArchivedMessage> {
+    /// Creates a conversation of three commits and returns its messages.
+    async fn conversation(&self, id: &str) -> Vec<ArchivedMessage> {
         let key = key(id);
         let record = self.archive.record();
         let mut last = None;
@@ -70,23 +70,27 @@ impl Ground {
         archived.collect()
     }
 
+    async fn draft(&self) -> Draft {
+        let draft = self.archive.draft(&self.store, PARTITION).await;
+        draft.unwrap()
+    }
+
     fn files(&self) -> BTreeSet<PathBuf> {
         files(self.folder.path())
     }
 
-    /// The objects that the catalogue says are sealed.
+    /// The sealed objects of the catalogue.
     async fn sealed(&self) -> BTreeSet<PathBuf> {
         let segments = self.archive.segments(None).await.unwrap();
         let objects = segments.into_iter().map(|one| one.sealed.object);
         objects.map(|name| self.folder.path().join(name)).collect()
     }
 
-    /// The loose object that an entry names.
+    /// A loose object of the catalogue.
     async fn loose(&self) -> Option<String> {
         let entries = self.archive.record().archive_entries(None).await.unwrap();
-        entries
-            .into_iter()
-            .find_map(|mut one| one.entry.loose.pop())
+        let mut entries = entries.into_iter();
+        entries.find_map(|mut one| one.entry.loose.pop())
     }
 }
 
@@ -127,7 +131,7 @@ async fn append(
         tokens: EventTokens::default(),
         fact: if last.is_none() { begin } else { note },
     }];
-    let draft = Draft {
+    let draft = wire::commit::Draft {
         tenant: &key.tenant,
         conversation: &key.conversation,
         id,
@@ -171,23 +175,19 @@ fn is_superseded<T>(outcome: &Result<T, ArchiveError>) -> bool {
 }
 
 #[tokio::test]
-async fn a_segment_that_an_erasure_meets_is_not_sealed_and_not_left() {
-    let ground = Ground::start().await;
-    let messages = ground.said("c").await;
-    let draft = ground
-        .archive
-        .draft(&ground.store, PARTITION)
-        .await
-        .unwrap();
+async fn an_erasure_prevents_sealing_and_removes_the_object() {
+    let ground = TestArchive::start().await;
+    let messages = ground.conversation("c").await;
+    let draft = ground.draft().await;
     ground.archive.sweep(&keys("c")).await.unwrap();
     let sealed = draft.seal(&messages, NOW).await;
     assert!(is_superseded(&sealed), "{sealed:?}");
     assert_eq!(ground.files(), BTreeSet::new());
 
-    // Its writer was killed as it wrote: what it left is named and told of, another erasure changes nothing about that, and
-    // the next run removes it.
+    // Its writer was killed during the write: the catalogue names its object, another erasure keeps the name, and the next
+    // run removes the object.
     let left = ground.loose().await.expect("a named object");
-    let of_another = sealed_elsewhere(&messages).await;
+    let of_another = object_of(&messages).await;
     for erasure in ["c", "other"] {
         ground.archive.sweep(&keys(erasure)).await.unwrap();
         assert_eq!(ground.loose().await.as_ref(), Some(&left));
@@ -197,39 +197,26 @@ async fn a_segment_that_an_erasure_meets_is_not_sealed_and_not_left() {
     assert_eq!(ground.archive.unknown_objects().await.unwrap(), []);
     assert_eq!(ground.archive.tidy(None).await.unwrap(), 1);
     assert_eq!(ground.files(), BTreeSet::new());
-    assert_eq!(
-        ground.archive.record().archive_entries(None).await.unwrap(),
-        []
-    );
-    assert_eq!(
-        ground.archive.held(&keys("c")).await.unwrap(),
-        BTreeSet::new()
-    );
+    let entries = ground.archive.record().archive_entries(None).await;
+    assert_eq!(entries.unwrap(), []);
+    assert_eq!(ground.archive.held(&keys("c")).await.unwrap(), [].into());
 }
 
-/// The bytes of a whole object of these messages.
-async fn sealed_elsewhere(messages: &[ArchivedMessage]) -> Bytes {
-    let ground = Ground::start().await;
-    let draft = ground
-        .archive
-        .draft(&ground.store, PARTITION)
-        .await
-        .unwrap();
-    let sealed = draft.seal(messages, NOW).await.unwrap().sealed;
+/// The bytes of an intact object of these messages.
+async fn object_of(messages: &[ArchivedMessage]) -> Bytes {
+    let ground = TestArchive::start().await;
+    let sealed = ground.draft().await.seal(messages, NOW).await;
+    let sealed = sealed.unwrap().sealed;
     ground.store.read_all(&sealed.object).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_segment_is_sealed_or_withdrawn_and_never_both() {
-    let ground = Ground::start().await;
+async fn a_segment_is_either_sealed_or_withdrawn() {
+    let ground = TestArchive::start().await;
     for n in 0..8 {
-        let messages = ground.said(&format!("c-{n}")).await;
-        let draft = ground
-            .archive
-            .draft(&ground.store, PARTITION)
-            .await
-            .unwrap();
-        // Of another conversation: what is sealed stays as it is.
+        let messages = ground.conversation(&format!("c-{n}")).await;
+        let draft = ground.draft().await;
+        // An erasure of another conversation keeps sealed segments.
         let other = keys("other");
         let erasure = ground.archive.sweep(&other);
         let (sealed, swept) = tokio::join!(draft.seal(&messages, NOW), erasure);
@@ -243,22 +230,17 @@ async fn a_segment_is_sealed_or_withdrawn_and_never_both() {
 }
 
 #[tokio::test]
-async fn erasures_that_meet_in_a_segment_leave_no_object_that_nobody_knows() {
-    let ground = Ground::start().await;
+async fn racing_erasures_of_a_segment_leave_no_unknown_object() {
+    let ground = TestArchive::start().await;
     let ids: Vec<String> = (0..6).map(|n| format!("c-{n}")).collect();
     let mut messages = Vec::new();
     for id in ids.iter().chain([&"kept".to_owned()]) {
-        messages.extend(ground.said(id).await);
+        messages.extend(ground.conversation(id).await);
     }
-    let draft = ground
-        .archive
-        .draft(&ground.store, PARTITION)
-        .await
-        .unwrap();
-    draft.seal(&messages, NOW).await.unwrap();
+    ground.draft().await.seal(&messages, NOW).await.unwrap();
     let erasures: Vec<_> = ids.iter().map(|id| keys(id)).collect();
     let met = join_all(erasures.iter().map(|keys| ground.archive.sweep(keys))).await;
-    assert!(met.iter().any(is_superseded), "they did not meet: {met:?}");
+    assert!(met.iter().any(is_superseded), "no race happened: {met:?}");
     for keys in &erasures {
         ground.archive.sweep(keys).await.unwrap();
     }
@@ -273,14 +255,13 @@ async fn erasures_that_meet_in_a_segment_leave_no_object_that_nobody_knows() {
 
 /// Seals messages of the partition.
 async fn sealed(
-    ground: &Ground,
+    ground: &TestArchive,
     messages: &[ArchivedMessage],
 ) -> Result<CataloguedSegment, ArchiveError> {
-    let draft = ground.archive.draft(&ground.store, PARTITION).await;
-    draft.unwrap().seal(messages, NOW).await
+    ground.draft().await.seal(messages, NOW).await
 }
 
-fn is_without_beginning<T>(outcome: &Result<T, ArchiveError>) -> bool {
+fn has_no_predecessor<T>(outcome: &Result<T, ArchiveError>) -> bool {
     let Err(ArchiveError::Unsealable(error)) = outcome else {
         return false;
     };
@@ -288,29 +269,32 @@ fn is_without_beginning<T>(outcome: &Result<T, ArchiveError>) -> bool {
 }
 
 #[tokio::test]
-async fn a_segment_begins_where_the_conversation_or_an_earlier_segment_lets_it() {
-    let ground = Ground::start().await;
-    let messages = ground.said("c").await;
+async fn a_segment_continues_its_conversation_or_an_earlier_segment() {
+    let ground = TestArchive::start().await;
+    let messages = ground.conversation("c").await;
     let (first, rest) = messages.split_at(1);
     let late = sealed(&ground, rest).await;
-    assert!(is_without_beginning(&late), "{late:?}");
+    assert!(has_no_predecessor(&late), "{late:?}");
     sealed(&ground, first).await.unwrap();
-    // A gap behind the earlier segment, and then none.
+    // First with a gap after the earlier segment, then without.
     let late = sealed(&ground, &rest[1..]).await;
-    assert!(is_without_beginning(&late), "{late:?}");
+    assert!(has_no_predecessor(&late), "{late:?}");
     sealed(&ground, rest).await.unwrap();
-    // The same versions of another conversation are no beginning.
-    let other = ground.said("other").await;
+    // The same versions of another conversation are not a predecessor.
+    let other = ground.conversation("other").await;
     let late = sealed(&ground, &other[1..]).await;
-    assert!(is_without_beginning(&late), "{late:?}");
+    assert!(has_no_predecessor(&late), "{late:?}");
 }
 
 #[tokio::test]
-async fn trimming_takes_the_sealed_commits_and_no_others() {
-    let ground = Ground::start().await;
-    let (messages, other) = (ground.said("c").await, ground.said("other").await);
+async fn trimming_removes_exactly_the_sealed_commits() {
+    let ground = TestArchive::start().await;
+    let (messages, other) = (
+        ground.conversation("c").await,
+        ground.conversation("other").await,
+    );
     let record = ground.archive.record();
-    // A segment that starts late, as an earlier version could seal it: the second commit alone.
+    // A segment with only the second commit, as an earlier version could seal it.
     let segment = catalogued(&ground, &messages[1..2]).await;
     let trimmed = ground.archive.trim(segment).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
@@ -319,7 +303,7 @@ async fn trimming_takes_the_sealed_commits_and_no_others() {
     let left = left.await.unwrap().commits.into_iter();
     let left: Vec<Sequence> = left.map(|commit| commit.position.sequence).collect();
     assert_eq!(left, [messages[0].sequence(), messages[2].sequence()]);
-    // It is not trimmed: it is looked at again.
+    // It stays untrimmed, and the next run reads it again.
     let again = ground.archive.segments(None).await.unwrap().remove(0);
     assert!(!again.sealed.is_trimmed);
     let trimmed = ground.archive.trim(again).await.unwrap();
@@ -331,8 +315,8 @@ async fn trimming_takes_the_sealed_commits_and_no_others() {
     assert_eq!(record.commits_of(&key("other")).await, Ok(1));
 }
 
-/// A segment of messages, put into the catalogue without a look at what is before them.
-async fn catalogued(ground: &Ground, messages: &[ArchivedMessage]) -> CataloguedSegment {
+/// Puts a segment into the catalogue without the check of predecessors.
+async fn catalogued(ground: &TestArchive, messages: &[ArchivedMessage]) -> CataloguedSegment {
     let segment = Uuid::now_v7();
     let origin = Origin {
         record: ground.archive.record().id(),
@@ -341,11 +325,8 @@ async fn catalogued(ground: &Ground, messages: &[ArchivedMessage]) -> Catalogued
     };
     let (bytes, index) = encode(origin, messages).unwrap();
     let object = format!("late/{segment}.1.segment");
-    ground
-        .store
-        .put(&object, bytes.clone().into())
-        .await
-        .unwrap();
+    let put = ground.store.put(&object, bytes.clone().into());
+    put.await.unwrap();
     let sequences = (index.first().unwrap().0, index.last().unwrap().0);
     let entry = ArchiveEntry {
         segment,

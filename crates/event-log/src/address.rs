@@ -1,4 +1,4 @@
-//! Where the servers are, as whom they are met, and whom to trust: a URL says all of it.
+//! Parses `nats_url`: server addresses, credentials and TLS files.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use percent_encoding::percent_decode_str;
 use crate::error::Unavailable;
 use crate::tls_files::TlsFiles;
 
-/// Servers, and who connects to them.
+/// Servers, credentials and TLS files.
 pub(crate) struct Address {
-    /// Without the user, so that no log of the client library can tell the password.
+    /// Without credentials: the client library may log them.
     pub(crate) servers: Vec<ServerAddr>,
     user: Option<User>,
-    /// What the queries name.
+    /// The files that the query parameters name.
     pub(crate) tls: TlsFiles,
 }
 
-/// The user of an account of the servers.
+/// Credentials of an account on the servers.
 #[derive(PartialEq, Eq)]
 struct User {
     name: String,
@@ -25,28 +25,30 @@ struct User {
 }
 
 impl Address {
-    /// Reads URLs with commas between them. The first that names a user names it for all: `nats://user:password@host:port`,
-    /// or `nats://token@host:port`, where what has a meaning in URLs is written as `%40`. So does the first that names a file,
-    /// as `tls://host:port?ca=FILE`.
+    /// Parses URLs with commas between them. The first URL with credentials sets them for all: `nats://user:password@host:port` or
+    /// `nats://token@host:port`; reserved characters are percent-encoded, such as `%40`. The first URL with TLS files sets
+    /// them for all: `tls://host:port?ca=FILE`.
     pub(crate) fn parse(urls: &str) -> Result<Self, Unavailable> {
-        let unreadable = Unavailable::new("a server's URL cannot be read");
+        let invalid = Unavailable::new("a server's URL cannot be read");
         let mut address = Self {
             servers: Vec::new(),
             user: None,
             tls: TlsFiles::default(),
         };
         for url in urls.split(',') {
-            let server: ServerAddr = url.trim().parse().map_err(|_| unreadable)?;
-            address.tls.add(&server).map_err(|()| unreadable)?;
+            let server: ServerAddr = url.trim().parse().map_err(|_| invalid)?;
+            address.tls.add(&server).map_err(|()| invalid)?;
             if address.user.is_none() {
-                address.user = user_of(&server).map_err(|()| unreadable)?;
+                address.user = parse_user(&server).map_err(|()| invalid)?;
             }
-            address.servers.push(bare(server).ok_or(unreadable)?);
+            address
+                .servers
+                .push(without_credentials(server).ok_or(invalid)?);
         }
         Ok(address)
     }
 
-    /// The options of a connection as this user, which trusts whom the files name.
+    /// Connection options with these credentials and TLS files.
     pub(crate) fn options(&self) -> ConnectOptions {
         let options = match &self.user {
             None => ConnectOptions::new(),
@@ -63,23 +65,23 @@ impl Address {
     }
 }
 
-fn user_of(server: &ServerAddr) -> Result<Option<User>, ()> {
+fn parse_user(server: &ServerAddr) -> Result<Option<User>, ()> {
     let Some(name) = server.username() else {
         return Ok(None);
     };
     Ok(Some(User {
-        name: decoded(name)?,
-        password: server.password().map(decoded).transpose()?,
+        name: percent_decoded(name)?,
+        password: server.password().map(percent_decoded).transpose()?,
     }))
 }
 
-fn decoded(text: &str) -> Result<String, ()> {
-    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| ())?;
-    Ok(decoded.into_owned())
+fn percent_decoded(text: &str) -> Result<String, ()> {
+    let percent_decoded = percent_decode_str(text).decode_utf8().map_err(|_| ())?;
+    Ok(percent_decoded.into_owned())
 }
 
-/// A server's URL without user and files.
-fn bare(server: ServerAddr) -> Option<ServerAddr> {
+/// A server's URL without credentials and query.
+fn without_credentials(server: ServerAddr) -> Option<ServerAddr> {
     let mut url = server.into_inner();
     url.set_query(None);
     url.set_username("").ok()?;
@@ -88,7 +90,7 @@ fn bare(server: ServerAddr) -> Option<ServerAddr> {
 }
 
 impl fmt::Debug for Address {
-    /// Without the user.
+    /// Omits the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
             .field("servers", &self.servers)
@@ -146,15 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url() {
+    fn invalid_urls_are_rejected() {
         for urls in [
             "tls://a?roots=/ca",
             "tls://a?cert=/cert",
             "tls://a?key=/key",
+            "http://a:4222",
+            "nats://u:%ff@a:4222",
+            "nats://[",
+            "",
         ] {
-            assert!(Address::parse(urls).is_err(), "{urls}");
-        }
-        for urls in ["http://a:4222", "nats://u:%ff@a:4222", "nats://[", ""] {
             assert!(Address::parse(urls).is_err(), "{urls}");
         }
     }

@@ -13,54 +13,53 @@ use crate::topology;
 /// A commit to append.
 #[derive(Debug, Clone)]
 pub struct Append {
-    /// Its id, the same at every retry.
+    /// The commit id; equal for every retry.
     pub commit: CommitId,
     /// The sealed commit; at most [`Record::payload_bytes_max`] bytes.
     pub message: Bytes,
-    /// Where the conversation's last commit stands; `None`: it has none.
+    /// The sequence of the conversation's last commit; `None`: the conversation has no commit.
     pub expected: Option<Sequence>,
-    /// The trace that it belongs to; a header of more than 512 bytes is left out.
+    /// The trace of the request; headers over 512 bytes are omitted.
     pub trace: TraceHeaders,
 }
 
-/// What became of an append. Each is final.
+/// The outcome of an append. Each is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppendOutcome {
-    /// It is in the record, once, byte for byte.
+    /// The commit is in the record, once, byte for byte.
     Committed {
-        /// Where.
+        /// Its sequence.
         sequence: Sequence,
     },
-    /// A commit with its id was in the conversation already: an earlier try, or another request under the same id. Read
-    /// what stands there; it may have been erased since.
+    /// The conversation already had a commit with this id: an earlier attempt, or another request with the same id. Read the
+    /// commit at the sequence; it may have been erased since.
     Duplicate {
-        /// Where.
+        /// Its sequence.
         sequence: Sequence,
     },
-    /// It is not in the record and never will be: another commit follows the expected one. Rebase, or report a conflict.
+    /// The commit is not in the record and never will be: another commit follows the expected one. Rebase, or report a conflict.
     Superseded {
-        /// The conversation's last commit; `None` when it has none, though one was expected.
+        /// The conversation's last commit; `None`: it has none, although one was expected.
         last: Option<StoredMessage>,
     },
 }
 
-/// Where a conversation's commits lie.
+/// The partition, stream and subject of a conversation's commits, or of a run's parts.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Route {
     pub(crate) partition: Partition,
     pub(crate) stream: String,
     pub(crate) subject: String,
 }
 
 impl Record {
-    /// Appends a commit to a conversation, after the commit that is expected to be its last.
+    /// Appends a commit to a conversation, after its expected last commit.
     ///
-    /// An outcome is resolved, never guessed: after a refusal, a timeout or a lost connection the stream's leader is
-    /// asked what became of the commit.
+    /// The outcome is always known: after a rejection, a timeout or a lost connection it is read from the stream's leader.
     ///
     /// # Errors
-    /// [`Unavailable`] when the outcome cannot be known within the request timeout: the commit may be in the record, or
-    /// may still come. The same append, with the same id, may be made again.
+    /// [`Unavailable`] when the outcome is not known within the request timeout: the commit may be in the record now or
+    /// later. Retry the append with the same id.
     #[tracing::instrument(
         name = "log.commit.append",
         level = "debug",
@@ -73,19 +72,19 @@ impl Record {
         append: Append,
     ) -> Result<AppendOutcome, Unavailable> {
         let deadline = self.deadline();
-        let place = self.place(key);
+        let route = self.route(key);
         let id = append.commit.to_string();
-        let publication = publication(&place, &append, &id);
+        let publication = publication(&route, &append, &id);
         let ack_deadline = Self::ack_deadline(deadline);
         match self.connection().publish(publication, ack_deadline).await {
             Ok(Ack::Stored(sequence)) => Ok(AppendOutcome::Committed { sequence }),
-            unsettled => self.resolve(&place, &append, unsettled, deadline).await,
+            unresolved => self.resolve(&route, &append, unresolved, deadline).await,
         }
     }
 
-    pub(crate) fn place(&self, key: &ConversationKey) -> Place {
+    pub(crate) fn route(&self, key: &ConversationKey) -> Route {
         let partition = self.partition_of(key);
-        Place {
+        Route {
             partition,
             stream: topology::stream_name(partition),
             subject: topology::subject(partition, key),
@@ -93,9 +92,9 @@ impl Record {
     }
 }
 
-pub(crate) fn publication<'a>(place: &Place, append: &'a Append, id: &'a str) -> Publication<'a> {
+pub(crate) fn publication<'a>(route: &Route, append: &'a Append, id: &'a str) -> Publication<'a> {
     Publication {
-        subject: place.subject.clone(),
+        subject: route.subject.clone(),
         id: Some(id),
         expected: append.expected,
         trace: &append.trace,

@@ -1,7 +1,7 @@
-//! The batched Direct Get: several messages of a subject for one request. The client library knows single gets only.
+//! The batched Direct Get: several messages of a subject in one request. The client library has single gets only.
 //!
-//! The replies come to an inbox of their own: each message with its sequence, that of the one before it in the batch,
-//! and how many follow; then a message of status 204. Nothing to send is a single 404.
+//! The replies go to an own inbox: each message with its sequence, the sequence before it in the batch and the number
+//! that follow; then a message of status 204. An empty batch is a single 404.
 
 use async_nats::{Message, StatusCode, Subscriber};
 use domain::Sequence;
@@ -14,10 +14,10 @@ use crate::error::Unavailable;
 use crate::get::{self, RawMessage};
 use crate::headers;
 
-/// Most messages of one batch; a subscription holds them all at once.
+/// Most messages of one batch; the subscription buffers all of them.
 pub(crate) const BATCH_MESSAGES_MAX: usize = 1_000;
 
-/// What to read of a subject.
+/// A batched read of a subject.
 #[derive(Debug, Serialize)]
 pub(crate) struct BatchRequest<'a> {
     #[serde(flatten)]
@@ -30,13 +30,13 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) bytes_max: usize,
 }
 
-/// Where a batch begins.
+/// The start of a batch.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) enum From {
-    /// At a sequence.
+    /// A sequence.
     #[serde(rename = "seq")]
     Sequence(u64),
-    /// At a time of the server's clock, as RFC 3339 writes it.
+    /// A time of the server's clock (RFC 3339).
     #[serde(rename = "start_time")]
     Time(String),
 }
@@ -45,12 +45,12 @@ pub(crate) enum From {
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) messages: Vec<RawMessage>,
-    /// How many messages of the subject follow.
+    /// How many more messages the subject has.
     pub(crate) pending: u64,
 }
 
 impl Connection {
-    /// Reads a batch of at most so many messages from any replica.
+    /// Reads a batch of at most `messages_max` messages from any replica.
     pub(crate) async fn batch(
         &self,
         stream: &str,
@@ -59,25 +59,21 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Batch, Unavailable> {
         let payload = serde_json::to_vec(request)
-            .map_err(|_| Unavailable::new("a batch cannot be asked for"))?;
+            .map_err(|_| Unavailable::new("a batch request cannot be encoded"))?;
         self.ready(deadline).await?;
         let sent_on = self.connects();
         let inbox = self.client.new_inbox();
-        let asking = async {
+        let subscribing = async {
             let replies = self.client.subscribe(inbox.clone()).await.ok()?;
             let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
-            let asked = self
-                .client
-                .publish_with_reply(subject, inbox, payload.into());
-            asked.await.ok()?;
+            let client = &self.client;
+            let published = client.publish_with_reply(subject, inbox, payload.into());
+            published.await.ok()?;
             Some(replies)
         };
         let lost = Unavailable::new("the connection was lost");
-        let replies = timeout_at(deadline, asking)
-            .await
-            .ok()
-            .flatten()
-            .ok_or(lost)?;
+        let replies = timeout_at(deadline, subscribing).await;
+        let replies = replies.ok().flatten().ok_or(lost)?;
         let mut batch = Batch::default();
         let collecting = Self::collect(replies, messages_max, &mut batch);
         let mut reconnects = self.reconnects();
@@ -87,7 +83,7 @@ impl Connection {
             collected = timeout_at(deadline, collecting) => collected,
             _ = is_lost => return Err(lost),
         };
-        collected.map_err(|_| Unavailable::new("a batch did not come in time"))??;
+        collected.map_err(|_| Unavailable::new("a batch read timed out"))??;
         Ok(batch)
     }
 
@@ -101,7 +97,7 @@ impl Connection {
                 return Ok(());
             }
             if batch.messages.len() > messages_max {
-                return Err(Unavailable::new("a batch was longer than asked for"));
+                return Err(Unavailable::new("a batch had more messages than requested"));
             }
         }
         Err(Unavailable::new("the connection was lost"))
@@ -109,7 +105,7 @@ impl Connection {
 }
 
 impl Batch {
-    /// Takes a reply; whether it was the last.
+    /// Adds a reply; returns whether it was the last one.
     fn take(&mut self, reply: &Message) -> Result<bool, Unavailable> {
         let headers = reply.headers.as_ref();
         match reply.status {
@@ -120,17 +116,18 @@ impl Batch {
                 return Ok(true);
             }
             Some(StatusCode::NO_RESPONDERS) => {
-                return Err(Unavailable::new("no server has the stream at hand"));
+                return Err(Unavailable::new("no server serves the stream"));
             }
-            Some(_) => return Err(Unavailable::new("the server refused a batch")),
+            Some(_) => return Err(Unavailable::new("the server rejected a batch read")),
             None => {}
         }
         self.check_order(headers.and_then(headers::last_sequence_of))?;
-        self.messages.push(get::of_direct(headers, &reply.payload)?);
+        self.messages
+            .push(get::parse_direct_reply(headers, &reply.payload)?);
         Ok(false)
     }
 
-    /// A reply that was lost on the way shows in the next one.
+    /// Detects a lost reply: each reply names the sequence before it.
     fn check_order(&self, before: Option<u64>) -> Result<(), Unavailable> {
         let last = self.messages.last().map_or(0, |message| message.sequence.0);
         if before == Some(last) {

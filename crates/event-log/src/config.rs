@@ -1,4 +1,4 @@
-//! What a process must know to reach the record.
+//! Configuration of the connection to the record.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,60 +9,60 @@ use crate::address::Address;
 use crate::error::RecordError;
 use crate::seal::MasterKeys;
 
-/// Partitions of a record that nobody has asked for otherwise: the fewest that reach the server's full rate.
+/// Default number of partitions: the fewest that reach the server's full rate.
 pub const PARTITIONS_DEFAULT: u16 = 8;
-/// Most partitions of a record.
+/// Maximum number of partitions.
 pub const PARTITIONS_MAX: u16 = 1_024;
-/// On how many servers a stream can be kept.
+/// Valid numbers of replicas of a stream.
 pub const REPLICAS: [usize; 3] = [1, 3, 5];
-/// How long one call of the record may take, unless configured otherwise, in milliseconds.
+/// Default timeout of one call of the record, in milliseconds.
 pub const REQUEST_TIMEOUT_MS_DEFAULT: u64 = 5_000;
-/// Longest that one call of the record may be configured to take, in milliseconds.
+/// Maximum timeout of one call of the record, in milliseconds.
 pub const REQUEST_TIMEOUT_MS_MAX: u64 = 60_000;
-/// How long the parts of runs are kept, unless configured otherwise, in seconds.
+/// Default retention of run parts, in seconds.
 pub const PARTS_TTL_SECONDS_DEFAULT: u64 = 60 * 60;
-/// Longest that the parts of runs may be configured to be kept, in seconds.
+/// Maximum retention of run parts, in seconds.
 pub const PARTS_TTL_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
-/// What the subjects of the `JetStream` API begin with, unless configured otherwise.
+/// Default subject prefix of the `JetStream` API.
 pub const API_PREFIX_DEFAULT: &str = "$JS.API";
-/// Longest `api_prefix`, in bytes.
+/// Maximum length of `api_prefix`, in bytes.
 pub const API_PREFIX_BYTES_MAX: usize = 128;
-/// How long a stream knows the id of a commit, and answers a retry of it by itself.
+/// How long a stream recognises the id of a commit and answers a retry by itself.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
 
-/// How to reach the record, and what is expected of it.
+/// Configuration of the record and of the connection to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordConfig {
-    /// The server's URL, or several with commas between them. The first that names a user, as
-    /// `nats://user:password@host:port`, names it for all. `tls://host:port` demands TLS; the first that names files in PEM
-    /// form, as `tls://host:port?ca=FILE`, names them for all: `ca`, whose certificates are trusted in place of the
-    /// system's, and `cert` with `key`, which are shown to a server that asks for them.
+    /// The server's URL, or several with commas between them. The first URL with credentials
+    /// (`nats://user:password@host:port`) sets them for all. `tls://host:port` requires TLS. The first URL that names PEM files
+    /// (`tls://host:port?ca=FILE`) sets them for all: `ca`, the trusted certificates in place of the system's, and `cert` with
+    /// `key`, the client certificate.
     pub nats_url: String,
-    /// What the subjects of the `JetStream` API begin with; at most [`API_PREFIX_BYTES_MAX`] bytes. Another one than
-    /// [`API_PREFIX_DEFAULT`] for a user of an account that imports the API from the account of the record.
+    /// The subject prefix of the `JetStream` API; at most [`API_PREFIX_BYTES_MAX`] bytes. It differs from
+    /// [`API_PREFIX_DEFAULT`] for a user whose account imports the API from the account of the record.
     pub api_prefix: String,
-    /// How many partitions the record has, 1 to [`PARTITIONS_MAX`]; fixed when it is created, and checked at each start.
+    /// The number of partitions, 1 to [`PARTITIONS_MAX`]; fixed when the record is created, and checked at each start.
     pub partitions: u16,
-    /// On how many servers each stream and the registry are kept when they are created; one of [`REPLICAS`].
+    /// The replicas of each stream and of the registry when they are created; one of [`REPLICAS`].
     pub replicas: usize,
-    /// How long the parts of runs are kept, in seconds; 1 to [`PARTS_TTL_SECONDS_MAX`]. Fixed when their streams are
-    /// created. Longer than any pause within a run, or what it said before is gone for those who come later.
+    /// The retention of run parts, in seconds; 1 to [`PARTS_TTL_SECONDS_MAX`]. Fixed when their streams are created. It
+    /// must exceed any pause within a run; otherwise late readers miss earlier parts.
     pub parts_ttl_seconds: u64,
-    /// How long one call of the record may take, retries among it, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`].
+    /// The timeout of one call of the record with its retries, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`].
     pub request_timeout_ms: u64,
-    /// Whether to start on a server that is seen to lose acknowledged commits when the power fails.
+    /// Whether to start on a server that can lose acknowledged commits when the power fails.
     pub accept_data_loss: bool,
-    /// The server's monitoring address, such as `http://127.0.0.1:8222`: the only place where it tells when it syncs.
+    /// The server's monitoring address, such as `http://127.0.0.1:8222`: only it shows when the server syncs.
     pub monitor_url: Option<String>,
-    /// The connection's name in the server's lists.
+    /// The name of the connection on the server.
     pub client_name: String,
-    /// The deployment's keys, by which secrets are sealed at rest. They are read apart from the settings.
+    /// The master keys that encrypt stored secrets. They are read separately from the settings.
     #[serde(skip)]
     pub master_keys: MasterKeys,
 }
 
 impl RecordConfig {
-    /// A record of 8 partitions on one replica at `nats_url`, with calls of up to 5 s, and no data loss accepted.
+    /// 8 partitions, one replica, a timeout of 5 s, and no data loss accepted.
     #[must_use]
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
@@ -79,53 +79,53 @@ impl RecordConfig {
         }
     }
 
-    /// What is wrong with the settings: the key, and the rule with its mend.
+    /// The invalid settings: the key, and a problem with its remedy.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<(&'static str, String)> {
-        let mut mistakes = Vec::new();
+    pub fn errors(&self) -> Vec<(&'static str, String)> {
+        let mut errors = Vec::new();
         if self.nats_url.trim().is_empty() {
-            mistakes.push(("nats_url", "is empty: give nats://host:port".to_owned()));
+            errors.push(("nats_url", "is empty: give nats://host:port".to_owned()));
         }
         let files = Address::parse(&self.nats_url).ok();
-        if let Some(mistake) = files.and_then(|address| address.tls.mistake()) {
-            mistakes.push(("nats_url", mistake));
+        if let Some(error) = files.and_then(|address| address.tls.error()) {
+            errors.push(("nats_url", error));
         }
         if !is_subject(&self.api_prefix) {
             let form = format!(
                 "must be a subject without wildcards, such as {API_PREFIX_DEFAULT}, of at most {API_PREFIX_BYTES_MAX} bytes"
             );
-            mistakes.push(("api_prefix", form));
+            errors.push(("api_prefix", form));
         }
         if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
             let given = self.partitions;
             let bound = format!("is {given}, but must be 1 to {PARTITIONS_MAX} partitions");
-            mistakes.push(("partitions", bound));
+            errors.push(("partitions", bound));
         }
         if !REPLICAS.contains(&self.replicas) {
             let bound = format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
-            mistakes.push(("replicas", bound));
+            errors.push(("replicas", bound));
         }
         if !(1..=PARTS_TTL_SECONDS_MAX).contains(&self.parts_ttl_seconds) {
             let given = self.parts_ttl_seconds;
             let bound = format!("is {given}, but must be 1 to {PARTS_TTL_SECONDS_MAX} s");
-            mistakes.push(("parts_ttl_seconds", bound));
+            errors.push(("parts_ttl_seconds", bound));
         }
         if !(1..=REQUEST_TIMEOUT_MS_MAX).contains(&self.request_timeout_ms) {
             let given = self.request_timeout_ms;
             let bound = format!("is {given}, but must be 1 to {REQUEST_TIMEOUT_MS_MAX} ms");
-            mistakes.push(("request_timeout_ms", bound));
+            errors.push(("request_timeout_ms", bound));
         }
         if let Some(url) = &self.monitor_url
             && !url.starts_with("http://")
         {
             let form = "does not begin with http://: give http://host:port".to_owned();
-            mistakes.push(("monitor_url", form));
+            errors.push(("monitor_url", form));
         }
-        mistakes
+        errors
     }
 
     pub(crate) fn check(&self) -> Result<(), RecordError> {
-        match self.mistakes().into_iter().next() {
+        match self.errors().into_iter().next() {
             Some((field, problem)) => Err(RecordError::Configuration { field, problem }),
             None => Ok(()),
         }
@@ -155,7 +155,7 @@ impl Default for RecordConfig {
 }
 
 impl fmt::Debug for RecordConfig {
-    /// Without the URL, which may hold a password.
+    /// Omits the URL, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordConfig")
             .field("api_prefix", &self.api_prefix)
@@ -173,28 +173,28 @@ impl fmt::Debug for RecordConfig {
 mod tests {
     use super::*;
 
-    fn check(change: impl FnOnce(&mut RecordConfig), mistaken: Option<&str>) {
+    fn check(change: impl FnOnce(&mut RecordConfig), invalid: Option<&str>) {
         let mut config = RecordConfig::default();
         change(&mut config);
-        let fields: Vec<_> = config.mistakes().iter().map(|(field, _)| *field).collect();
-        assert_eq!(fields, mistaken.into_iter().collect::<Vec<_>>());
-        assert_eq!(config.check().is_err(), mistaken.is_some());
+        let fields: Vec<_> = config.errors().iter().map(|(field, _)| *field).collect();
+        assert_eq!(fields, invalid.into_iter().collect::<Vec<_>>());
+        assert_eq!(config.check().is_err(), invalid.is_some());
     }
 
     #[test]
     fn bounds_are_checked_at_their_edges() {
         check(|_| (), None);
         check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
-        for (query, mistaken) in [
+        for (query, invalid) in [
             ("ca=/dev/null", Some("nats_url")),
             ("cert=/nowhere&key=/nowhere", Some("nats_url")),
             ("", None),
         ] {
             let url = format!("tls://a:4222?{query}");
-            check(|config| config.nats_url = url, mistaken);
+            check(|config| config.nats_url = url, invalid);
         }
-        let prefix = |prefix: &str, mistaken: Option<&str>| {
-            check(|config| prefix.clone_into(&mut config.api_prefix), mistaken);
+        let prefix = |prefix: &str, invalid: Option<&str>| {
+            check(|config| prefix.clone_into(&mut config.api_prefix), invalid);
         };
         prefix("RECORD.API", None);
         prefix(&"p".repeat(API_PREFIX_BYTES_MAX), None);

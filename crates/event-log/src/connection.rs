@@ -1,7 +1,7 @@
-//! The connection to the servers: requests that end in time, also while it is lost.
+//! The connection to the servers. Every request ends within its deadline, also while the connection is lost.
 //!
 //! The client library queues commands while it reconnects, and never answers a request whose connection broke.
-//! Here a request is not sent before the connection is up, and given up as soon as it is seen to be lost.
+//! Here a request is sent only while the connection is up, and it fails as soon as the connection is lost.
 
 use std::error::Error as _;
 use std::io;
@@ -26,18 +26,18 @@ use crate::config::RecordConfig;
 use crate::error::Unavailable;
 use crate::jitter::jittered;
 
-/// How long one attempt to connect may take.
+/// Timeout of one attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often an idle connection is proved; one that misses two proofs is given up.
+/// Interval of pings on an idle connection; it is closed after two request_error pings.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
-/// The longest wait between two attempts to reconnect, of which there is no end.
+/// Maximum delay between two attempts to reconnect. The attempts never end.
 const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);
-/// Messages that a subscription holds for its reader; what comes on top is dropped, which readers notice.
+/// Messages that a subscription buffers; it drops later ones, and readers detect the gap.
 pub(crate) const SUBSCRIPTION_MESSAGES_MAX: usize = 2_048;
-/// How soon the loss of the connection is noticed.
+/// Interval of checks for a lost connection.
 const LINK_TICK: Duration = Duration::from_millis(50);
 
-/// What is sent to a server.
+/// A request to a server.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) subject: String,
@@ -73,8 +73,8 @@ impl Connection {
             .connect(address.servers);
         let client = timeout(config.request_timeout(), connecting)
             .await
-            .map_err(|_| Unavailable::new("no server answered in time"))?
-            .map_err(|error| unconnected(&error))?;
+            .map_err(|_| Unavailable::new("connecting to the servers timed out"))?
+            .map_err(|error| connect_error(&error))?;
         let mut jetstream = jetstream::with_prefix(client.clone(), &config.api_prefix);
         jetstream.set_timeout(config.request_timeout());
         let (sender, reconnects) = watch::channel(connects(&client));
@@ -88,7 +88,7 @@ impl Connection {
         })
     }
 
-    /// Changes whenever, from now on, the connection was lost and is back: what was under way then is lost.
+    /// Changes after each reconnect from now on. Requests and subscriptions from before a reconnect are lost.
     pub(crate) fn reconnects(&self) -> watch::Receiver<u64> {
         let mut reconnects = self.reconnects.clone();
         reconnects.mark_unchanged();
@@ -99,7 +99,7 @@ impl Connection {
     pub(crate) async fn ready(&self, deadline: Instant) -> Result<(), Unavailable> {
         while self.client.connection_state() != State::Connected {
             if Instant::now() >= deadline {
-                return Err(Unavailable::new("the connection is lost"));
+                return Err(Unavailable::new("the connection to NATS is down"));
             }
             sleep(LINK_TICK.min(deadline.duration_since(Instant::now()))).await;
         }
@@ -122,12 +122,12 @@ impl Connection {
         loop {
             let wake = deadline.min(Instant::now() + LINK_TICK);
             match timeout_at(wake, &mut reply).await {
-                Ok(answer) => return answer.map_err(|error| unanswered(error.kind())),
+                Ok(answer) => return answer.map_err(|error| request_error(error.kind())),
                 Err(_) if Instant::now() >= deadline => {
-                    return Err(Unavailable::new("no answer came in time"));
+                    return Err(Unavailable::new("the request timed out"));
                 }
                 Err(_) if self.is_lost(sent_on) => {
-                    return Err(Unavailable::new("the connection was lost"));
+                    return Err(Unavailable::new("the connection to NATS was lost"));
                 }
                 Err(_) => {}
             }
@@ -147,7 +147,7 @@ impl Connection {
         deadline: Instant,
     ) -> Result<T, Unavailable> {
         let payload = serde_json::to_vec(body)
-            .map_err(|_| Unavailable::new("a request cannot be written"))?
+            .map_err(|_| Unavailable::new("a request cannot be encoded"))?
             .into();
         let outgoing = Outgoing {
             subject,
@@ -156,10 +156,10 @@ impl Connection {
         };
         let reply = self.request(outgoing, deadline).await?;
         serde_json::from_slice(&reply.payload)
-            .map_err(|_| Unavailable::new("an answer cannot be read"))
+            .map_err(|_| Unavailable::new("a reply cannot be decoded"))
     }
 
-    /// How many times the connection was made.
+    /// How many times the client has connected.
     pub(crate) fn connects(&self) -> u64 {
         connects(&self.client)
     }
@@ -173,7 +173,7 @@ fn connects(client: &Client) -> u64 {
     client.statistics().connects.load(Ordering::Acquire)
 }
 
-/// The library's own events are dropped under load; its count of connections is not.
+/// Polls the library's connection count: its events are dropped under load.
 async fn watch_connects(client: Client, sender: watch::Sender<u64>) {
     loop {
         sleep(LINK_TICK).await;
@@ -192,24 +192,26 @@ fn reconnect_delay(attempts: usize) -> Duration {
     }
 }
 
-fn unconnected(error: &ConnectError) -> Unavailable {
+fn connect_error(error: &ConnectError) -> Unavailable {
     let by_tls = || {
         let io = error.source()?.downcast_ref::<io::Error>()?;
         io.get_ref()?.downcast_ref::<rustls::Error>()
     };
     if error.kind() == ConnectErrorKind::Tls || by_tls().is_some() {
         return Unavailable::new(
-            "no server can be connected to securely: check the certificates, and the files that nats_url names",
+            "the TLS connection to the servers failed: check the certificates and the files in nats_url",
         );
     }
-    Unavailable::new("no server can be connected to")
+    Unavailable::new("no server accepts a connection")
 }
 
-fn unanswered(kind: RequestErrorKind) -> Unavailable {
+fn request_error(kind: RequestErrorKind) -> Unavailable {
     Unavailable::new(match kind {
-        RequestErrorKind::NoResponders => "no server has JetStream or the stream at hand",
-        RequestErrorKind::TimedOut => "no answer came in time",
-        RequestErrorKind::MaxPayloadExceeded => "the message is larger than the server takes",
-        RequestErrorKind::InvalidSubject | RequestErrorKind::Other => "the connection was lost",
+        RequestErrorKind::NoResponders => "no server serves JetStream or the stream",
+        RequestErrorKind::TimedOut => "the request timed out",
+        RequestErrorKind::MaxPayloadExceeded => "the message exceeds the server's max_payload",
+        RequestErrorKind::InvalidSubject | RequestErrorKind::Other => {
+            "the connection to NATS was lost"
+        }
     })
 }

@@ -1,7 +1,7 @@
-//! Whether the server is seen to keep what it acknowledges.
+//! Checks whether acknowledged commits survive a power failure.
 //!
-//! A client sees where a stream is stored, and nothing of when the server syncs: that stands only in the server's
-//! monitoring pages (`/varz`, checked with nats-server 2.15.1), of the one server whose address is configured.
+//! A client sees where a stream is stored, but not when the server syncs. Only the monitoring page `/varz` of the
+//! configured server shows that (checked with nats-server 2.15.1).
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use tokio::time::timeout;
 use crate::config::RecordConfig;
 use crate::error::RecordError;
 
-/// How long the monitoring page may take.
+/// Timeout of reading the monitoring page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most bytes of the page that are read.
+/// Maximum size of the page in bytes.
 const PAGE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What can be seen of whether acknowledged commits outlive a power failure.
+/// Whether acknowledged commits survive a power failure, as far as a client can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Durability {
-    /// Every stream is on disk, and the server whose monitoring page is configured syncs before it acknowledges.
+    /// Every stream is on disk, and the configured server syncs before it acknowledges.
     Durable,
     /// Acknowledged commits can be lost.
     NotDurable {
-        /// What was seen.
+        /// The reason.
         why: String,
     },
-    /// The streams are on disk; when the server syncs cannot be seen, for no monitoring address is configured or it
-    /// does not answer.
+    /// The streams are on disk. When the server syncs is unknown: the monitoring address is not configured or does not
+    /// answer.
     Unknown,
 }
 
@@ -50,7 +50,7 @@ struct PageConfig {
     sync_always: bool,
 }
 
-/// Refuses what is seen not to be durable.
+/// Rejects a server that is not durable.
 pub(crate) fn require(durability: &Durability) -> Result<(), RecordError> {
     match durability {
         Durability::NotDurable { why } => Err(RecordError::NotDurable { why: why.clone() }),
@@ -58,8 +58,8 @@ pub(crate) fn require(durability: &Durability) -> Result<(), RecordError> {
     }
 }
 
-/// Why streams of these configurations lose what they acknowledge; `None`: they do not.
-pub(crate) fn loss_of(streams: &[Config]) -> Option<String> {
+/// Why streams of these configurations lose acknowledged messages; `None`: they do not.
+pub(crate) fn find_loss(streams: &[Config]) -> Option<String> {
     streams.iter().find_map(|stream| {
         let name = &stream.name;
         if stream.storage != StorageType::File {
@@ -70,18 +70,18 @@ pub(crate) fn loss_of(streams: &[Config]) -> Option<String> {
     })
 }
 
-/// What the server's monitoring page says.
-pub(crate) async fn of_server(config: &RecordConfig) -> Durability {
+/// Reads the durability from the server's monitoring page.
+pub(crate) async fn read_from_server(config: &RecordConfig) -> Durability {
     let Some(url) = &config.monitor_url else {
         return Durability::Unknown;
     };
     let page = timeout(PAGE_TIMEOUT, fetch(url)).await;
     page.ok()
         .flatten()
-        .map_or(Durability::Unknown, |page| of_page(&page))
+        .map_or(Durability::Unknown, |page| parse_page(&page))
 }
 
-fn of_page(page: &[u8]) -> Durability {
+fn parse_page(page: &[u8]) -> Durability {
     let page = serde_json::from_slice(page).ok();
     let Some(config) = page
         .and_then(|page: Page| page.jetstream)
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn pages_of_nats_server_2_15() {
         let check = |page: &str, durable: Option<bool>| {
-            let seen = match of_page(page.as_bytes()) {
+            let seen = match parse_page(page.as_bytes()) {
                 Durability::Durable => Some(true),
                 Durability::NotDurable { .. } => Some(false),
                 Durability::Unknown => None,

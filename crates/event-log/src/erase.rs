@@ -1,8 +1,7 @@
-//! Erasing what a conversation was, message by message.
+//! Erases the content of a conversation, message by message.
 //!
-//! A purge by subject takes messages out of the stream's index and leaves their bytes in its block files for as long as
-//! a block lives. Deleting one message overwrites its bytes in place, which is what an erasure promises; a test looks
-//! for them in every file of the store.
+//! A purge by subject removes messages from the stream's index only; their bytes stay in the block files. Deleting a single
+//! message overwrites its bytes in place, as an erasure requires. A test searches every file of the store for them.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
@@ -11,25 +10,25 @@ use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::error::Unavailable;
-use crate::get::Which;
+use crate::get::{ApiFailure, MessageQuery, NextOfSubject};
 use crate::record::Record;
 use crate::resolve::wait;
 use crate::topology;
 
-/// Deletions that are under way at a time. The server overwrites one at a time for each stream, so that more are no faster, and
-/// an append to the same stream waits behind all of them.
+/// Concurrent deletions. The server overwrites one at a time for each stream: more are no faster, and an append to the same
+/// stream waits for all of them.
 const DELETES_IN_FLIGHT: usize = 4;
-/// Most bytes of messages that are read at a time, to learn their sequences.
+/// Maximum bytes of one batch that is read for its sequences.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Most times that a subject is looked through: a replica that answers may be behind the leader, who says what is left.
+/// Maximum passes over a subject: the replica that answers may lag, and only the leader knows what is left.
 const PASSES_MAX: u32 = 32;
-/// "no message found" and "sequence not found": somebody else has deleted it.
+/// "no message found" and "sequence not found": already deleted.
 const GONE: [u64; 2] = [10_037, 10_043];
 
 #[derive(Serialize)]
 struct Delete {
     seq: u64,
-    /// Whether the bytes may stay.
+    /// `true` would keep the bytes on disk.
     no_erase: bool,
 }
 
@@ -37,39 +36,33 @@ struct Delete {
 struct Deleted {
     #[serde(default)]
     success: bool,
-    error: Option<Failure>,
+    error: Option<ApiFailure>,
 }
 
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
-    err_code: u64,
-}
-
-/// What of a stream is to go.
-struct Doomed<'a> {
+/// The messages to erase.
+struct EraseTarget<'a> {
     stream: &'a str,
     /// May end in a wildcard.
     subject: &'a str,
-    /// The first sequence that stays.
+    /// The first sequence to keep.
     before: Sequence,
 }
 
-/// What was overwritten of a conversation.
+/// How much of a conversation was erased.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overwritten {
-    /// Commits.
+    /// Erased commits.
     pub commits: u64,
-    /// Batches of parts of runs.
+    /// Erased batches of run parts.
     pub parts: u64,
 }
 
 impl Record {
-    /// Overwrites and removes all that is kept of a conversation behind its last commit, its tombstone: commits, parts of
-    /// runs, logged calls. Done twice, it is done.
+    /// Overwrites and removes everything of a conversation except its last commit, the tombstone: commits, run parts and logged
+    /// calls. Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_behind_tombstone(
         &self,
         key: &ConversationKey,
@@ -78,11 +71,11 @@ impl Record {
         self.erase_beside(key, commits).await
     }
 
-    /// As [`Record::erase_behind_tombstone`], of a conversation whose tombstone is known: what is before it goes, whatever
-    /// is last.
+    /// Same as [`Record::erase_behind_tombstone`] for a known tombstone: everything before it is erased, even if later commits
+    /// exist.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_before_tombstone(
         &self,
         key: &ConversationKey,
@@ -92,7 +85,7 @@ impl Record {
         self.erase_beside(key, commits).await
     }
 
-    /// Overwrites and removes what is kept of a conversation beside its commits.
+    /// Overwrites and removes run parts and logged calls of a conversation.
     async fn erase_beside(
         &self,
         key: &ConversationKey,
@@ -103,136 +96,132 @@ impl Record {
         Ok(Overwritten { commits, parts })
     }
 
-    /// Overwrites and removes all commits of a conversation but its last one, for good; how many there were. Done
-    /// twice, it is done.
+    /// Overwrites and removes all commits of a conversation except the last one; returns how many. Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_before_last(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        let place = self.place(key);
-        let last = Which::LastOf(&place.subject);
-        let connection = self.connection();
-        let last = connection.get_from_leader(&place.stream, &last, self.deadline());
-        let Some(last) = last.await? else {
-            return Ok(0);
-        };
-        self.erase_before(key, last.sequence).await
+        let route = self.route(key);
+        let last = MessageQuery::LastOfSubject(&route.subject);
+        match self.get_from_leader(&route.stream, &last).await? {
+            Some(last) => self.erase_before(key, last.sequence).await,
+            None => Ok(0),
+        }
     }
 
-    /// Overwrites and removes the commits of a conversation before a sequence, which is the first that stays.
+    /// Overwrites and removes the commits of a conversation before a sequence.
     pub(crate) async fn erase_before(
         &self,
         key: &ConversationKey,
         before: Sequence,
     ) -> Result<u64, Unavailable> {
-        let place = self.place(key);
-        let doomed = Doomed {
-            stream: &place.stream,
-            subject: &place.subject,
+        let route = self.route(key);
+        let target = EraseTarget {
+            stream: &route.stream,
+            subject: &route.subject,
             before,
         };
-        self.erase_all(&doomed).await
+        self.erase_all(&target).await
     }
 
-    /// Overwrites and removes the parts of all runs of a conversation, for good; how many batches there were. Done
-    /// twice, it is done.
+    /// Overwrites and removes the parts of all runs of a conversation; returns how many batches. Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_parts(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
         let partition = self.partition_of(key);
-        let doomed = Doomed {
+        let target = EraseTarget {
             stream: &topology::parts_stream_name(partition),
             subject: &topology::all_parts_subjects(partition, key),
             before: Sequence(u64::MAX),
         };
-        self.erase_all(&doomed).await
+        self.erase_all(&target).await
     }
 
-    /// Overwrites and removes the logged calls of a conversation, for good; how many there were. Done twice, it is done.
+    /// Overwrites and removes the logged calls of a conversation; returns how many. Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_logs(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        if self.logs_bounds().await?.is_none() {
-            return Ok(0);
-        }
-        let doomed = Doomed {
-            stream: topology::logs::STREAM,
-            subject: &topology::logs::subject(key),
-            before: Sequence(u64::MAX),
-        };
-        self.erase_all(&doomed).await
+        self.erase_logged(&topology::logs::subject(key)).await
     }
 
-    /// Overwrites and removes the metered calls of a tenant, or of one of its owners, for good; how many there were. Done
-    /// twice, it is done.
+    /// Overwrites and removes the metered calls of a tenant, or of one of its owners; returns how many. Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_usage(
         &self,
         tenant: &TenantId,
         owner: Option<&OwnerDigest>,
     ) -> Result<u64, Unavailable> {
+        let subject = topology::logs::usage_subjects(tenant, owner);
+        self.erase_logged(&subject).await
+    }
+
+    /// Erases a subject of the stream of calls, which may not exist.
+    async fn erase_logged(&self, subject: &str) -> Result<u64, Unavailable> {
         if self.logs_bounds().await?.is_none() {
             return Ok(0);
         }
-        let doomed = Doomed {
+        let target = EraseTarget {
             stream: topology::logs::STREAM,
-            subject: &topology::logs::usage_subjects(tenant, owner),
+            subject,
             before: Sequence(u64::MAX),
         };
-        self.erase_all(&doomed).await
+        self.erase_all(&target).await
     }
 
-    /// Passes over what is to go until the leader knows of none of it.
-    async fn erase_all(&self, doomed: &Doomed<'_>) -> Result<u64, Unavailable> {
+    /// Erases until the leader has none of the messages.
+    async fn erase_all(&self, target: &EraseTarget<'_>) -> Result<u64, Unavailable> {
         let mut erased = 0_u64;
         for pass in 0..PASSES_MAX {
-            let first = crate::get::NextOf {
+            let first = NextOfSubject {
                 seq: 1,
-                next_by_subj: doomed.subject,
+                next_by_subj: target.subject,
             };
-            let connection = self.connection();
-            let first = connection.get_from_leader(doomed.stream, &first, self.deadline());
-            let Some(first) = first.await?.filter(|first| first.sequence < doomed.before) else {
+            let first = self.get_from_leader(target.stream, &first).await?;
+            let Some(first) = first.filter(|first| first.sequence < target.before) else {
                 return Ok(erased);
             };
-            let gone = self.erase_from(doomed, first.sequence).await?;
+            let gone = self.erase_from(target, first.sequence).await?;
             if gone == 0 {
                 wait(pass, self.deadline()).await?;
             }
             erased = erased.saturating_add(gone);
         }
-        Err(Unavailable::new("messages that are to go keep standing"))
+        Err(Unavailable::new("messages remain after every erasure pass"))
     }
 
-    async fn erase_from(&self, doomed: &Doomed<'_>, from: Sequence) -> Result<u64, Unavailable> {
+    async fn erase_from(
+        &self,
+        target: &EraseTarget<'_>,
+        from: Sequence,
+    ) -> Result<u64, Unavailable> {
         let (mut erased, mut next) = (0_u64, Some(from));
         while let Some(from) = next {
             let request = BatchRequest {
                 from: From::Sequence(from.0),
-                subject: doomed.subject,
+                subject: target.subject,
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BYTES_MAX,
             };
             let connection = self.connection();
             let batch = connection.batch(
-                doomed.stream,
+                target.stream,
                 &request,
                 request.messages_max,
                 self.deadline(),
             );
             let batch = batch.await?;
-            let last = batch.last_sequence().filter(|last| *last < doomed.before);
+            let last = batch.last_sequence().filter(|last| *last < target.before);
             next = last
                 .filter(|_| batch.pending > 0)
                 .map(|last| Sequence(last.0.saturating_add(1)));
             let sequences = batch.messages.into_iter().map(|message| message.sequence);
-            let sequences = sequences.filter(|sequence| *sequence < doomed.before);
+            let sequences = sequences.filter(|sequence| *sequence < target.before);
             let deletes = stream::iter(sequences)
-                .map(|sequence| self.erase_message(doomed.stream, sequence))
+                .map(|sequence| self.erase_message(target.stream, sequence))
                 .buffer_unordered(DELETES_IN_FLIGHT);
             let gone: Vec<bool> = deletes.try_collect().await?;
             erased = erased.saturating_add(u64::try_from(gone.len()).unwrap_or(u64::MAX));
@@ -240,17 +229,17 @@ impl Record {
         Ok(erased)
     }
 
-    /// Overwrites and removes commits of a conversation, those at these sequences and no others; how many the record still
-    /// held. Done twice, it is done.
+    /// Overwrites and removes the commits of a conversation at exactly these sequences; returns how many the record still had.
+    /// Idempotent.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub(crate) async fn erase_exactly(
         &self,
         key: &ConversationKey,
         sequences: &[Sequence],
     ) -> Result<u64, Unavailable> {
-        let stream = self.place(key).stream;
+        let stream = self.route(key).stream;
         let deletes = stream::iter(sequences)
             .map(|sequence| self.erase_message(&stream, *sequence))
             .buffer_unordered(DELETES_IN_FLIGHT);
@@ -259,7 +248,7 @@ impl Record {
         Ok(u64::try_from(held).unwrap_or(u64::MAX))
     }
 
-    /// Overwrites and removes one message of any stream; whether this call did so. One that is gone already is gone.
+    /// Overwrites and removes one message of any stream; returns `false` if it was already removed.
     pub(crate) async fn erase_message(
         &self,
         stream: &str,
@@ -272,20 +261,19 @@ impl Record {
             no_erase: false,
         };
         let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
-        let is_gone = |failure: Failure| GONE.contains(&failure.err_code);
+        let is_removed = |failure: ApiFailure| GONE.contains(&failure.err_code);
         if deleted.success {
             return Ok(true);
         }
-        if deleted.error.is_some_and(is_gone) {
+        if deleted.error.is_some_and(is_removed) {
             return Ok(false);
         }
-        // Of two who delete it at once the server refuses one with another code, and so whoever deletes what is before the
+        // The server answers with other codes when two clients delete the message at once, and for sequences before the
         // stream's first message.
-        let at = Which::At(sequence.0);
-        let left = connection.get_from_leader(stream, &at, self.deadline());
-        match left.await? {
+        let at = MessageQuery::Sequence(sequence.0);
+        match self.get_from_leader(stream, &at).await? {
             None => Ok(false),
-            Some(_) => Err(Unavailable::new("the stream refused to delete a message")),
+            Some(_) => Err(Unavailable::new("the stream rejected a deletion")),
         }
     }
 }

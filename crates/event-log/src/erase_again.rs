@@ -1,8 +1,8 @@
-//! Erasing again what is erased, on every server.
+//! Repeats erasures on every replica.
 //!
-//! A server that restarts while others delete can keep, for good, messages that they removed: nats-server 2.15.1 does so
-//! about once in eight bouts of restarts of a busy cluster, and no later restart mends it. Its leader may know of none of
-//! them. A deletion goes to every replica whether the leader has the message or not, so deleting once more mends it.
+//! A server that restarts during deletions can keep deleted messages for good: nats-server 2.15.1 does so about once in
+//! eight series of restarts of a busy cluster, and later restarts do not repair it. The leader may not have these messages.
+//! A deletion reaches every replica even if the leader has no such message, so a second deletion repairs the replica.
 
 use domain::{Partition, Sequence};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -14,26 +14,26 @@ use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
 
-/// Most removed sequences of a stream that its leader is asked to list: some 20 MB of its answer.
+/// Maximum number of removed sequences that a stream's leader lists: a reply of about 20 MB.
 pub const HOLES_MAX: u64 = 2_000_000;
-/// Deletions that are under way at a time.
+/// Concurrent deletions.
 const DELETES_IN_FLIGHT: usize = 64;
 
-/// Why a stream was not erased again.
+/// Errors of [`Record::erase_again`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EraseAgainError {
-    /// The record does not answer: call again.
+    /// The record does not answer; retry.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// Too much was removed to be listed. Let a server that may have kept some of it copy the stream from the others.
+    /// The stream has too many removed sequences to list. Restore the restarted server's copy from the other replicas.
     #[error(
-        "stream {stream} has {holes} removed sequences, and at most {HOLES_MAX} can be listed: \
-         have the server that was restarted copy its stream anew from the others"
+        "stream {stream} has {holes} removed sequences, at most {HOLES_MAX} can be listed: \
+        let the restarted server copy the stream again from the other replicas"
     )]
     TooMany {
-        /// Which.
+        /// The stream.
         stream: String,
-        /// How many.
+        /// The number of removed sequences.
         holes: u64,
     },
 }
@@ -50,32 +50,33 @@ struct State {
     deleted: Vec<u64>,
 }
 
-/// A stream that erasures take messages out of.
+/// A stream that contains erasable messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasedStream {
     /// Its name.
     pub name: String,
-    /// Whether each server lets go of its oldest messages by itself, by their age, whatever the others do.
+    /// Whether messages expire by age; each replica expires them independently.
     expires: bool,
 }
 
 impl Record {
-    /// The streams that erasures take messages out of: the partitions, the registry, the parts of runs, and logged calls.
+    /// The streams with erasable messages: partitions, registry, run parts and logged calls.
     #[must_use]
     pub fn erased_streams(&self) -> Vec<ErasedStream> {
         let partitions = || (0..self.partitions()).map(Partition);
-        let kept = partitions().map(topology::stream_name);
-        let kept = kept.chain([topology::REGISTRY_STREAM.to_owned()]);
-        let passing = partitions().map(topology::parts_stream_name);
-        let passing = passing.chain([topology::logs::STREAM.to_owned()]);
+        let permanent = partitions().map(topology::stream_name);
+        let permanent = permanent.chain([topology::REGISTRY_STREAM.to_owned()]);
+        let expiring = partitions().map(topology::parts_stream_name);
+        let expiring = expiring.chain([topology::logs::STREAM.to_owned()]);
         let stream = |expires| move |name| ErasedStream { name, expires };
-        kept.map(stream(false))
-            .chain(passing.map(stream(true)))
+        permanent
+            .map(stream(false))
+            .chain(expiring.map(stream(true)))
             .collect()
     }
 
-    /// How many sequences of a stream [`Record::erase_again`] would delete once more. None with one replica, nor where the
-    /// stream is not there; and where messages expire, none of those before the first.
+    /// How many sequences [`Record::erase_again`] would delete in a stream. 0 with one replica or without the stream. In an expiring
+    /// stream, sequences before the first are not counted.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -90,15 +91,15 @@ impl Record {
         Ok(span.saturating_sub(info.state.messages))
     }
 
-    /// Deletes once more, on every replica of a stream, what its leader holds no message at; `told` hears how many are
-    /// done. With one replica there is nothing to do. Safe at any time, and done twice it is done.
+    /// Deletes all removed sequences of a stream again, on every replica. `on_progress` gets the number of finished deletions.
+    /// Does nothing with one replica. Safe at any time and idempotent.
     ///
     /// # Errors
     /// [`EraseAgainError`].
     pub async fn erase_again(
         &self,
         stream: &ErasedStream,
-        mut told: impl FnMut(u64),
+        mut on_progress: impl FnMut(u64),
     ) -> Result<u64, EraseAgainError> {
         let holes = self.removed_of(stream).await?;
         if holes == 0 {
@@ -116,19 +117,19 @@ impl Record {
         let mut deletes = std::pin::pin!(deletes);
         while deletes.try_next().await?.is_some() {
             done += 1;
-            told(done);
+            on_progress(done);
         }
         Ok(done)
     }
 
-    /// The sequences that a stream's leader holds nothing at.
+    /// The sequences without a message on the stream's leader.
     async fn removed(&self, stream: &ErasedStream) -> Result<Vec<u64>, Unavailable> {
         let connection = self.connection();
         let subject = connection.api_subject(&format!("STREAM.INFO.{}", stream.name));
         let query = json!({"deleted_details": true});
         let answer: Answer = connection.api(subject, &query, self.deadline()).await?;
-        let unseen = Unavailable::new("a stream cannot be looked at");
-        let state = answer.state.ok_or(unseen)?;
+        let no_state = Unavailable::new("the state of a stream cannot be read");
+        let state = answer.state.ok_or(no_state)?;
         let before_first = if stream.expires { 1 } else { state.first_seq };
         let removed = (1..before_first).chain(state.deleted);
         Ok(removed.collect())

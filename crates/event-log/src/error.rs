@@ -1,20 +1,19 @@
-//! What can go wrong with the record, by what the caller can do about it.
+//! Errors of the record, by what the caller can do about them.
 
 use domain::Sequence;
 use thiserror::Error;
 use wire::commit::CorruptCommit;
 
-/// How long a caller should wait before it tries again, in milliseconds.
+/// The delay before a retry, in milliseconds.
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
 
-/// The record did not answer in time, or answered that it cannot. The same call may be made again, an append under the
-/// same commit id.
+/// The record did not answer in time, or answered that it cannot. Retry the call; an append with the same commit id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the record is unavailable: {what}")]
 pub struct Unavailable {
-    /// What did not happen.
+    /// The operation that failed.
     pub what: &'static str,
-    /// How long to wait before trying again, in milliseconds.
+    /// The delay before a retry, in milliseconds.
     pub retry_after_ms: u64,
 }
 
@@ -27,68 +26,68 @@ impl Unavailable {
     }
 }
 
-/// A message of the record that is no commit: an operator must look at it. It is never skipped.
+/// A message of the record that is not a commit. An operator must inspect it; it is never skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the message {sequence} of stream {stream} is corrupt")]
+#[error("message {sequence} of stream {stream} is corrupt")]
 pub struct CorruptMessage {
     /// The stream.
     pub stream: String,
-    /// The message.
+    /// The sequence of the message.
     pub sequence: Sequence,
-    /// What is wrong with it.
+    /// The cause.
     #[source]
     pub source: CorruptCommit,
 }
 
-/// Why a record cannot be opened.
+/// Errors of opening or creating a record.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The configuration cannot work.
+    /// The configuration is invalid.
     #[error("{field} {problem}")]
     Configuration {
         /// The field of [`crate::RecordConfig`].
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem and its remedy.
         problem: String,
     },
-    /// The record was made with another number of partitions.
+    /// The record has another number of partitions.
     #[error(
         "the record has {recorded} partitions, {configured} are configured: configure {recorded}"
     )]
     PartitionMismatch {
-        /// What this process was told.
+        /// The configured number.
         configured: u16,
-        /// What the streams say.
+        /// The number in the streams' metadata.
         recorded: u16,
     },
-    /// There is no record, or not all of it.
+    /// The record does not exist, or is incomplete.
     #[error("the stream {stream} is missing: create the record by starting a writer")]
     Missing {
         /// The first stream that is missing.
         stream: String,
     },
-    /// A stream of the record's name belongs to something else.
+    /// A stream with a name of the record has another configuration.
     #[error("the stream {stream} {problem}")]
     Foreign {
         /// The stream.
         stream: String,
-        /// What does not fit.
+        /// The difference.
         problem: String,
     },
-    /// The server would lose acknowledged commits when the power fails.
+    /// The server can lose acknowledged commits when the power fails.
     #[error(
         "the server is not durable: {why}; set sync_interval to always, or start with --accept-data-loss"
     )]
     NotDurable {
-        /// What was seen.
+        /// The reason.
         why: String,
     },
-    /// The server refused to make or show a stream.
-    #[error("the server refused {what}: {reason}")]
+    /// The server rejected a request to create or read a stream.
+    #[error("the server rejected {what}: {reason}")]
     Refused {
-        /// What was asked of it.
+        /// The request.
         what: String,
-        /// Its words.
+        /// The server's error text.
         reason: String,
     },
     /// The server did not answer.

@@ -1,50 +1,32 @@
-//! Any stream's messages in order, over every loss: an unfiltered, ack-none consumer, made anew when it is lost.
+//! Reads a stream in order through an unfiltered, ack-none consumer, which is recreated after every loss.
 
 use std::time::Duration;
 
-use async_nats::Message;
-use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
-use domain::{Sequence, Timestamp};
+use async_nats::jetstream::consumer::DeliverPolicy;
+use domain::Sequence;
 use futures::{Stream, StreamExt as _, stream};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::sleep;
 
+use crate::consumer::{ConsumedMessage, Consumer};
 use crate::error::Unavailable;
 use crate::jitter::jittered;
 use crate::record::Record;
 
-/// Messages that are asked for at a time; half as many again may be on their way.
-pub(crate) const PULL_MESSAGES: usize = 1_000;
-/// Bytes that are asked for at a time; more than the largest message that a server takes by default, twice over.
-pub(crate) const PULL_BYTES: usize = 16 * 1024 * 1024;
-/// How long the server waits for messages before it is asked again.
-pub(crate) const PULL_EXPIRES: Duration = Duration::from_secs(30);
-/// How often an idle server says that it is there; after two missing ones the consumer is made anew.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
-/// How long the server keeps a consumer that nobody asks.
-pub(crate) const INACTIVE_MAX: Duration = Duration::from_mins(1);
-/// The longest wait between two attempts to make a consumer.
+/// Maximum delay between two attempts to create a consumer.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// What a feed tells.
+/// An item of a feed.
 pub(crate) enum FeedItem {
-    /// The consumer is there, for the first time or again.
-    Begun,
+    /// A consumer was created, for the first time or again.
+    Started,
     /// The next message.
-    Message(FeedMessage),
-    /// The consumer is lost; the feed goes on by itself.
+    Message(ConsumedMessage),
+    /// The consumer was lost; the feed recovers by itself.
     Lost(Unavailable),
 }
 
-/// A message of a feed.
-pub(crate) struct FeedMessage {
-    pub(crate) message: Message,
-    pub(crate) sequence: Sequence,
-    pub(crate) stored_at: Timestamp,
-    pub(crate) pending: u64,
-}
-
-/// A place in a stream, and the consumer that reads on from it.
+/// A consumer of a stream and the last sequence that it returned.
 pub(crate) struct Feed {
     record: Record,
     stream: String,
@@ -54,10 +36,8 @@ pub(crate) struct Feed {
 }
 
 struct Source {
-    messages: pull::Stream,
+    consumer: Consumer,
     reconnects: watch::Receiver<u64>,
-    /// The consumer's own count of what it has sent: a message that was lost on the way shows in it.
-    delivered: u64,
 }
 
 impl Feed {
@@ -71,16 +51,31 @@ impl Feed {
         }
     }
 
-    pub(crate) fn into_stream(self) -> impl Stream<Item = FeedItem> + Send {
-        stream::unfold(self, |mut feed| async {
+    /// The converted messages, and an error for each lost consumer. It never ends.
+    pub(crate) fn into_stream<T, F>(
+        self,
+        convert: F,
+    ) -> impl Stream<Item = Result<T, Unavailable>> + Send + Unpin + use<T, F>
+    where
+        T: Send,
+        F: Fn(ConsumedMessage) -> T + Send,
+    {
+        let items = stream::unfold(self, |mut feed| async {
             let item = feed.next().await;
             Some((item, feed))
-        })
+        });
+        Box::pin(items.filter_map(move |item| {
+            std::future::ready(match item {
+                FeedItem::Started => None,
+                FeedItem::Message(message) => Some(Ok(convert(message))),
+                FeedItem::Lost(unavailable) => Some(Err(unavailable)),
+            })
+        }))
     }
 
     pub(crate) async fn next(&mut self) -> FeedItem {
         let Some(source) = &mut self.source else {
-            return self.begin().await;
+            return self.start().await;
         };
         match source.next().await {
             Ok(message) => {
@@ -95,7 +90,7 @@ impl Feed {
         }
     }
 
-    async fn begin(&mut self) -> FeedItem {
+    async fn start(&mut self) -> FeedItem {
         if self.failures > 0 {
             sleep(jittered(self.failures, WAIT_MAX)).await;
         }
@@ -103,7 +98,7 @@ impl Feed {
         match self.consume().await {
             Ok(source) => {
                 self.source = Some(source);
-                FeedItem::Begun
+                FeedItem::Started
             }
             Err(unavailable) => FeedItem::Lost(unavailable),
         }
@@ -114,56 +109,31 @@ impl Feed {
         let deadline = self.record.deadline();
         connection.ready(deadline).await?;
         let reconnects = connection.reconnects();
-        let consuming = async {
-            let stream = connection.jetstream.get_stream_no_info(&self.stream);
-            let stream = stream.await.ok()?;
-            let consumer = stream.create_consumer(self.config()).await.ok()?;
-            let pulls = consumer.stream().expires(PULL_EXPIRES).heartbeat(HEARTBEAT);
-            let pulls = pulls.max_messages_per_batch(PULL_MESSAGES);
-            pulls.max_bytes_per_batch(PULL_BYTES).messages().await.ok()
+        let deliver_policy = DeliverPolicy::ByStartSequence {
+            start_sequence: self.last.0.saturating_add(1),
         };
-        let messages = timeout_at(deadline, consuming).await.ok().flatten();
+        let every_subject = String::new();
+        let consumer = Consumer::create(
+            connection,
+            &self.stream,
+            deliver_policy,
+            every_subject,
+            deadline,
+        );
         Ok(Source {
-            messages: messages.ok_or(Unavailable::new("a stream cannot be followed"))?,
+            consumer: consumer.await?,
             reconnects,
-            delivered: 0,
         })
-    }
-
-    fn config(&self) -> pull::Config {
-        pull::Config {
-            deliver_policy: DeliverPolicy::ByStartSequence {
-                start_sequence: self.last.0.saturating_add(1),
-            },
-            ack_policy: AckPolicy::None,
-            inactive_threshold: INACTIVE_MAX,
-            memory_storage: true,
-            num_replicas: 1,
-            ..pull::Config::default()
-        }
     }
 }
 
 impl Source {
-    async fn next(&mut self) -> Result<FeedMessage, Unavailable> {
+    async fn next(&mut self) -> Result<ConsumedMessage, Unavailable> {
         let message = tokio::select! {
             biased;
-            message = self.messages.next() => message,
+            message = self.consumer.next() => message,
             _ = self.reconnects.changed() => None,
         };
-        let lost = Unavailable::new("a followed stream was lost");
-        let message = message.and_then(Result::ok).ok_or(lost)?;
-        let info = message.info().map_err(|_| lost)?;
-        self.delivered = self.delivered.saturating_add(1);
-        if info.consumer_sequence != self.delivered {
-            return Err(lost);
-        }
-        let stored_at = info.published.unix_timestamp_nanos();
-        Ok(FeedMessage {
-            sequence: Sequence(info.stream_sequence),
-            stored_at: Timestamp(i64::try_from(stored_at).unwrap_or(i64::MAX)),
-            pending: info.pending,
-            message: message.message,
-        })
+        message.ok_or(Unavailable::new("the consumer of a stream was lost"))
     }
 }

@@ -1,28 +1,27 @@
-//! Looking for a commit by its id.
+//! Finds a commit by its id.
 
 use std::time::Duration;
 
 use domain::{CommitId, ConversationKey, Timestamp};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::error::Unavailable;
+use crate::get::to_rfc3339;
 use crate::last::stored;
 use crate::message::StoredMessage;
 use crate::record::Record;
 
-/// How far the server's clock, by which commits are found, may be from the one that gave the time.
+/// Maximum difference between the server's clock, which the search uses, and the caller's clock.
 const CLOCK_SKEW_MAX: Duration = Duration::from_mins(5);
-/// Most bytes that are read at a time.
+/// Maximum bytes of one batch.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 impl Record {
-    /// The commit with this id among those that a conversation got since a time, give or take five minutes of the
-    /// clocks; `None`: there is none. Reads them all, in batches, until it is found.
+    /// The conversation's commit with this id that was stored at `since` or later, with a tolerance of five minutes for clock
+    /// differences. Reads batches until it finds the commit.
     ///
     /// # Errors
-    /// [`Unavailable`], also when there are more of them than can be read within the request timeout.
+    /// [`Unavailable`], also when the commits cannot all be read within the request timeout.
     pub async fn find_commit(
         &self,
         key: &ConversationKey,
@@ -30,23 +29,23 @@ impl Record {
         since: Timestamp,
     ) -> Result<Option<StoredMessage>, Unavailable> {
         let deadline = self.deadline();
-        let place = self.place(key);
+        let route = self.route(key);
         let mut from = From::Time(start_time(since));
         loop {
             let request = BatchRequest {
                 from,
-                subject: &place.subject,
+                subject: &route.subject,
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BYTES_MAX,
             };
             let batch =
                 self.connection()
-                    .batch(&place.stream, &request, request.messages_max, deadline);
+                    .batch(&route.stream, &request, request.messages_max, deadline);
             let batch = batch.await?;
             let (next, pending) = (batch.last_sequence(), batch.pending);
             let mut messages = batch.messages.into_iter();
             if let Some(found) = messages.find(|message| message.commit() == Some(commit)) {
-                return Ok(Some(stored(place.partition, found)));
+                return Ok(Some(stored(route.partition, found)));
             }
             match next {
                 Some(last) if pending > 0 => from = From::Sequence(last.0.saturating_add(1)),
@@ -58,12 +57,8 @@ impl Record {
 
 fn start_time(since: Timestamp) -> String {
     let skew = i64::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap_or(i64::MAX);
-    // The server takes a time before its first message for the first message.
-    let nanos = since.0.saturating_sub(skew).max(0);
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(nanos))
-        .ok()
-        .and_then(|time| time.format(&Rfc3339).ok())
-        .unwrap_or_else(|| "1970-01-01T00:00:00Z".to_owned())
+    // For a time before the first message the server starts at the first message.
+    to_rfc3339(Timestamp(since.0.saturating_sub(skew)))
 }
 
 #[cfg(test)]

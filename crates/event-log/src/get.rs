@@ -1,4 +1,4 @@
-//! Reading one message of a stream: from any replica, or from the leader.
+//! Reads single messages of a stream, from any replica or from the leader.
 
 use async_nats::{HeaderMap, StatusCode};
 use base64::Engine as _;
@@ -29,27 +29,27 @@ pub(crate) struct RawMessage {
 }
 
 impl RawMessage {
-    /// The commit that it is; `None`: it is none.
+    /// Its commit id; `None`: the message is not a commit.
     pub(crate) fn commit(&self) -> Option<CommitId> {
         let head = wire::commit::open_head(self.payload.clone()).ok()?;
         head.recent.last().map(|commit| commit.id)
     }
 }
 
-/// Which message of a stream.
+/// A query for one message of a stream.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) enum Which<'a> {
-    /// A subject's last.
+pub(crate) enum MessageQuery<'a> {
+    /// The last message of a subject.
     #[serde(rename = "last_by_subj")]
-    LastOf(&'a str),
-    /// The one with this sequence.
+    LastOfSubject(&'a str),
+    /// The message with this sequence.
     #[serde(rename = "seq")]
-    At(u64),
+    Sequence(u64),
 }
 
-/// The first message of a subject from a sequence on.
+/// The first message of a subject at or after a sequence.
 #[derive(Debug, Serialize)]
-pub(crate) struct NextOf<'a> {
+pub(crate) struct NextOfSubject<'a> {
     pub(crate) seq: u64,
     pub(crate) next_by_subj: &'a str,
 }
@@ -57,7 +57,7 @@ pub(crate) struct NextOf<'a> {
 #[derive(Deserialize)]
 struct LeaderAnswer {
     message: Option<LeaderMessage>,
-    error: Option<LeaderFailure>,
+    error: Option<ApiFailure>,
 }
 
 #[derive(Deserialize)]
@@ -69,23 +69,26 @@ struct LeaderMessage {
     time: String,
 }
 
+/// The error of a reply of the `JetStream` API.
 #[derive(Deserialize)]
-struct LeaderFailure {
+pub(crate) struct ApiFailure {
     #[serde(default)]
-    err_code: u64,
+    pub(crate) err_code: u64,
 }
 
 impl Connection {
-    /// From any replica, which may be behind.
+    /// Reads from any replica, which may lag.
     pub(crate) async fn get(
         &self,
         stream: &str,
-        which: Which<'_>,
+        query: MessageQuery<'_>,
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let (request, payload) = match which {
-            Which::LastOf(of) => (format!("DIRECT.GET.{stream}.{of}"), Bytes::new()),
-            Which::At(sequence) => (
+        let (request, payload) = match query {
+            MessageQuery::LastOfSubject(subject) => {
+                (format!("DIRECT.GET.{stream}.{subject}"), Bytes::new())
+            }
+            MessageQuery::Sequence(sequence) => (
                 format!("DIRECT.GET.{stream}"),
                 format!("{{\"seq\":{sequence}}}").into(),
             ),
@@ -97,13 +100,13 @@ impl Connection {
         };
         let reply = self.request(outgoing, deadline).await?;
         match reply.status {
-            None => of_direct(reply.headers.as_ref(), &reply.payload).map(Some),
+            None => parse_direct_reply(reply.headers.as_ref(), &reply.payload).map(Some),
             Some(StatusCode::NOT_FOUND) => Ok(None),
-            Some(_) => Err(Unavailable::new("the server refused to read a message")),
+            Some(_) => Err(Unavailable::new("the server rejected a read")),
         }
     }
 
-    /// From the leader: every acknowledged message is seen.
+    /// Reads from the leader, which has every acknowledged message.
     pub(crate) async fn get_from_leader(
         &self,
         stream: &str,
@@ -113,15 +116,15 @@ impl Connection {
         let subject = self.api_subject(&format!("STREAM.MSG.GET.{stream}"));
         let answer: LeaderAnswer = self.api(subject, query, deadline).await?;
         match (answer.message, answer.error) {
-            (Some(message), None) => of_leader(message).map(Some),
+            (Some(message), None) => parse_leader_reply(message).map(Some),
             (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
-            _ => Err(Unavailable::new("the leader refused to read a message")),
+            _ => Err(Unavailable::new("the leader rejected a read")),
         }
     }
 }
 
-/// A message as Direct Get sends it: what the stream knows of it stands in headers.
-pub(crate) fn of_direct(
+/// Parses a reply of Direct Get, which has the stream's metadata in headers.
+pub(crate) fn parse_direct_reply(
     headers: Option<&HeaderMap>,
     payload: &Bytes,
 ) -> Result<RawMessage, Unavailable> {
@@ -132,38 +135,44 @@ pub(crate) fn of_direct(
             sequence: Sequence(headers::sequence_of(headers)?),
             payload: payload.clone(),
             trace: headers::trace_of(headers),
-            stored_at: timestamp_of(headers::time_of(headers)?)?,
+            stored_at: parse_timestamp(headers::time_of(headers)?)?,
         })
     };
-    read().ok_or(Unavailable::new(
-        "a message came without its sequence or time",
-    ))
+    read().ok_or(Unavailable::new("a message has no sequence or time"))
 }
 
-fn of_leader(message: LeaderMessage) -> Result<RawMessage, Unavailable> {
+fn parse_leader_reply(message: LeaderMessage) -> Result<RawMessage, Unavailable> {
     let decode = |text: Option<String>| STANDARD.decode(text.unwrap_or_default());
     let read = || {
         Some(RawMessage {
             subject: message.subject,
             sequence: Sequence(message.seq),
             payload: decode(message.data).ok()?.into(),
-            trace: trace_of_block(&decode(message.hdrs).ok()?),
-            stored_at: timestamp_of(&message.time)?,
+            trace: parse_trace(&decode(message.hdrs).ok()?),
+            stored_at: parse_timestamp(&message.time)?,
         })
     };
-    read().ok_or(Unavailable::new("the leader's answer cannot be read"))
+    read().ok_or(Unavailable::new("the leader's reply cannot be decoded"))
 }
 
-/// A time as the server writes it: RFC 3339, with nanoseconds.
-fn timestamp_of(text: &str) -> Option<Timestamp> {
+/// Parses a time of the server: RFC 3339 with nanoseconds.
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     i64::try_from(time.unix_timestamp_nanos())
         .ok()
         .map(Timestamp)
 }
 
-/// The trace in a block of headers as it stands on the wire.
-fn trace_of_block(block: &[u8]) -> TraceHeaders {
+/// Formats a time for the server; times before 1970 become 1970, before any message.
+pub(crate) fn to_rfc3339(time: Timestamp) -> String {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(time.0.max(0)))
+        .ok()
+        .and_then(|time| time.format(&Rfc3339).ok())
+        .unwrap_or_else(|| "1970-01-01T00:00:00Z".to_owned())
+}
+
+/// Parses the trace headers of a block of raw headers.
+fn parse_trace(block: &[u8]) -> TraceHeaders {
     let mut trace = TraceHeaders::default();
     for line in String::from_utf8_lossy(block).lines() {
         if let Some((name, value)) = line.split_once(':') {

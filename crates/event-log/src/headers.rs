@@ -1,23 +1,23 @@
-//! The headers that the record writes and reads.
+//! Message headers that the record writes and reads.
 
 use std::time::Duration;
 
 use async_nats::header::{
-    HeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID,
+    IntoHeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID,
     NATS_MESSAGE_TTL, NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
 };
 use async_nats::{HeaderMap, HeaderValue};
 
-/// W3C Trace Context.
+/// Header name of W3C Trace Context.
 pub(crate) const TRACEPARENT: &str = "traceparent";
-/// W3C Trace Context.
+/// Header name of W3C Trace Context.
 pub(crate) const TRACESTATE: &str = "tracestate";
-/// Most bytes of one header of a trace: W3C's own bound for `tracestate`.
+/// Maximum bytes of one trace header: W3C's bound of `tracestate`.
 const TRACE_BYTES_MAX: usize = 512;
-/// How many messages of a batch's subject follow.
+/// Header name: how many more messages the subject of a batch has.
 const NUM_PENDING: &str = "Nats-Num-Pending";
 
-/// The trace that a commit was appended under, as W3C Trace Context writes it; empty when nothing was traced.
+/// The trace context of a commit (W3C Trace Context); empty without tracing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceHeaders {
     /// The header `traceparent`.
@@ -27,7 +27,7 @@ pub struct TraceHeaders {
 }
 
 impl TraceHeaders {
-    /// Takes a header; one of another name is ignored.
+    /// Sets a header; ignores other names.
     pub fn put(&mut self, name: &str, value: &str) {
         match name {
             TRACEPARENT => self.traceparent = Some(value.to_owned()),
@@ -47,8 +47,8 @@ impl TraceHeaders {
     }
 }
 
-/// The headers of a publish that is stored once, after the message that is expected to be its subject's last.
-pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) -> HeaderMap {
+/// Headers of a message that is stored once, after the expected last message of its subject.
+pub(crate) fn for_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(id) = id {
         headers.insert(NATS_MESSAGE_ID, id);
@@ -58,7 +58,7 @@ pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) 
         HeaderValue::from(expected),
     );
     for name in [TRACEPARENT, TRACESTATE] {
-        // A value with a line break would end the header: it is no trace, and is left out.
+        // A value with a line break would end the header; it is not a trace and is omitted.
         if let Some(value) = trace.get(name)
             && value.len() <= TRACE_BYTES_MAX
             && let Ok(value) = value.parse::<HeaderValue>()
@@ -69,8 +69,8 @@ pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) 
     headers
 }
 
-/// The headers of a publish that is stored once, and for so long.
-pub(crate) fn of_passing(id: &str, ttl: Duration) -> HeaderMap {
+/// Headers of a message that is stored once and expires after `ttl`.
+pub(crate) fn with_ttl(id: &str, ttl: Duration) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(NATS_MESSAGE_ID, id);
     headers.insert(NATS_MESSAGE_TTL, HeaderValue::from(ttl.as_secs()));
@@ -88,12 +88,12 @@ pub(crate) fn trace_of(headers: &HeaderMap) -> TraceHeaders {
     trace
 }
 
-/// The sequence that the server stamped on a stored message; the last one, for a publisher may have written its own.
+/// The sequence that the server added; the last header counts, because a publisher may have set its own.
 pub(crate) fn sequence_of(headers: &HeaderMap) -> Option<u64> {
     number(headers, NATS_SEQUENCE)
 }
 
-/// The sequence of the message before: of the same batch, or of the same subject where messages are republished.
+/// The sequence of the previous message: of the batch, or of the subject for republished messages.
 pub(crate) fn last_sequence_of(headers: &HeaderMap) -> Option<u64> {
     number(headers, NATS_LAST_SEQUENCE)
 }
@@ -102,15 +102,15 @@ pub(crate) fn subject_of(headers: &HeaderMap) -> Option<&str> {
     headers.get_last(NATS_SUBJECT).map(HeaderValue::as_str)
 }
 
-/// When the server stored a message, as it writes times.
+/// When the server stored a message, in the server's format.
 pub(crate) fn time_of(headers: &HeaderMap) -> Option<&str> {
     headers.get_last(NATS_TIME_STAMP).map(HeaderValue::as_str)
 }
 
 pub(crate) fn pending_of(headers: &HeaderMap) -> Option<u64> {
-    headers.get_last(NUM_PENDING)?.as_str().parse().ok()
+    number(headers, NUM_PENDING)
 }
 
-fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+fn number(headers: &HeaderMap, name: impl IntoHeaderName) -> Option<u64> {
     headers.get_last(name)?.as_str().parse().ok()
 }

@@ -1,31 +1,28 @@
-//! Single messages of the record.
+//! Reads of single commits.
 
 use domain::{ConversationKey, Partition, Position, Sequence};
+use serde::Serialize;
 
 use crate::error::Unavailable;
-use crate::get::{RawMessage, Which};
+use crate::get::{MessageQuery, RawMessage};
 use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::topology;
 
 impl Record {
-    /// A conversation's last commit as any replica knows it, which may be behind; `None`: it has none.
+    /// A conversation's last commit, from any replica, which may lag; `None`: it has no commit.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn last(&self, key: &ConversationKey) -> Result<Option<StoredMessage>, Unavailable> {
-        let partition = self.partition_of(key);
-        let stream = topology::stream_name(partition);
-        let subject = topology::subject(partition, key);
-        let last = Which::LastOf(&subject);
-        let message = self
-            .connection()
-            .get(&stream, last, self.deadline())
-            .await?;
-        Ok(message.map(|message| stored(partition, message)))
+        let route = self.route(key);
+        let last = MessageQuery::LastOfSubject(&route.subject);
+        let connection = self.connection();
+        let message = connection.get(&route.stream, last, self.deadline()).await?;
+        Ok(message.map(|message| stored(route.partition, message)))
     }
 
-    /// A conversation's last commit as the stream's leader knows it: every acknowledged append is seen.
+    /// A conversation's last commit, from the stream's leader, which has every acknowledged append.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -33,16 +30,25 @@ impl Record {
         &self,
         key: &ConversationKey,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        let partition = self.partition_of(key);
-        let stream = topology::stream_name(partition);
-        let subject = topology::subject(partition, key);
-        let last = Which::LastOf(&subject);
-        let connection = self.connection();
-        let message = connection.get_from_leader(&stream, &last, self.deadline());
-        Ok(message.await?.map(|message| stored(partition, message)))
+        let route = self.route(key);
+        let last = MessageQuery::LastOfSubject(&route.subject);
+        let message = self.get_from_leader(&route.stream, &last).await?;
+        Ok(message.map(|message| stored(route.partition, message)))
     }
 
-    /// The commit at a position; `None`: erased, or not there yet.
+    /// Reads a message from a stream's leader within the request timeout.
+    pub(crate) async fn get_from_leader(
+        &self,
+        stream: &str,
+        query: &impl Serialize,
+    ) -> Result<Option<RawMessage>, Unavailable> {
+        let connection = self.connection();
+        connection
+            .get_from_leader(stream, query, self.deadline())
+            .await
+    }
+
+    /// The commit at a position; `None`: erased, or not stored yet.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -50,18 +56,18 @@ impl Record {
         &self,
         position: Position,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        // The server takes the sequence 0 for none given.
+        // The server reads the sequence 0 as absent.
         if position.sequence == Sequence(0) {
             return Ok(None);
         }
         let stream = topology::stream_name(position.partition);
-        let at = Which::At(position.sequence.0);
+        let at = MessageQuery::Sequence(position.sequence.0);
         let message = self.connection().get(&stream, at, self.deadline()).await?;
         Ok(message.map(|message| stored(position.partition, message)))
     }
 }
 
-/// A message of a partition's stream.
+/// Converts a message of a partition's stream.
 pub(crate) fn stored(partition: Partition, message: RawMessage) -> StoredMessage {
     StoredMessage {
         position: Position {

@@ -1,8 +1,8 @@
-//! The record: the only importer of `async-nats`, and the only place that knows how conversations lie in `JetStream`.
+//! The record: the only importer of `async-nats`, and the only crate with the layout of conversations in `JetStream`.
 //!
-//! Owns the streams and the registry's bucket, appends commits and resolves their outcome, reads tails, follows
-//! partitions, keeps the parts of runs for a while, and answers who may do what. It decides nothing about conversations: what is in a commit is the
-//! domain's and `wire`'s business. No message content, token or key reaches its logs or errors.
+//! It owns the streams and the registry's bucket. It appends commits and resolves their outcome, reads tails, follows
+//! partitions, stores the parts of runs for a limited time, and authorizes callers. It contains no rules of conversations:
+//! `domain` and `wire` define what a commit contains. No message content, token or key is in its logs or errors.
 
 mod address;
 mod append;
@@ -10,6 +10,7 @@ mod archive;
 mod batch;
 mod config;
 mod connection;
+mod consumer;
 mod durability;
 mod erase;
 mod erase_again;
@@ -21,11 +22,11 @@ mod get;
 mod headers;
 mod jitter;
 mod last;
+mod last_commits;
 mod live;
 mod logs;
 mod message;
-mod moments;
-mod partition_standing;
+mod partition_status;
 mod parts;
 mod pending_erasures;
 mod publish;
@@ -36,8 +37,8 @@ mod replay;
 mod resolve;
 mod restore;
 pub mod seal;
+mod seek;
 mod snapshot;
-mod standings;
 mod subjects;
 mod tail;
 mod tls_files;
@@ -61,8 +62,7 @@ pub use headers::TraceHeaders;
 pub use live::{LiveItem, LiveSubscription};
 pub use logs::{LoggedMessage, LoggedSubject, METERED_KEPT_FOR};
 pub use message::StoredMessage;
-pub use moments::StoredAt;
-pub use partition_standing::PartitionStanding;
+pub use partition_status::PartitionStanding;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use pending_erasures::PendingErasure;
 pub use receipt_keys::{
@@ -72,6 +72,7 @@ pub use record::Record;
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};
 pub use restore::{Restoration, RestoreError};
+pub use seek::StoredAt;
 pub use snapshot::{Snapshot, StreamDescription};
 pub use subjects::ListedConversation;
 pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};

@@ -1,4 +1,4 @@
-//! What is stored of a conversation or a run, as it is stored.
+//! Live subscriptions to the commits of a conversation or the parts of a run.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::{get, headers, last, topology};
 
-/// How long after a subscription all servers of a cluster know of it.
+/// The time until all servers of a cluster have a new subscription.
 const INTEREST_SETTLES: Duration = Duration::from_secs(1);
 
-/// What a live subscription tells.
+/// An item of a live subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveItem {
     /// A commit was stored.
     Commit(StoredMessage),
-    /// Commits may have been missed: read from the record what came since the last one that was seen.
+    /// Commits may be missing: read the record after the last known commit.
     ///
-    /// Told when the connection was lost and is back, when the reader was too slow, and once in the beginning where
-    /// several servers must first learn of the subscription.
+    /// Returned after a reconnect, when the reader was too slow, and once at the start on a cluster, whose servers must
+    /// first exchange the subscription.
     Gap,
 }
 
-/// The commits of a conversation as they are stored, beginning with its subscription. Dropping it is how to stop.
+/// The commits of a conversation that are stored after the subscription. Drop it to stop.
 #[derive(Debug)]
 pub struct LiveSubscription {
     partition: Partition,
@@ -37,7 +37,7 @@ pub struct LiveSubscription {
 }
 
 impl LiveSubscription {
-    /// The next item; waits for ever. Safe to cancel.
+    /// The next item; waits without a limit. Cancel-safe.
     pub async fn next(&mut self) -> LiveItem {
         match self.messages.next().await {
             Some(message) => LiveItem::Commit(last::stored(self.partition, message)),
@@ -46,21 +46,21 @@ impl LiveSubscription {
     }
 }
 
-/// The messages of a subject of any stream as they are stored.
+/// Messages of a subject of any stream, as they are stored.
 #[derive(Debug)]
 pub(crate) struct LiveMessages {
     messages: Subscriber,
     reconnects: watch::Receiver<u64>,
-    /// When to tell of what may have been missed in the beginning.
+    /// When to return the gap of the start.
     settles_at: Option<Instant>,
-    /// The last sequence that was told, once there is one.
+    /// The last returned sequence.
     last: Option<u64>,
-    /// A message that came behind a gap.
+    /// A message after a gap.
     held: Option<RawMessage>,
 }
 
 impl LiveMessages {
-    /// The next message; `None`: some may have been missed. Waits for ever. Safe to cancel.
+    /// The next message; `None`: some may be missing. Waits without a limit. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<RawMessage> {
         if let Some(held) = self.held.take() {
             return Some(held);
@@ -79,18 +79,19 @@ impl LiveMessages {
                 }
                 message = self.messages.next() => message,
             };
-            // Ended for good: the handle to the record is gone, so nothing can come any more.
+            // The record's connection is closed: no further message arrives.
             let Some(message) = message else {
                 return std::future::pending().await;
             };
-            if let Ok(stored) = get::of_direct(message.headers.as_ref(), &message.payload) {
-                return self.told(&message, stored);
+            if let Ok(stored) = get::parse_direct_reply(message.headers.as_ref(), &message.payload)
+            {
+                return self.detect_gap(&message, stored);
             }
         }
     }
 
-    /// The message, or first the gap that it shows.
-    fn told(&mut self, message: &Message, stored: RawMessage) -> Option<RawMessage> {
+    /// Returns the message, or `None` first if a message before it is missing.
+    fn detect_gap(&mut self, message: &Message, stored: RawMessage) -> Option<RawMessage> {
         let headers = message.headers.as_ref();
         let before = headers.and_then(headers::last_sequence_of);
         let follows = self.last.is_none() || self.last == before;
@@ -104,19 +105,19 @@ impl LiveMessages {
 }
 
 impl Record {
-    /// Subscribes to what is stored of a conversation. A reader subscribes first, reads history, then goes on by version.
+    /// Subscribes to the commits of a conversation. A reader subscribes first, reads history, then continues by version.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn live(&self, key: &ConversationKey) -> Result<LiveSubscription, Unavailable> {
-        let place = self.place(key);
+        let route = self.route(key);
         Ok(LiveSubscription {
-            partition: place.partition,
-            messages: self.subscribe(&place.subject).await?,
+            partition: route.partition,
+            messages: self.subscribe(&route.subject).await?,
         })
     }
 
-    /// Subscribes to what is stored under a subject.
+    /// Subscribes to a subject of a stream.
     pub(crate) async fn subscribe(&self, subject: &str) -> Result<LiveMessages, Unavailable> {
         let deadline = self.deadline();
         let connection = self.connection();
@@ -129,11 +130,11 @@ impl Record {
             Some(messages)
         };
         let messages = timeout_at(deadline, subscribing).await.ok().flatten();
-        let alone = connection.client.server_info().cluster.is_none();
+        let is_single_server = connection.client.server_info().cluster.is_none();
         Ok(LiveMessages {
-            messages: messages.ok_or(Unavailable::new("the connection was lost"))?,
+            messages: messages.ok_or(Unavailable::new("the connection to NATS was lost"))?,
             reconnects,
-            settles_at: (!alone).then(|| Instant::now() + INTEREST_SETTLES),
+            settles_at: (!is_single_server).then(|| Instant::now() + INTEREST_SETTLES),
             last: None,
             held: None,
         })

@@ -1,6 +1,6 @@
-//! Calls of model servers, logged and metered: a stream of their own, one call a message, kept for a while.
+//! Logged and metered calls of model servers: an own stream, one call per message, kept for a limited time.
 //!
-//! No conversation depends on it. What a message holds is the business of `wire::model_call` and `wire::metered_call`.
+//! No conversation depends on it. `wire::model_call` and `wire::metered_call` define the messages.
 
 use std::time::Duration;
 
@@ -8,68 +8,69 @@ use bytes::Bytes;
 use domain::{
     ConversationKey, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp,
 };
-use futures::{Stream, StreamExt as _};
+use futures::Stream;
 use wire::commit::CorruptCommit;
 
 use crate::connection::Outgoing;
+use crate::consumer::ConsumedMessage;
 use crate::error::Unavailable;
-use crate::feed::{Feed, FeedItem, FeedMessage};
-use crate::get::Which;
+use crate::feed::Feed;
+use crate::get::MessageQuery;
 use crate::headers;
 use crate::publish::{self, Ack};
 use crate::record::Record;
 use crate::topology::{self, PartitionBounds};
 
-/// How long a metered call stays in the stream: projectors that stop for longer miss calls.
+/// How long the stream keeps a metered call: a projector that stops for longer misses calls.
 pub const METERED_KEPT_FOR: Duration = Duration::from_hours(48);
 
-/// What a message is about, by its subject.
+/// The kind of a message, by its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoggedSubject {
     /// A logged call of a conversation.
     Conversation(ConversationKey),
     /// A metered call of a tenant.
     Usage(TenantId),
-    /// Nothing that this program knows.
+    /// A subject that this version does not know.
     Unknown,
 }
 
-/// A call as its stream keeps it.
+/// A stored call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedMessage {
-    /// What it is about.
+    /// Its kind.
     pub subject: LoggedSubject,
-    /// Where it stands.
+    /// Its sequence.
     pub sequence: Sequence,
     /// When the stream stored it, by the server's clock.
     pub stored_at: Timestamp,
-    /// The call, as `wire::model_call::encode_logged` or `wire::metered_call::encode_metered` made it.
+    /// The call as encoded by `wire::model_call::encode_logged` or `wire::metered_call::encode_metered`.
     pub bytes: Bytes,
 }
 
 impl LoggedMessage {
-    /// Opens the call.
+    /// Decodes a logged call.
     ///
     /// # Errors
-    /// [`CorruptCommit`]: it is none.
+    /// [`CorruptCommit`]: not such a call.
     pub fn open(&self) -> Result<LoggedCall, CorruptCommit> {
         wire::model_call::decode_logged(self.bytes.clone())
     }
 
-    /// Opens a metered call.
+    /// Decodes a metered call.
     ///
     /// # Errors
-    /// [`CorruptCommit`]: it is none.
+    /// [`CorruptCommit`]: not such a call.
     pub fn open_metered(&self) -> Result<MeteredCall, CorruptCommit> {
         wire::metered_call::decode_metered(self.bytes.clone())
     }
 }
 
 impl Record {
-    /// Keeps a logged call of a conversation for `kept_for`, in whole seconds, one at least. The same id is kept once.
+    /// Stores a logged call of a conversation for `kept_for`, in whole seconds, at least one. An id is stored once.
     ///
     /// # Errors
-    /// [`Unavailable`]: it may be kept all the same. Also where the server had no room for the stream.
+    /// [`Unavailable`]: it may be stored anyway. Also when the server had no room for the stream.
     pub async fn publish_log(
         &self,
         key: &ConversationKey,
@@ -79,16 +80,16 @@ impl Record {
     ) -> Result<(), Unavailable> {
         let outgoing = Outgoing {
             subject: topology::logs::subject(key),
-            headers: Some(headers::of_passing(&id.to_string(), kept_for)),
+            headers: Some(headers::with_ttl(&id.to_string(), kept_for)),
             payload: bytes,
         };
         self.publish_call(outgoing).await
     }
 
-    /// Keeps a metered call of a tenant for [`METERED_KEPT_FOR`]; `false`: there is no stream for it. The same id is kept once.
+    /// Stores a metered call of a tenant for [`METERED_KEPT_FOR`]; `false`: the stream does not exist. An id is stored once.
     ///
     /// # Errors
-    /// As [`Record::publish_log`].
+    /// Same as [`Record::publish_log`].
     pub async fn publish_usage(
         &self,
         tenant: &TenantId,
@@ -96,7 +97,7 @@ impl Record {
     ) -> Result<bool, Unavailable> {
         let outgoing = Outgoing {
             subject: topology::logs::usage_subject(tenant, call.owner.as_ref()),
-            headers: Some(headers::of_passing(&call.id.to_string(), METERED_KEPT_FOR)),
+            headers: Some(headers::with_ttl(&call.id.to_string(), METERED_KEPT_FOR)),
             payload: wire::metered_call::encode_metered(call),
         };
         match self.publish_call(outgoing).await {
@@ -106,8 +107,7 @@ impl Record {
         }
     }
 
-    /// The sequence of the last metered call of a tenant, or of one of its owners, as the stream's leader knows it; `None`: it
-    /// holds none.
+    /// The sequence of the last metered call of a tenant, or of one of its owners, from the stream's leader; `None`: no call.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -120,21 +120,20 @@ impl Record {
             return Ok(None);
         }
         let subject = topology::logs::usage_subjects(tenant, owner);
-        let last = Which::LastOf(&subject);
-        let connection = self.connection();
-        let last = connection.get_from_leader(topology::logs::STREAM, &last, self.deadline());
-        Ok(last.await?.map(|last| last.sequence))
+        let last = MessageQuery::LastOfSubject(&subject);
+        let last = self.get_from_leader(topology::logs::STREAM, &last).await?;
+        Ok(last.map(|last| last.sequence))
     }
 
     async fn publish_call(&self, outgoing: Outgoing) -> Result<(), Unavailable> {
         let reply = self.connection().request(outgoing, self.deadline()).await?;
         match publish::read(&reply.payload)? {
             Ack::Stored(_) | Ack::Duplicate(_) => Ok(()),
-            Ack::Refused { .. } => Err(Unavailable::new("the stream of calls refuses one")),
+            Ack::Refused { .. } => Err(Unavailable::new("the stream of calls rejected a call")),
         }
     }
 
-    /// What the stream of logged calls holds now, as its leader says; `None`: there is no such stream.
+    /// The first and last sequence of the stream of calls, from its leader; `None`: the stream does not exist.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -144,25 +143,18 @@ impl Record {
         Ok(info.map(|info| info.state.bounds()))
     }
 
-    /// The logged calls after a sequence, each once, in order, for ever. Sequences have holes. Errors are told as
-    /// [`Record::follow`] tells them. Dropping it is how to stop.
+    /// The calls after a sequence, each once, in order. Sequences have gaps. Errors as in [`Record::follow`]. It never ends; drop it
+    /// to stop.
     pub fn follow_logs(
         &self,
         after: Sequence,
     ) -> impl Stream<Item = Result<LoggedMessage, Unavailable>> + Send + Unpin + use<> {
         let feed = Feed::new(self.clone(), topology::logs::STREAM.to_owned(), after);
-        let items = feed.into_stream().filter_map(|item| {
-            std::future::ready(match item {
-                FeedItem::Begun => None,
-                FeedItem::Message(message) => Some(Ok(logged(message))),
-                FeedItem::Lost(unavailable) => Some(Err(unavailable)),
-            })
-        });
-        Box::pin(items)
+        feed.into_stream(logged)
     }
 }
 
-fn logged(message: FeedMessage) -> LoggedMessage {
+fn logged(message: ConsumedMessage) -> LoggedMessage {
     let subject = &message.message.subject;
     let conversation = topology::logs::key_of(subject).map(LoggedSubject::Conversation);
     let usage = || topology::logs::metered_tenant_of(subject).map(LoggedSubject::Usage);

@@ -1,4 +1,4 @@
-//! Messages of the record as they are read back.
+//! Commits as they are read from the record.
 
 use bytes::Bytes;
 use domain::{Head, Position};
@@ -8,19 +8,19 @@ use crate::error::CorruptMessage;
 use crate::headers::TraceHeaders;
 use crate::topology;
 
-/// A message of the record: a commit, still sealed.
+/// A message of the record: a sealed commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMessage {
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
     /// The sealed commit.
     pub message: Bytes,
-    /// The trace that it was appended under.
+    /// The trace context of its append.
     pub trace: TraceHeaders,
 }
 
 impl StoredMessage {
-    /// Opens the commit.
+    /// Decodes the commit.
     ///
     /// # Errors
     /// [`CorruptMessage`], with stream and sequence.
@@ -32,7 +32,7 @@ impl StoredMessage {
         })
     }
 
-    /// Reads only the head that the commit carries.
+    /// Decodes only the commit's head.
     ///
     /// # Errors
     /// [`CorruptMessage`], with stream and sequence.

@@ -1,6 +1,6 @@
-//! The list of erasures in progress: one entry a conversation, from before its tombstone is appended until nothing but
-//! the tombstone is left. Any process may finish an erasure; an entry names the one that does so now. All reads are
-//! answered by the stream's leader.
+//! The list of erasures in progress. A conversation has an entry from before its tombstone is appended until only the
+//! tombstone is left. Any process may finish an erasure; the entry names the current one. All reads go to the stream's
+//! leader.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::{RecordError, Unavailable};
-use crate::get::{NextOf, RawMessage, Which};
+use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
-use crate::topology::{self, erasures};
+use crate::topology::{self, erasures, stream_config};
 
-/// Most attempts to write an entry that others write too.
+/// Maximum attempts to write an entry that other processes write too.
 const WRITES_MAX: u32 = 8;
 
 /// An erasure in progress.
@@ -24,15 +24,15 @@ const WRITES_MAX: u32 = 8;
 pub struct PendingErasure {
     /// The conversation.
     pub key: ConversationKey,
-    /// The commit that the tombstone is to follow.
+    /// The commit before the tombstone.
     pub behind: Sequence,
-    /// When the erasure was first asked for, by the clock of the process that did so.
+    /// When the erasure was first requested, by the clock of the requesting process.
     pub begun_at: Timestamp,
-    /// The process that carries it out.
+    /// The process that executes it.
     pub holder: Uuid,
-    /// When the entry was written, by the server's clock; of an entry of this process, by its own.
+    /// When the entry was written, by the server's clock; for an entry of this process, by its own clock.
     pub written_at: Timestamp,
-    /// The sequence of the entry in the list: it changes whenever the entry is written.
+    /// The sequence of the entry in the list; each write changes it.
     pub revision: Sequence,
 }
 
@@ -45,7 +45,7 @@ struct Payload {
 }
 
 impl PendingErasure {
-    /// How long ago the entry was written.
+    /// The time since the entry was written.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {
         let nanos = now.0.saturating_sub(self.written_at.0).max(0);
@@ -66,17 +66,18 @@ impl PendingErasure {
 }
 
 impl Record {
-    /// Makes the list of erasures in progress, unless it is there. A writer makes it when it starts.
+    /// Creates the list of erasures in progress unless it exists. Every writer does so when it starts.
     ///
     /// # Errors
     /// [`RecordError`].
     pub async fn ensure_erasures(&self) -> Result<(), RecordError> {
-        let deadline = self.deadline();
-        topology::create_erasures(self.connection(), self.identity(), self.config(), deadline).await
+        let (identity, deadline) = (self.identity(), self.deadline());
+        let stream = stream_config::erasures(identity, self.config());
+        topology::ensure_of_record(self.connection(), stream, identity, deadline).await
     }
 
-    /// Enters an erasure whose tombstone is to follow the commit at `behind`. Where there is an entry, it keeps its time of
-    /// beginning and the later commit of both, and the holder changes.
+    /// Adds an erasure whose tombstone follows the commit at `behind`. An existing entry keeps its start time and the later
+    /// commit of both, and gets the new holder.
     ///
     /// # Errors
     /// [`Unavailable`]: append no tombstone.
@@ -94,13 +95,13 @@ impl Record {
                 return Ok(());
             }
         }
-        Err(Unavailable::new("an erasure cannot be entered"))
+        Err(Unavailable::new("the entry of an erasure keeps changing"))
     }
 
-    /// Enters an erasure in the place of an earlier entry, or of none; `None`: the list holds another one by now.
+    /// Adds an erasure or replaces an earlier entry; `None`: the list has another entry by now.
     ///
     /// # Errors
-    /// As [`Record::begin_erasure`].
+    /// Same as [`Record::begin_erasure`].
     pub async fn replace_erasure(
         &self,
         key: &ConversationKey,
@@ -126,8 +127,8 @@ impl Record {
         }))
     }
 
-    /// Writes an entry again, with another holder or the same: the others see that it is being carried out. `None`:
-    /// somebody else has written it since, or it is removed.
+    /// Writes an entry again, with another holder or the same, so that other processes see progress. `None`: another process
+    /// wrote it since, or it was removed.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -150,7 +151,7 @@ impl Record {
         Ok(written.await?.map(held))
     }
 
-    /// Writes an entry in the place of the revision; `None`: the entry is another one by now.
+    /// Writes an entry if its current revision is `revision`; `None`: it is another one.
     async fn write_erasure(
         &self,
         key: &ConversationKey,
@@ -158,7 +159,7 @@ impl Record {
         revision: Option<Sequence>,
     ) -> Result<Option<Sequence>, Unavailable> {
         let payload = serde_json::to_vec(payload)
-            .map_err(|_| Unavailable::new("an erasure cannot be entered"))?;
+            .map_err(|_| Unavailable::new("the entry of an erasure cannot be encoded"))?;
         let publication = Publication {
             subject: erasures::subject(key),
             id: None,
@@ -173,7 +174,7 @@ impl Record {
         })
     }
 
-    /// The entry of a conversation; `None`: no erasure of it is in progress.
+    /// The entry of a conversation; `None`: no erasure is in progress.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -182,14 +183,13 @@ impl Record {
         key: &ConversationKey,
     ) -> Result<Option<PendingErasure>, Unavailable> {
         let subject = erasures::subject(key);
-        let last = Which::LastOf(&subject);
-        let connection = self.connection();
-        let last = connection.get_from_leader(erasures::STREAM, &last, self.deadline());
-        last.await?.as_ref().map(entry_of).transpose()
+        let last = MessageQuery::LastOfSubject(&subject);
+        let last = self.get_from_leader(erasures::STREAM, &last).await?;
+        last.as_ref().map(entry_of).transpose()
     }
 
-    /// Erasures in progress whose entries come after a revision, those that were written first before the others, at most
-    /// so many. An entry that is written meanwhile can be missed.
+    /// At most `entries_max` erasures in progress after a revision, in the order of their writes. An entry that is written during
+    /// the read can be missing.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -199,15 +199,13 @@ impl Record {
         entries_max: usize,
     ) -> Result<Vec<PendingErasure>, Unavailable> {
         let mut entries: Vec<PendingErasure> = Vec::new();
-        let connection = self.connection();
         while entries.len() < entries_max {
             let last = entries.last().map_or(after, |entry| entry.revision);
-            let next = NextOf {
+            let next = NextOfSubject {
                 seq: last.0.saturating_add(1),
                 next_by_subj: erasures::SUBJECTS,
             };
-            let next = connection.get_from_leader(erasures::STREAM, &next, self.deadline());
-            match next.await? {
+            match self.get_from_leader(erasures::STREAM, &next).await? {
                 Some(message) => entries.push(entry_of(&message)?),
                 None => break,
             }
@@ -215,7 +213,7 @@ impl Record {
         Ok(entries)
     }
 
-    /// How many erasures are in progress. A record without the list, which no writer of this version has opened, has none.
+    /// The number of erasures in progress; 0 for a record without the list.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -224,7 +222,7 @@ impl Record {
         Ok(info.map_or(0, |info| info.state.messages))
     }
 
-    /// Removes an entry, unless it was written again since; then the later one stays.
+    /// Removes an entry, unless it was written again since.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -235,7 +233,6 @@ impl Record {
 }
 
 fn entry_of(message: &RawMessage) -> Result<PendingErasure, Unavailable> {
-    PendingErasure::read(message).ok_or(Unavailable::new(
-        "an entry of the list of erasures cannot be read",
-    ))
+    let unreadable = Unavailable::new("an entry of the list of erasures cannot be decoded");
+    PendingErasure::read(message).ok_or(unreadable)
 }

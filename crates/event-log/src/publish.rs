@@ -1,4 +1,4 @@
-//! One publish to a stream, and the stream's answer to it.
+//! Publishes to a stream and decodes the acknowledgement.
 
 use bytes::Bytes;
 use domain::Sequence;
@@ -7,25 +7,26 @@ use tokio::time::Instant;
 
 use crate::connection::{Connection, Outgoing};
 use crate::error::Unavailable;
+use crate::get::ApiFailure;
 use crate::headers::{self, TraceHeaders};
 
-/// A message to be stored once, after the message that is expected to be its subject's last.
+/// A message that is stored once, after the expected last message of its subject.
 #[derive(Debug)]
 pub(crate) struct Publication<'a> {
     pub(crate) subject: String,
-    /// `None`: only the expected sequence keeps it from being stored twice.
+    /// `None`: only the expected sequence prevents a second copy.
     pub(crate) id: Option<&'a str>,
     pub(crate) expected: Option<Sequence>,
     pub(crate) trace: &'a TraceHeaders,
     pub(crate) payload: Bytes,
 }
 
-/// What the stream answered.
+/// The acknowledgement of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ack {
     /// The message is stored.
     Stored(Sequence),
-    /// A message of this id is stored: this one, or one of another subject of the stream.
+    /// A message with this id is stored: this one, or one of another subject of the stream.
     Duplicate(Sequence),
     /// This copy of the message is not stored; an earlier one may be.
     Refused {
@@ -34,12 +35,12 @@ pub(crate) enum Ack {
     },
 }
 
-/// "wrong last sequence": the expected message is not the subject's last. Also what one replica answers to the retry of
-/// a publish that it has stored, for it looks at sequences before ids.
+/// "wrong last sequence": the expected message is not the subject's last. A single replica also returns it for the retry of
+/// a stored publish, because it checks sequences before ids.
 pub(crate) const WRONG_LAST_SEQUENCE: u64 = 10_071;
-/// "wrong last sequence", while another publish to the subject is on its way through the replicas.
+/// "wrong last sequence", while the replicas still process another publish to the subject.
 pub(crate) const WRONG_LAST_SEQUENCE_IN_FLIGHT: u64 = 10_164;
-/// "duplicate message id is in process": an earlier copy is on its way through the replicas.
+/// "duplicate message id is in process": the replicas still process an earlier copy.
 pub(crate) const DUPLICATE_IN_FLIGHT: u64 = 10_158;
 
 #[derive(Deserialize)]
@@ -47,13 +48,7 @@ struct Answer {
     seq: Option<u64>,
     #[serde(default)]
     duplicate: bool,
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
-    err_code: u64,
+    error: Option<ApiFailure>,
 }
 
 impl Connection {
@@ -65,7 +60,7 @@ impl Connection {
         let expected = publication.expected.map_or(0, |sequence| sequence.0);
         let outgoing = Outgoing {
             subject: publication.subject,
-            headers: Some(headers::of_publish(
+            headers: Some(headers::for_publish(
                 publication.id,
                 expected,
                 publication.trace,
@@ -77,11 +72,11 @@ impl Connection {
     }
 }
 
-/// What an answer says.
+/// Decodes an acknowledgement.
 pub(crate) fn read(payload: &[u8]) -> Result<Ack, Unavailable> {
-    let unreadable = Unavailable::new("the answer to a publish cannot be read");
+    let unreadable = Unavailable::new("the reply to a publish cannot be decoded");
     let answer: Answer = serde_json::from_slice(payload).map_err(|_| unreadable)?;
-    if let Some(Failure { err_code }) = answer.error {
+    if let Some(ApiFailure { err_code }) = answer.error {
         return Ok(Ack::Refused { code: err_code });
     }
     match answer.seq {
@@ -100,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_as_the_server_words_them() {
+    fn replies_of_nats_server() {
         let refused = |code| Some(Ack::Refused { code });
         check(
             r#"{"stream":"HANSARD_0","seq":7}"#,

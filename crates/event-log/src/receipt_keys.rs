@@ -1,34 +1,34 @@
-//! The keys that sign receipts of erasures, and the secret that marks tombstones. One entry of the restricted bucket, which
-//! writers and operators read, and gateways and projectors do not.
+//! The keys that sign erasure receipts, and the secret that marks tombstones. They are one entry of the restricted bucket,
+//! which only writers and operators read.
 //!
-//! The newest key signs. A rotated key keeps its public half only, so that its receipts stay verifiable and nobody can sign
-//! by it again. The mark secret stays: tombstones cannot be marked anew.
+//! The newest key signs. A rotated key keeps only its public half: its receipts stay verifiable, and it signs no more. The
+//! mark secret never changes, because tombstones cannot be marked again.
 
-mod form;
+mod encoding;
 mod restricted;
 
 use domain::{Sequence, Timestamp};
 
-pub use form::{ReceiptKey, ReceiptKeys, receipt_key_id};
-use restricted::Stored;
+pub use encoding::{ReceiptKey, ReceiptKeys, receipt_key_id};
+use restricted::StoredKeys;
 
 use crate::error::Unavailable;
 use crate::record::Record;
 
-/// Bytes of the seed of an Ed25519 key (RFC 8032), and of the secret of marks.
+/// Bytes of the seed of an Ed25519 key (RFC 8032), and of the mark secret.
 pub const RECEIPT_SEED_BYTES: usize = 32;
-/// Most keys of a record, rotated ones among them.
+/// Maximum keys of a record, including rotated ones.
 pub const RECEIPT_KEYS_MAX: usize = 256;
-/// The key of the entry of the receipt keys.
+/// The entry's key in the bucket.
 const ENTRY: &str = "receipt.keys";
-/// Most times that a change is tried while others change the entry.
+/// Maximum attempts of a change while other processes change the entry.
 const CHANGES_MAX: usize = 4;
 
 const CONTENDED: Unavailable = Unavailable::new("the receipt keys keep changing");
-const TOO_MANY: Unavailable = Unavailable::new("there are as many receipt keys as there may be");
+const TOO_MANY: Unavailable = Unavailable::new("the record has the maximum of 256 receipt keys");
 
 impl Record {
-    /// The keys, made when they are first needed. Never to be shown or logged but for their public halves.
+    /// The keys; created at the first call. Only public halves may be shown or logged.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -37,16 +37,16 @@ impl Record {
             if let Some(stored) = self.stored_receipt_keys().await? {
                 return Ok(stored.keys);
             }
-            let made = match self.legacy_receipt_seed().await? {
-                Some((seed, _)) => ReceiptKeys::of_legacy(seed, at)?,
+            let created = match self.legacy_receipt_seed().await? {
+                Some((seed, _)) => ReceiptKeys::from_legacy(seed, at)?,
                 None => ReceiptKeys::generate(at)?,
             };
-            self.put_receipt_keys(&made, None).await?;
+            self.put_receipt_keys(&created, None).await?;
         }
         Err(CONTENDED)
     }
 
-    /// The keys, where they have been needed before; `None`: no receipt was ever signed.
+    /// The existing keys; `None`: no receipt was ever signed.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -55,14 +55,14 @@ impl Record {
             return Ok(Some(stored.keys));
         }
         let legacy = self.legacy_receipt_seed().await?;
-        let keys = legacy.map(|(seed, _)| ReceiptKeys::of_legacy(seed, Timestamp(0)));
+        let keys = legacy.map(|(seed, _)| ReceiptKeys::from_legacy(seed, Timestamp(0)));
         keys.transpose()
     }
 
-    /// Makes a new key that signs from now on, and forgets the seed of the one before.
+    /// Creates a new signing key and deletes the seed of the previous one.
     ///
     /// # Errors
-    /// [`Unavailable`], also past [`RECEIPT_KEYS_MAX`].
+    /// [`Unavailable`], also at [`RECEIPT_KEYS_MAX`] keys.
     pub async fn rotate_receipt_key(&self, at: Timestamp) -> Result<ReceiptKeys, Unavailable> {
         self.receipt_keys(at).await?;
         for _ in 0..CHANGES_MAX {
@@ -81,7 +81,7 @@ impl Record {
         Err(CONTENDED)
     }
 
-    /// Seals the secrets of the keys by the current master key; done twice, it is done. Where there are no keys, nothing is.
+    /// Encrypts the secrets with the current master key. Idempotent; does nothing without keys.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -100,8 +100,8 @@ impl Record {
         Err(CONTENDED)
     }
 
-    /// Moves the seed of an earlier version out of the registry's bucket, where gateways could read it. For writers, when they
-    /// start; done twice, it is done.
+    /// Moves the seed of an earlier version out of the registry's bucket, which gateways can read. Writers call it when they
+    /// start. Idempotent.
     ///
     /// # Errors
     /// [`Unavailable`]: call again.
@@ -118,15 +118,15 @@ impl Record {
         keys: &ReceiptKeys,
         expected: Option<Sequence>,
     ) -> Result<(), Unavailable> {
-        // What is stored then decides, not the answer: another process may have been faster.
+        // The caller reads the stored entry afterwards: another process may have been faster.
         let bytes = keys.to_bytes(&self.config().master_keys)?;
         self.put_restricted(ENTRY, bytes, expected).await
     }
 
-    async fn stored_receipt_keys(&self) -> Result<Option<Stored>, Unavailable> {
-        let message = self.restricted(ENTRY).await?;
+    async fn stored_receipt_keys(&self) -> Result<Option<StoredKeys>, Unavailable> {
+        let message = self.get_restricted(ENTRY).await?;
         let master = &self.config().master_keys;
-        let stored = message.map(|message| Stored::of(&message, master));
+        let stored = message.map(|message| StoredKeys::from_message(&message, master));
         stored.transpose()
     }
 }

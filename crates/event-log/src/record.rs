@@ -1,4 +1,4 @@
-//! The handle to the record.
+//! The client of the record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::durability::{self, Durability};
 use crate::error::{RecordError, Unavailable};
 use crate::topology::{self, Identity, PartitionBounds};
 
-/// How long a health check may take.
+/// Timeout of a health check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
-/// Room for the headers of an append in the largest message that the server takes, in bytes: ids and a trace.
+/// Bytes reserved for the headers of an append (ids and trace) in the server's largest message.
 const HEADERS_BYTES_MAX: usize = 4 * 1_024;
 
 /// The record. Clones share one connection.
@@ -31,16 +31,16 @@ struct Inner {
 }
 
 impl Record {
-    /// Makes what is missing of the record, then opens it. Any number of processes may do so at once.
+    /// Creates the missing streams of the record, then opens it. Several processes may do so at once.
     ///
     /// # Errors
-    /// [`RecordError`]; among them [`RecordError::NotDurable`], unless data loss is accepted.
+    /// [`RecordError`], such as [`RecordError::NotDurable`] unless data loss is accepted.
     pub async fn create(config: RecordConfig) -> Result<Self, RecordError> {
         config.check()?;
         let connection = Connection::open(&config).await?;
         let deadline = Instant::now() + config.request_timeout();
         if !config.accept_data_loss {
-            durability::require(&durability::of_server(&config).await)?;
+            durability::require(&durability::read_from_server(&config).await)?;
         }
         topology::create(&connection, &config, deadline).await?;
         let record = Self::attach(connection, config).await?;
@@ -50,10 +50,10 @@ impl Record {
         Ok(record)
     }
 
-    /// Opens a record that is there. For readers: they start on a server that is not durable, too.
+    /// Opens an existing record. For readers: they also start on a server that is not durable.
     ///
     /// # Errors
-    /// [`RecordError`]; among them [`RecordError::Missing`] until a writer has created the record.
+    /// [`RecordError`], such as [`RecordError::Missing`] until a writer has created the record.
     pub async fn open(config: RecordConfig) -> Result<Self, RecordError> {
         config.check()?;
         let connection = Connection::open(&config).await?;
@@ -70,32 +70,32 @@ impl Record {
         })))
     }
 
-    /// The record's name among others.
+    /// The record's unique id.
     #[must_use]
     pub fn id(&self) -> RecordId {
         self.0.identity.id
     }
 
-    /// How many partitions it has.
+    /// The number of partitions.
     #[must_use]
     pub fn partitions(&self) -> u16 {
         self.0.identity.partitions
     }
 
-    /// The partition that a conversation lives in.
+    /// The partition of a conversation.
     #[must_use]
     pub fn partition_of(&self, key: &ConversationKey) -> Partition {
         Partition::of(&key.tenant, &key.conversation, self.partitions())
     }
 
-    /// Most bytes of a sealed commit: what the server takes less room for headers.
+    /// The maximum bytes of a sealed commit: the server's maximum payload minus the headers.
     #[must_use]
     pub fn payload_bytes_max(&self) -> usize {
         let payload_bytes = self.connection().client.max_payload();
         payload_bytes.saturating_sub(HEADERS_BYTES_MAX)
     }
 
-    /// Whether the record answers now; takes at most a second.
+    /// Checks that the record answers within a second.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -104,35 +104,35 @@ impl Record {
         let deadline = self.deadline().min(Instant::now() + CHECK_TIMEOUT);
         match topology::info(self.connection(), &first, deadline).await? {
             Some(_) => Ok(()),
-            None => Err(Unavailable::new("its first stream is gone")),
+            None => Err(Unavailable::new("the record does not exist")),
         }
     }
 
-    /// What can be seen of whether acknowledged commits outlive a power failure.
+    /// Whether acknowledged commits survive a power failure, as far as a client can see.
     ///
     /// # Errors
-    /// [`RecordError::Unavailable`] when the streams cannot be looked at, or another when they have changed.
+    /// [`RecordError::Unavailable`] when the streams cannot be read, or another error when their configuration has changed.
     pub async fn durability(&self) -> Result<Durability, RecordError> {
         let config = &self.0.config;
         let (_, streams) = topology::check(self.connection(), config, self.deadline()).await?;
-        match durability::loss_of(&streams) {
+        match durability::find_loss(&streams) {
             Some(why) => Ok(Durability::NotDurable { why }),
-            None => Ok(durability::of_server(config).await),
+            None => Ok(durability::read_from_server(config).await),
         }
     }
 
-    /// What a partition holds now, as its leader says.
+    /// The first and last sequence of a partition, from its leader.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn bounds_of(&self, partition: Partition) -> Result<PartitionBounds, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
-        let info = info.ok_or(Unavailable::new("a stream is gone"))?;
+        let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
         Ok(info.state.bounds())
     }
 
-    /// Where each partition ends now, as its leader says: every commit that was acknowledged before this call is there.
+    /// The last position of each partition, from its leader: it includes every commit acknowledged before this call.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -161,7 +161,7 @@ impl Record {
         &self.0.config
     }
 
-    /// When a call that begins now must end.
+    /// The deadline of a call that starts now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.0.config.request_timeout()
     }

@@ -1,4 +1,4 @@
-//! Publishing the record's messages again, under subjects of somebody else.
+//! Publishes messages of the record again, under another subject prefix.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,11 +16,11 @@ use crate::error::Unavailable;
 use crate::message::StoredMessage;
 use crate::record::Record;
 
-/// Most bytes of a prefix.
+/// Maximum bytes of a prefix.
 pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;
-/// Messages that may wait for their acknowledgement at a time.
+/// Maximum unacknowledged messages.
 const WAITING_MAX: usize = 256;
-/// The first words of subjects that are the record's own, its readers', or the server's.
+/// First tokens of subjects that the record, its readers or the server use.
 const RESERVED: [&str; 6] = [
     "hansard",
     "hansard-archive",
@@ -30,11 +30,11 @@ const RESERVED: [&str; 6] = [
     "_INBOX",
 ];
 
-/// What the subjects of a replay begin with: never one of the record's own.
+/// The subject prefix of a replay, which is never a prefix of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayPrefix(String);
 
-/// A prefix that nothing may be replayed under.
+/// An invalid or reserved prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the subject {given} {problem}")]
 pub struct ReplayPrefixError {
@@ -43,32 +43,30 @@ pub struct ReplayPrefixError {
 }
 
 impl ReplayPrefix {
-    /// A prefix of words of ASCII letters, digits, `-` and `_` with dots between them, 1 to [`REPLAY_PREFIX_BYTES_MAX`] bytes.
+    /// Parses tokens of ASCII letters, digits, `-` and `_` with dots between them, 1 to [`REPLAY_PREFIX_BYTES_MAX`] bytes.
     ///
     /// # Errors
-    /// [`ReplayPrefixError`], also where it is one that the record, its readers or the server use.
+    /// [`ReplayPrefixError`], also for a prefix that the record, its readers or the server use.
     pub fn parse(text: &str) -> Result<Self, ReplayPrefixError> {
-        let refused = |problem: String| ReplayPrefixError {
+        let rejected = |problem: String| ReplayPrefixError {
             given: format!("{text:?}"),
             problem,
         };
         if text.len() > REPLAY_PREFIX_BYTES_MAX {
             let bound = format!("is longer than {REPLAY_PREFIX_BYTES_MAX} bytes");
-            return Err(refused(bound));
+            return Err(rejected(bound));
         }
         let is_word = |word: &str| {
             let mut bytes = word.bytes();
             !word.is_empty() && bytes.all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         };
         if !text.split('.').all(is_word) {
-            let form = "is not of words of letters, digits, - and _ with dots between them";
-            return Err(refused(form.to_owned()));
+            let form = "must be words of letters, digits, - and _ with dots between them";
+            return Err(rejected(form.to_owned()));
         }
         let first = text.split('.').next().unwrap_or_default();
         if RESERVED.contains(&first) {
-            return Err(refused(format!(
-                "begins with {first}, which is not for replays"
-            )));
+            return Err(rejected(format!("starts with {first}, which is reserved")));
         }
         Ok(Self(text.to_owned()))
     }
@@ -86,7 +84,7 @@ struct Names {
     streams: Option<Vec<String>>,
 }
 
-/// A replay under way. What was published counts only once it is [settled](Replay::settle).
+/// A replay in progress. Published messages are certain only after [`Replay::settle`].
 pub struct Replay {
     record: Record,
     prefix: ReplayPrefix,
@@ -95,8 +93,8 @@ pub struct Replay {
 }
 
 impl Record {
-    /// Begins to replay under a prefix. Where a stream keeps those subjects, each message is acknowledged by it; else they go
-    /// to whoever listens.
+    /// Starts a replay under a prefix. If a stream stores these subjects, it acknowledges each message; otherwise only current
+    /// subscribers get them.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -116,17 +114,17 @@ impl Record {
 }
 
 impl Replay {
-    /// The stream that keeps what is replayed; `None`: only those who listen get it.
+    /// The stream that stores the replay; `None`: only current subscribers get it.
     #[must_use]
     pub fn stream(&self) -> Option<&str> {
         self.stream.as_deref()
     }
 
-    /// Publishes a message of the record, as it is, under `<prefix>.<partition>.<tenant>.<conversation>`. Its message id names
-    /// its place in the record, so that a stream takes a second copy within its duplicate window for the first.
+    /// Publishes a message of the record unchanged under `<prefix>.<partition>.<tenant>.<conversation>`. Its message id contains
+    /// its position, so a stream drops a second copy within its duplicate window.
     ///
     /// # Errors
-    /// [`Unavailable`]: what was not settled may have been published or not.
+    /// [`Unavailable`]: the outcome of unsettled messages is unknown.
     pub async fn publish(
         &mut self,
         key: &ConversationKey,
@@ -152,18 +150,18 @@ impl Replay {
         let publishing = connection
             .jetstream
             .publish_with_headers(subject, headers, payload);
-        let waits = publishing.await.map_err(|_| not_published())?;
-        self.waiting.push_back(waits);
+        let ack = publishing.await.map_err(|_| not_published())?;
+        self.waiting.push_back(ack);
         if self.waiting.len() >= WAITING_MAX {
             self.settle_oldest().await?;
         }
         Ok(())
     }
 
-    /// Waits until all that was published has arrived: in the stream, or at the server where there is none.
+    /// Waits until all published messages are in the stream, or at the server without a stream.
     ///
     /// # Errors
-    /// [`Unavailable`]: what was published since the last time may have arrived or not.
+    /// [`Unavailable`]: the outcome of messages since the last call is unknown.
     pub async fn settle(&mut self) -> Result<(), Unavailable> {
         while !self.waiting.is_empty() {
             self.settle_oldest().await?;
@@ -192,7 +190,7 @@ impl fmt::Debug for Replay {
 }
 
 fn not_published() -> Unavailable {
-    Unavailable::new("a replayed message did not arrive")
+    Unavailable::new("a replayed message was not acknowledged")
 }
 
 #[cfg(test)]
@@ -210,17 +208,17 @@ mod tests {
     }
 
     #[test]
-    fn only_subjects_of_others_are_prefixes() {
+    fn reserved_prefixes_are_rejected() {
         check("copy", None);
         check("team-a.copies_2", None);
-        check("hansard", Some("begins with hansard,"));
-        check("hansard.3", Some("begins with hansard,"));
-        check("hansard-archive.3", Some("begins with hansard-archive,"));
-        check("hansard_parts.x", Some("begins with hansard_parts"));
-        check("live.hansard", Some("begins with live"));
-        check("_INBOX.x", Some("begins with _INBOX"));
+        check("hansard", Some("starts with hansard,"));
+        check("hansard.3", Some("starts with hansard,"));
+        check("hansard-archive.3", Some("starts with hansard-archive,"));
+        check("hansard_parts.x", Some("starts with hansard_parts"));
+        check("live.hansard", Some("starts with live"));
+        check("_INBOX.x", Some("starts with _INBOX"));
         for text in ["", ".", "a..b", "a.*", "a.>", "$JS.API", "a b", "é"] {
-            check(text, Some("is not of words"));
+            check(text, Some("must be words"));
         }
         check(&"a".repeat(REPLAY_PREFIX_BYTES_MAX), None);
         check(&"a".repeat(129), Some("longer than 128 bytes"));

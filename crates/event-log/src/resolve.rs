@@ -1,13 +1,13 @@
-//! What became of an append that was not simply stored: asked of the stream's leader, never guessed.
+//! Resolves the outcome of an append without a plain acknowledgement, by reads from the stream's leader.
 //!
-//! Publishing again is always safe: the expected sequence lets at most one copy in. What needs care is when to say that
-//! a commit is in the record, or never will be:
-//! - The first commit of the conversation after the expected one is the only place where ours can stand. If another
-//!   stands there, ours never will. The last commit's head names the latest commits, so one read mostly tells.
-//! - A commit of our id need not be ours: another writer may have sealed the same request, or another one under the same
-//!   id. Only our own bytes are `Committed`; the caller must read what else stands there.
-//! - `duplicate` is said of an id in the whole stream. The same id in another conversation of the partition is another
-//!   commit: then ours goes in under an id that names its conversation, too.
+//! Publishing again is always safe: the expected sequence lets at most one copy in. These rules decide whether a commit is in
+//! the record or never will be:
+//! - Our commit can only be the first commit of the conversation after the expected one. If another commit is there, ours
+//!   never will be. The last commit's head lists the latest commits, so one read usually suffices.
+//! - A commit with our id may be another one: another writer may have sealed the same request, or another request with the same
+//!   id. Only equal bytes are `Committed`; for others the caller must read the commit.
+//! - `duplicate` refers to an id in the whole stream. The same id in another conversation of the partition is another
+//!   commit: then ours is published under an id that also contains the conversation.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use domain::{Head, Sequence};
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
-use crate::append::{Append, AppendOutcome, Place, publication};
+use crate::append::{Append, AppendOutcome, Route, publication};
 use crate::error::Unavailable;
-use crate::get::{NextOf, RawMessage, Which};
+use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::jitter::jittered;
 use crate::last::stored;
 use crate::publish::{
@@ -25,29 +25,29 @@ use crate::publish::{
 };
 use crate::record::Record;
 
-/// Most times that one append is published.
+/// Maximum publishes of one append.
 const PUBLISHES_MAX: u32 = 12;
-/// Most times that the leader is asked before one of them.
+/// Maximum reads of the leader before each of them.
 const READS_MAX: u32 = 64;
-/// The longest wait between two attempts.
+/// Maximum delay between two attempts.
 const WAIT_MAX: Duration = Duration::from_millis(250);
 const RETRIES: &str = "hansard_append_retries_total";
 
-/// What is known of an append.
+/// The state of an append.
 enum Finding {
-    /// It is settled.
+    /// The outcome is final.
     Settled(AppendOutcome),
     /// The expected commit is still the last: publish again.
     Unchanged,
-    /// The id stands for another conversation's commit: publish under an id of our own.
+    /// Another conversation's commit has the id: publish under a longer id.
     IdTaken,
 }
 
 impl Record {
-    /// Settles an append whose first publish got no plain answer.
+    /// Resolves an append whose first publish got no plain acknowledgement.
     pub(crate) async fn resolve(
         &self,
-        place: &Place,
+        route: &Route,
         append: &Append,
         first: Result<Ack, Unavailable>,
         deadline: Instant,
@@ -55,32 +55,32 @@ impl Record {
         let mut id = append.commit.to_string();
         let mut answer = first;
         for attempt in 0..PUBLISHES_MAX {
-            match self.look_into(place, append, answer, deadline).await? {
+            match self.read_outcome(route, append, answer, deadline).await? {
                 Finding::Settled(outcome) => return Ok(outcome),
                 Finding::Unchanged => wait(attempt, deadline).await?,
-                Finding::IdTaken => id = format!("{}:{}", append.commit, place.subject),
+                Finding::IdTaken => id = format!("{}:{}", append.commit, route.subject),
             }
-            let again = publication(place, append, &id);
+            let again = publication(route, append, &id);
             let ack_deadline = Self::ack_deadline(deadline);
             answer = self.connection().publish(again, ack_deadline).await;
         }
-        match self.look_into(place, append, answer, deadline).await? {
+        match self.read_outcome(route, append, answer, deadline).await? {
             Finding::Settled(outcome) => Ok(outcome),
             Finding::Unchanged | Finding::IdTaken => {
-                Err(Unavailable::new("the stream keeps refusing a commit"))
+                Err(Unavailable::new("the stream rejects every publish"))
             }
         }
     }
 
-    /// When a publish must be answered so that time is left to ask what became of it.
+    /// The deadline of an acknowledgement, which leaves time to read the outcome.
     pub(crate) fn ack_deadline(deadline: Instant) -> Instant {
         let now = Instant::now();
         now + deadline.saturating_duration_since(now) / 2
     }
 
-    async fn look_into(
+    async fn read_outcome(
         &self,
-        place: &Place,
+        route: &Route,
         append: &Append,
         answer: Result<Ack, Unavailable>,
         deadline: Instant,
@@ -91,98 +91,98 @@ impl Record {
         counter!(RETRIES, "cause" => cause_of(&answer)).increment(1);
         for attempt in 0..READS_MAX {
             let found = match answer {
-                Ok(Ack::Duplicate(of)) => self.find_duplicate(place, append, of, deadline).await,
-                _ => self.find(place, append, deadline).await,
+                Ok(Ack::Duplicate(of)) => self.find_duplicate(route, append, of, deadline).await,
+                _ => self.find(route, append, deadline).await,
             };
             match found {
                 Ok(finding) => return Ok(finding),
-                // Without an answer, only a read can tell; a server that starts gives none for a while.
+                // Only a read gives the outcome; a starting server does not answer for a while.
                 Err(_) => wait(attempt, deadline).await?,
             }
         }
-        Err(Unavailable::new("the leader cannot be asked"))
+        Err(Unavailable::new("the leader does not answer"))
     }
 
-    /// Looks for an append in what follows the expected commit.
+    /// Searches for an append after the expected commit.
     async fn find(
         &self,
-        place: &Place,
+        route: &Route,
         append: &Append,
         deadline: Instant,
     ) -> Result<Finding, Unavailable> {
         let connection = self.connection();
-        let query = Which::LastOf(&place.subject);
-        let last = connection.get_from_leader(&place.stream, &query, deadline);
+        let query = MessageQuery::LastOfSubject(&route.subject);
+        let last = connection.get_from_leader(&route.stream, &query, deadline);
         let Some(last) = last.await? else {
             return Ok(match append.expected {
                 None => Finding::Unchanged,
                 Some(_) => superseded(None),
             });
         };
-        if let Some(sequence) = named_by(&last, append) {
-            return self.settle_at(place, append, sequence, deadline).await;
+        if let Some(sequence) = sequence_in_head(&last, append) {
+            return self.settle_at(route, append, sequence, deadline).await;
         }
-        let last = stored(place.partition, last);
+        let last = stored(route.partition, last);
         if append.expected == Some(last.position.sequence) {
             return Ok(Finding::Unchanged);
         }
-        // A last commit that cannot be read is for the caller to report when it rebases.
+        // The caller reports a last commit that cannot be decoded when it rebases.
         if last
             .open_head()
-            .is_ok_and(|head| reaches(&head, append.expected))
+            .is_ok_and(|head| lists_all_after(&head, append.expected))
         {
             return Ok(superseded(Some(last)));
         }
-        let after = NextOf {
+        let after = NextOfSubject {
             seq: append
                 .expected
                 .map_or(0, |sequence| sequence.0)
                 .saturating_add(1),
-            next_by_subj: &place.subject,
+            next_by_subj: &route.subject,
         };
-        let next = connection.get_from_leader(&place.stream, &after, deadline);
-        match next.await?.and_then(|next| named_by(&next, append)) {
-            Some(sequence) => self.settle_at(place, append, sequence, deadline).await,
+        let next = connection.get_from_leader(&route.stream, &after, deadline);
+        match next.await?.and_then(|next| sequence_in_head(&next, append)) {
+            Some(sequence) => self.settle_at(route, append, sequence, deadline).await,
             None => Ok(superseded(Some(last))),
         }
     }
 
-    /// Looks at a commit of our id.
+    /// Reads the commit with our id.
     async fn settle_at(
         &self,
-        place: &Place,
+        route: &Route,
         append: &Append,
         sequence: Sequence,
         deadline: Instant,
     ) -> Result<Finding, Unavailable> {
-        let at = Which::At(sequence.0);
+        let at = MessageQuery::Sequence(sequence.0);
         let connection = self.connection();
-        let there = connection.get_from_leader(&place.stream, &at, deadline);
-        Ok(Finding::Settled(match there.await? {
+        let found = connection.get_from_leader(&route.stream, &at, deadline);
+        Ok(Finding::Settled(match found.await? {
             Some(message) => outcome_of(&message, append),
             None => AppendOutcome::Duplicate { sequence },
         }))
     }
 
-    /// Looks at what the stream knows under the append's id.
+    /// Reads the message that the stream returned for the append's id.
     async fn find_duplicate(
         &self,
-        place: &Place,
+        route: &Route,
         append: &Append,
         sequence: Sequence,
         deadline: Instant,
     ) -> Result<Finding, Unavailable> {
-        let at = Which::At(sequence.0);
+        let at = MessageQuery::Sequence(sequence.0);
         let known = self
             .connection()
-            .get_from_leader(&place.stream, &at, deadline);
+            .get_from_leader(&route.stream, &at, deadline);
         match known.await? {
-            Some(message) if message.subject == place.subject => {
+            Some(message) if message.subject == route.subject => {
                 Ok(Finding::Settled(outcome_of(&message, append)))
             }
             Some(_) => Ok(Finding::IdTaken),
-            // It was erased since. If it was ours, so was all that we were expected to follow.
-            None => match self.find(place, append, deadline).await? {
+            // It was erased since. If it was ours, the expected commit was erased too.
+            None => match self.find(route, append, deadline).await? {
                 Finding::Settled(outcome) => Ok(Finding::Settled(outcome)),
                 Finding::Unchanged | Finding::IdTaken => Ok(Finding::IdTaken),
             },
@@ -190,19 +190,17 @@ impl Record {
     }
 }
 
-/// Waits before the next attempt.
+/// Waits before the next attempt; fails if the deadline is sooner.
 pub(crate) async fn wait(attempt: u32, deadline: Instant) -> Result<(), Unavailable> {
     let wait = jittered(attempt, WAIT_MAX);
     if Instant::now() + wait >= deadline {
-        return Err(Unavailable::new(
-            "what became of a publish is not known in time",
-        ));
+        return Err(Unavailable::new("the outcome of a publish is unknown"));
     }
     sleep(wait).await;
     Ok(())
 }
 
-/// What became of an append, by the commit that stands under its id.
+/// The outcome of an append, by the stored commit with its id.
 fn outcome_of(message: &RawMessage, append: &Append) -> AppendOutcome {
     let sequence = message.sequence;
     if message.payload == append.message {
@@ -211,15 +209,15 @@ fn outcome_of(message: &RawMessage, append: &Append) -> AppendOutcome {
     AppendOutcome::Duplicate { sequence }
 }
 
-/// The place of the commit with an append's id, by a commit that is or names it.
-fn named_by(message: &RawMessage, append: &Append) -> Option<Sequence> {
+/// The sequence of the commit with an append's id, if the head of this commit lists it.
+fn sequence_in_head(message: &RawMessage, append: &Append) -> Option<Sequence> {
     let head = wire::commit::open_head(message.payload.clone()).ok()?;
     let commit = head.recent_commit(append.commit)?;
     Some(commit.sequence.unwrap_or(message.sequence))
 }
 
-/// Whether a head names every commit after the expected one.
-fn reaches(head: &Head, expected: Option<Sequence>) -> bool {
+/// Whether a head lists every commit after the expected one.
+fn lists_all_after(head: &Head, expected: Option<Sequence>) -> bool {
     match expected {
         None => head.names_every_commit(),
         expected => head.recent.iter().any(|commit| commit.sequence == expected),
@@ -230,7 +228,7 @@ fn superseded(last: Option<crate::message::StoredMessage>) -> Finding {
     Finding::Settled(AppendOutcome::Superseded { last })
 }
 
-/// Why more than one publish is needed; a refusal that is nobody's race is for an operator to look at.
+/// The cause of a retry, as a metric label; an unknown error code is logged for an operator.
 pub(crate) fn cause_of(answer: &Result<Ack, Unavailable>) -> &'static str {
     match answer {
         Ok(Ack::Stored(_)) => "stored",
@@ -240,7 +238,7 @@ pub(crate) fn cause_of(answer: &Result<Ack, Unavailable>) -> &'static str {
             WRONG_LAST_SEQUENCE_IN_FLIGHT => "wrong_last_sequence_in_flight",
             DUPLICATE_IN_FLIGHT => "duplicate_in_flight",
             code => {
-                tracing::warn!(code, "the stream refused a publish");
+                tracing::warn!(code, "the stream rejected a publish");
                 "refused"
             }
         },

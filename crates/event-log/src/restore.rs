@@ -1,8 +1,8 @@
-//! Streams made again from their archives, on a server that has none.
+//! Restores streams from their snapshots on an empty server.
 //!
-//! A stream of its own, `HANSARD_RESTORING`, stands on the server from before the first of them until all that a restore has to do
-//! is done. By it one that was cut short is known, and what it was of, and it is gone on with; without it a server that has
-//! streams is left alone.
+//! The marker stream `HANSARD_RESTORING` exists from before the first restored stream until the restore is complete. It
+//! identifies an interrupted restore and its backup, so that the restore can continue. A server with streams and without
+//! the marker is rejected.
 
 use async_nats::Message;
 use bytes::Bytes;
@@ -18,49 +18,49 @@ use crate::error::{RecordError, Unavailable};
 use crate::snapshot::StreamDescription;
 use crate::topology;
 
-/// The stream that says that a restore is not at its end.
+/// The stream that marks an incomplete restore.
 const MARKER_STREAM: &str = "HANSARD_RESTORING";
 const MARKER_SUBJECT: &str = "hansard-restoring";
-/// Which backup is being restored, in the marker's metadata.
+/// The name of the backup, in the marker's metadata.
 const KEY_BACKUP: &str = "hansard_backup";
 
-/// Why a record cannot be restored.
+/// Errors of a restore.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    /// The server has a stream: a record is only restored where there is nothing.
-    #[error("the server has a stream already ({stream}): restore on an empty one")]
+    /// The server has a stream; a restore needs an empty server.
+    #[error("the server already has a stream ({stream}): restore on an empty server")]
     Occupied {
-        /// One of its streams.
+        /// One of the server's streams.
         stream: String,
     },
     /// The server has an unfinished restore of another backup.
     #[error(
-        "the server has an unfinished restore of another backup ({backup}): go on with that one, or restore on an empty server"
+        "the server has an unfinished restore of another backup ({backup}): continue that one, or restore on an empty server"
     )]
     Another {
-        /// How the other backup is named.
+        /// The name of the other backup.
         backup: String,
     },
-    /// The server does not take an archive.
-    #[error("the server refuses the archive of {stream}: {reason}")]
+    /// The server rejected the snapshot of a stream.
+    #[error("the server rejected the snapshot of {stream}: {reason}")]
     Refused {
-        /// Which stream's.
+        /// The stream.
         stream: String,
-        /// Why, in the server's words.
+        /// The server's error text.
         reason: String,
     },
-    /// An archive cannot be read.
-    #[error("an archive cannot be read")]
+    /// A snapshot file cannot be read.
+    #[error("a snapshot file cannot be read")]
     Archive(#[source] std::io::Error),
-    /// The configuration cannot work, or the server is not durable.
+    /// The configuration is invalid, or the server is not durable.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The server does not answer. What was restored so far stands, and the next try goes on.
+    /// The server does not answer. Restored streams stay, and the next attempt continues.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// A server that has no streams, or those of a restore of the same backup that was cut short.
+/// A restore on a server that is empty or has an interrupted restore of the same backup.
 #[derive(Debug)]
 pub struct Restoration {
     connection: Connection,
@@ -87,7 +87,7 @@ struct Failure {
 }
 
 impl Restoration {
-    /// Looks at the server. The backup is told from others by its name.
+    /// Checks the server. `backup` is the unique name of the backup.
     ///
     /// # Errors
     /// [`RestoreError::Occupied`], [`RestoreError::Another`], [`RestoreError::Record`] or [`RestoreError::Unavailable`].
@@ -99,30 +99,30 @@ impl Restoration {
         let names: Names = connection.api(subject, &json!({}), deadline).await?;
         let stream = names.streams.into_iter().flatten().next();
         let marker = topology::info(&connection, MARKER_STREAM, deadline).await?;
-        let begun = marker.map(|marker| {
+        let marked = marker.map(|marker| {
             let mut metadata = marker.config.metadata;
             metadata.remove(KEY_BACKUP).unwrap_or_default()
         });
-        match (begun, stream) {
-            (Some(begun), _) if begun != backup => Err(RestoreError::Another { backup: begun }),
+        match (marked, stream) {
+            (Some(marked), _) if marked != backup => Err(RestoreError::Another { backup: marked }),
             (None, Some(stream)) => Err(RestoreError::Occupied { stream }),
-            (begun, _) => Ok(Self {
+            (marked, _) => Ok(Self {
                 connection,
                 config,
                 backup,
-                is_begun: begun.is_some(),
+                is_begun: marked.is_some(),
             }),
         }
     }
 
-    /// Whether an earlier restore of the backup was cut short here.
+    /// Whether the server has an interrupted restore of the backup.
     #[must_use]
     pub fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// Marks the server, before any stream is there: until [`Restoration::end`], the restore can be gone on with. The marker
-    /// is kept on as many servers as a stream of the backup.
+    /// Creates the marker before the first stream. Until [`Restoration::end`], the restore can be continued. The marker has as
+    /// many replicas as a stream of the backup.
     ///
     /// # Errors
     /// [`RestoreError::Refused`] or [`RestoreError::Unavailable`].
@@ -141,19 +141,19 @@ impl Restoration {
         if self.is_begun {
             return Ok(());
         }
-        self.ask("CREATE", &marker).await
+        self.marker_request("CREATE", &marker).await
     }
 
-    /// Takes the marker away: all that the restore had to do is done.
+    /// Removes the marker: the restore is complete.
     ///
     /// # Errors
     /// [`RestoreError::Refused`] or [`RestoreError::Unavailable`].
     pub async fn end(&self) -> Result<(), RestoreError> {
-        self.ask("DELETE", &json!({})).await
+        self.marker_request("DELETE", &json!({})).await
     }
 
-    /// Asks something of the marker's stream.
-    async fn ask(&self, what: &str, body: &Value) -> Result<(), RestoreError> {
+    /// Sends a request about the marker stream.
+    async fn marker_request(&self, what: &str, body: &Value) -> Result<(), RestoreError> {
         let connection = &self.connection;
         let subject = connection.api_subject(&format!("STREAM.{what}.{MARKER_STREAM}"));
         let answer: Answer = connection.api(subject, body, self.deadline()).await?;
@@ -165,8 +165,8 @@ impl Restoration {
         })
     }
 
-    /// Makes one stream again from the pieces of its archive, in order. One that is there is there whole: the server shows none
-    /// before it has all of it.
+    /// Restores one stream from the chunks of its snapshot, in order. An existing stream is complete: the server shows a stream
+    /// only once it has all of it.
     ///
     /// # Errors
     /// [`RestoreError`].
@@ -177,35 +177,35 @@ impl Restoration {
         mut archive: impl Stream<Item = std::io::Result<Bytes>> + Unpin,
     ) -> Result<(), RestoreError> {
         let connection = &self.connection;
-        if self.is_begun && self.holds(name, description).await? {
+        if self.is_begun && self.is_restored(name, description).await? {
             return Ok(());
         }
         let subject = connection.api_subject(&format!("STREAM.RESTORE.{name}"));
         let answer: Answer = connection
             .api(subject, description, self.deadline())
             .await?;
-        let refused = |reason: String| RestoreError::Refused {
+        let rejected = |reason: String| RestoreError::Refused {
             stream: name.to_owned(),
             reason,
         };
         if let Some(failure) = answer.error {
-            return Err(refused(failure.description));
+            return Err(rejected(failure.description));
         }
-        let no_subject = || refused("it names no subject to send to".to_owned());
+        let no_subject = || rejected("the reply has no deliver_subject".to_owned());
         let deliver = answer.deliver_subject.ok_or_else(no_subject)?;
         while let Some(chunk) = archive.next().await {
             let reply = self.send(&deliver, chunk.map_err(RestoreError::Archive)?);
-            if let Some(reason) = failure_of(&reply.await?) {
-                return Err(refused(reason));
+            if let Some(reason) = failure(&reply.await?) {
+                return Err(rejected(reason));
             }
         }
-        // An empty piece ends the archive; its answer comes once the stream is there.
+        // An empty chunk ends the snapshot; its reply arrives once the stream exists.
         let reply = self.send(&deliver, Bytes::new()).await?;
-        failure_of(&reply).map_or(Ok(()), |reason| Err(refused(reason)))
+        failure(&reply).map_or(Ok(()), |reason| Err(rejected(reason)))
     }
 
-    /// Whether an earlier try made the stream.
-    async fn holds(
+    /// Whether an earlier attempt restored the stream.
+    async fn is_restored(
         &self,
         name: &str,
         description: &StreamDescription,
@@ -219,7 +219,7 @@ impl Restoration {
         }
         Err(RestoreError::Refused {
             stream: name.to_owned(),
-            reason: "it is there, and ends before its archive does: empty the server".to_owned(),
+            reason: "the stream exists but ends before its snapshot: empty the server".to_owned(),
         })
     }
 
@@ -237,8 +237,8 @@ impl Restoration {
     }
 }
 
-/// What an answer complains of; most are empty.
-fn failure_of(reply: &Message) -> Option<String> {
+/// The error of a reply; most replies are empty.
+fn failure(reply: &Message) -> Option<String> {
     let answer: Answer = serde_json::from_slice(&reply.payload).ok()?;
     answer.error.map(|failure| failure.description)
 }

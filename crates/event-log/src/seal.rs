@@ -1,7 +1,7 @@
-//! Sealing of secrets at rest: AES-256-GCM by a key of the deployment. Pure but for the nonce, which is random.
+//! Encryption of secrets at rest: AES-256-GCM with the deployment's master key. Pure except for the random nonce.
 //!
-//! A sealed secret is `form (1) | key id (8) | nonce (12) | ciphertext | tag (16)`. The form, the key id and the name of the
-//! entry are associated data: a sealed secret opens in its own entry only.
+//! An encrypted secret is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`. The version, the key id and the
+//! entry's name are associated_data data: a secret decrypts in its own entry only.
 
 use std::fmt;
 
@@ -15,39 +15,39 @@ use crate::error::Unavailable;
 /// Bytes of a master key.
 pub const MASTER_KEY_BYTES: usize = 32;
 const KEY_ID_BYTES: usize = 8;
-const FORM: u8 = 1;
+const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 1 + KEY_ID_BYTES;
 
-/// The key by which a deployment seals its secrets. Its `Debug` shows its id.
+/// The key that encrypts a deployment's secrets. Its `Debug` shows its id only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MasterKey([u8; MASTER_KEY_BYTES]);
 
-/// What a master key is known by: the beginning of its SHA-256.
+/// The id of a master key: the first bytes of its SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MasterKeyId([u8; KEY_ID_BYTES]);
 
-/// The keys of a process.
+/// The master keys of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MasterKeys {
-    /// Seals and opens; `None`: secrets are kept in clear.
+    /// Encrypts and decrypts; `None`: secrets are stored in plaintext.
     pub current: Option<MasterKey>,
-    /// Opens too, while keys are rotated.
+    /// Only decrypts, during a rotation.
     pub previous: Option<MasterKey>,
 }
 
-/// Why a secret cannot be opened.
+/// Why a secret cannot be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SealError {
-    /// No key is given.
+    /// The process has no master key.
     #[error(
-        "is sealed, and no master key is given: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
+        "is encrypted, but no master key is configured: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
     )]
     NoKey,
-    /// Another key sealed it.
-    #[error("is sealed by the master key {0}, which is not the one given")]
+    /// Another key encrypted it.
+    #[error("is encrypted with the master key {0}, which is not configured")]
     WrongKey(MasterKeyId),
-    /// It was changed, or is another entry's.
-    #[error("is sealed and damaged, or belongs to another entry")]
+    /// It was changed, or belongs to another entry.
+    #[error("is encrypted and damaged, or belongs to another entry")]
     Damaged,
 }
 
@@ -55,12 +55,12 @@ impl From<SealError> for Unavailable {
     fn from(error: SealError) -> Self {
         Self::new(match error {
             SealError::NoKey => {
-                "its secrets are sealed, and no master key is given: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
+                "its secrets are encrypted, but no master key is configured: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
             }
             SealError::WrongKey(_) => {
-                "its secrets are sealed by another master key than the one given"
+                "its secrets are encrypted with a master key that is not configured"
             }
-            SealError::Damaged => "a sealed secret is damaged, or belongs to another entry",
+            SealError::Damaged => "an encrypted secret is damaged, or belongs to another entry",
         })
     }
 }
@@ -72,7 +72,7 @@ impl MasterKey {
         Self(rand::random())
     }
 
-    /// The key of this text: 64 hexadecimal digits, white space around them ignored. `None`: it is no key.
+    /// Parses 64 hexadecimal digits, with optional white space around them; `None`: not a key.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; MASTER_KEY_BYTES];
@@ -80,7 +80,7 @@ impl MasterKey {
         Some(Self(bytes))
     }
 
-    /// The key as text. Never to be logged.
+    /// The key as text. Never log it.
     #[must_use]
     pub fn reveal(&self) -> String {
         hex::encode(self.0)
@@ -106,7 +106,7 @@ impl MasterKey {
         let mut sealed = secret.to_vec();
         let cipher = self.cipher()?;
         let nonce_used = Nonce::assume_unique_for_key(nonce);
-        let aad = Aad::from(associated(&header, entry));
+        let aad = Aad::from(associated_data(&header, entry));
         cipher
             .seal_in_place_append_tag(nonce_used, aad, &mut sealed)
             .map_err(|_| SealError::Damaged)?;
@@ -118,7 +118,7 @@ impl MasterKey {
         let (header, rest) = sealed.split_at_checked(HEADER_BYTES).ok_or(damaged)?;
         let (nonce, rest) = rest.split_at_checked(NONCE_LEN).ok_or(damaged)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| damaged)?;
-        let aad = Aad::from(associated(header, entry));
+        let aad = Aad::from(associated_data(header, entry));
         let mut secret = rest.to_vec();
         let opened = self.cipher()?.open_in_place(nonce, aad, &mut secret);
         opened
@@ -127,26 +127,26 @@ impl MasterKey {
     }
 
     fn header(&self) -> Vec<u8> {
-        [&[FORM][..], &self.id().0].concat()
+        [&[VERSION][..], &self.id().0].concat()
     }
 }
 
 impl MasterKeys {
-    /// Seals a secret of an entry; `None`: there is no key, so the secret is kept in clear.
+    /// Encrypts a secret of an entry; `None`: without a key, the secret is stored in plaintext.
     ///
     /// # Errors
-    /// Only where the cipher does not take the secret.
+    /// [`SealError::Damaged`] if the cipher fails.
     pub(crate) fn seal(&self, entry: &str, secret: &[u8]) -> Result<Option<Bytes>, SealError> {
         let key = self.current.as_ref();
         key.map(|key| key.seal(entry, secret)).transpose()
     }
 
-    /// Opens a sealed secret of an entry.
+    /// Decrypts a secret of an entry.
     ///
     /// # Errors
     /// [`SealError`].
     pub(crate) fn open(&self, entry: &str, sealed: &[u8]) -> Result<Bytes, SealError> {
-        let id = MasterKeyId::of_sealed(sealed).ok_or(SealError::Damaged)?;
+        let id = MasterKeyId::from_sealed(sealed).ok_or(SealError::Damaged)?;
         let mut keys = self.current.iter().chain(&self.previous).peekable();
         if keys.peek().is_none() {
             return Err(SealError::NoKey);
@@ -157,11 +157,11 @@ impl MasterKeys {
 }
 
 impl MasterKeyId {
-    /// The key that sealed a secret; `None`: it is no sealed secret.
-    pub(crate) fn of_sealed(sealed: &[u8]) -> Option<Self> {
-        let (form, rest) = sealed.split_first()?;
+    /// The id of the key that encrypted a secret; `None`: not an encrypted secret.
+    pub(crate) fn from_sealed(sealed: &[u8]) -> Option<Self> {
+        let (version, rest) = sealed.split_first()?;
         let id = rest.first_chunk()?;
-        (*form == FORM).then_some(Self(*id))
+        (*version == VERSION).then_some(Self(*id))
     }
 }
 
@@ -177,7 +177,7 @@ impl fmt::Debug for MasterKey {
     }
 }
 
-fn associated(header: &[u8], entry: &str) -> Vec<u8> {
+fn associated_data(header: &[u8], entry: &str) -> Vec<u8> {
     [header, entry.as_bytes()].concat()
 }
 

@@ -1,4 +1,4 @@
-//! A stream as one archive, taken by the server itself while it goes on: sequences and all, so that positions stay true.
+//! Server-side snapshots of a stream while it is in use. Sequences are included, so positions stay valid.
 
 use async_nats::{StatusCode, Subscriber};
 use bytes::Bytes;
@@ -12,24 +12,24 @@ use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
 
-/// Bytes of one piece of an archive.
+/// Bytes of one chunk of a snapshot.
 const CHUNK_BYTES: usize = 128 * 1024;
-/// The status of the end of an archive, where the server gives one.
+/// The status that ends a snapshot, if the server sends one.
 const END: u16 = 204;
 
-/// A stream as its server describes it, which it wants to hear again when the stream is restored.
+/// The configuration and state of a stream, which a restore sends back to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamDescription {
-    /// How it is set up.
+    /// The stream's configuration.
     pub config: Value,
-    /// What it held.
+    /// The stream's state.
     pub state: Value,
 }
 
-/// An archive on its way.
+/// A snapshot in progress.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// The stream, as of the archive.
+    /// The stream at the time of the snapshot.
     pub description: StreamDescription,
     record: Record,
     chunks: Subscriber,
@@ -42,13 +42,13 @@ struct Answer {
 }
 
 impl StreamDescription {
-    /// The last sequence that the stream had given out.
+    /// The last sequence of the stream.
     #[must_use]
     pub fn last_sequence(&self) -> u64 {
         self.number("last_seq")
     }
 
-    /// How many messages it held.
+    /// The number of messages.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.number("messages")
@@ -61,9 +61,8 @@ impl StreamDescription {
 }
 
 impl Record {
-    /// The streams of the record: its partitions, the parts of their runs, the restricted bucket, the archive's
-    /// catalogue, and last the registry.
-    /// Logged calls are not among them: an archive would keep them for longer than their agents' settings do.
+    /// The streams of the record: partitions, run parts, the restricted bucket, the archive's catalogue, and last the
+    /// registry. Logged calls are excluded: a backup would keep them longer than their agents' settings allow.
     #[must_use]
     pub fn stream_names(&self) -> Vec<String> {
         let partitions = || (0..self.partitions()).map(Partition);
@@ -78,16 +77,16 @@ impl Record {
         commits.chain(parts).chain(others).collect()
     }
 
-    /// Begins the archive of a stream, whose messages the server checks as it reads them.
+    /// Starts a snapshot of a stream. The server checks the messages as it reads them.
     ///
     /// # Errors
-    /// [`Unavailable`], also when there is no such stream or its store is damaged.
+    /// [`Unavailable`], also when the stream does not exist or its store is damaged.
     pub async fn snapshot(&self, stream: &str) -> Result<Snapshot, Unavailable> {
         let connection = self.connection();
         let deadline = self.deadline();
         connection.ready(deadline).await?;
         let inbox = connection.client.new_inbox();
-        let lost = Unavailable::new("the connection was lost");
+        let lost = Unavailable::new("the connection to NATS was lost");
         let subscribing = connection.client.subscribe(inbox.clone());
         let chunks = timeout_at(deadline, subscribing).await;
         let chunks = chunks.map_err(|_| lost)?.map_err(|_| lost)?;
@@ -100,7 +99,7 @@ impl Record {
         let subject = connection.api_subject(&format!("STREAM.SNAPSHOT.{stream}"));
         let answer: Answer = connection.api(subject, &request, deadline).await?;
         let (Some(config), Some(state)) = (answer.config, answer.state) else {
-            return Err(Unavailable::new("the server refused to archive a stream"));
+            return Err(Unavailable::new("the server rejected a snapshot"));
         };
         Ok(Snapshot {
             description: StreamDescription { config, state },
@@ -111,13 +110,13 @@ impl Record {
 }
 
 impl Snapshot {
-    /// The next piece; `None`: that was all of it.
+    /// The next chunk; `None`: the snapshot is complete.
     ///
     /// # Errors
-    /// [`Unavailable`] when the server gives up, or no piece comes within the request timeout: the archive is lost.
+    /// [`Unavailable`] when the server aborts, or no chunk arrives within the request timeout: start a new snapshot.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Unavailable> {
         let deadline: Instant = self.record.deadline();
-        let lost = Unavailable::new("an archive was lost on its way");
+        let lost = Unavailable::new("a snapshot was interrupted");
         let chunk = timeout_at(deadline, self.chunks.next()).await;
         let chunk = chunk.map_err(|_| lost)?.ok_or(lost)?;
         if let Some(reply) = chunk.reply {
@@ -130,7 +129,7 @@ impl Snapshot {
         }
         match chunk.status.as_ref().map(StatusCode::as_u16) {
             None | Some(END) => Ok(None),
-            Some(_) => Err(Unavailable::new("the server gave an archive up")),
+            Some(_) => Err(Unavailable::new("the server aborted a snapshot")),
         }
     }
 }

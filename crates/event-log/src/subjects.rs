@@ -1,4 +1,4 @@
-//! Which conversations there are, as the streams' leaders know them: every one whose beginning was acknowledged.
+//! Lists conversations from the streams' leaders, which have every acknowledged commit.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
 
-/// Most answers of a server about one stream: 100,000 subjects each.
+/// Maximum replies of a server about one stream: 100,000 subjects each.
 const PAGES_MAX: usize = 10_000;
 
 /// A conversation of the record.
@@ -18,7 +18,7 @@ const PAGES_MAX: usize = 10_000;
 pub struct ListedConversation {
     /// The conversation.
     pub key: ConversationKey,
-    /// How many commits of it the record holds.
+    /// The number of its commits in the record.
     pub commits: u64,
 }
 
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Record {
-    /// A partition's conversations, those of one tenant or of all, by tenant and id. About 100 bytes each are held.
+    /// A partition's conversations, of one tenant or of all, by tenant and id. Uses about 100 bytes of memory per conversation.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -66,17 +66,17 @@ impl Record {
         Ok(listed)
     }
 
-    /// How many commits of a conversation the record holds, as the stream's leader knows them.
+    /// The number of commits of a conversation in the record, from the stream's leader.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn commits_of(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        let place = self.place(key);
-        let subjects = self.subjects(&place.stream, &place.subject).await?;
+        let route = self.route(key);
+        let subjects = self.subjects(&route.stream, &route.subject).await?;
         Ok(subjects.values().sum())
     }
 
-    /// The subjects of a stream that a filter lets through, and how many messages each has.
+    /// The subjects of a stream that match a filter, with their numbers of messages.
     pub(crate) async fn subjects(
         &self,
         stream: &str,
@@ -89,7 +89,7 @@ impl Record {
             let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
             let page: Answer = connection.api(subject, &request, self.deadline()).await?;
             if page.error.is_some() {
-                return Err(Unavailable::new("a stream cannot be looked at"));
+                return Err(Unavailable::new("the state of a stream cannot be read"));
             }
             let read = page.state.map(|state| state.subjects).unwrap_or_default();
             let is_last = read.is_empty();
@@ -98,8 +98,6 @@ impl Record {
                 return Ok(subjects);
             }
         }
-        Err(Unavailable::new(
-            "a stream has more subjects than can be listed",
-        ))
+        Err(Unavailable::new("a stream has too many subjects to list"))
     }
 }

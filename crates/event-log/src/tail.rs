@@ -1,28 +1,29 @@
-//! The commits of a conversation after a sequence.
+//! Reads the commits of a conversation after a sequence.
 
 use domain::{ConversationKey, Sequence};
 
+use crate::append::Route;
 use crate::batch::{BATCH_MESSAGES_MAX, Batch, BatchRequest, From};
 use crate::error::Unavailable;
-use crate::get::NextOf;
+use crate::get::NextOfSubject;
 use crate::last::stored;
 use crate::message::StoredMessage;
 use crate::record::Record;
 
-/// Most commits that one call reads from the leader, which gives one commit for a request.
+/// Maximum commits of one read from the leader, which returns one commit per request.
 pub const LEADER_COMMITS_MAX: usize = 32;
 
-/// Most of a tail that one call may return.
+/// Limits of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TailBounds {
-    /// Most commits; from 1 to 1,000, what is outside counts as the nearest.
+    /// Maximum commits, clamped to 1 to 1,000.
     pub commits_max: usize,
-    /// Most bytes of commits, the last one among them; at least one commit is returned whatever its size.
+    /// Maximum bytes of all commits; at least one commit of any size is returned.
     pub bytes_max: usize,
 }
 
 impl Default for TailBounds {
-    /// 500 commits or 4 MiB at a time.
+    /// 500 commits or 4 MiB.
     fn default() -> Self {
         Self {
             commits_max: 500,
@@ -36,14 +37,14 @@ impl Default for TailBounds {
 pub struct Tail {
     /// The commits.
     pub commits: Vec<StoredMessage>,
-    /// Where to read on; `None`: the conversation had no more.
+    /// The sequence to continue after; `None`: the conversation had no more commits.
     pub resume_after: Option<Sequence>,
 }
 
 impl Record {
-    /// The commits of a conversation after a sequence, in order, up to the bounds, as any replica knows them.
+    /// The commits of a conversation after a sequence, in order, truncate the bounds, from any replica.
     ///
-    /// It may stop somewhat below the bounds; `resume_after` says whether there was more.
+    /// It may return less than the bounds allow; `resume_after` is set if commits follow.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -55,9 +56,9 @@ impl Record {
     ) -> Result<Tail, Unavailable> {
         let partition = self.partition_of(key);
         let batch = self.batch_after(key, after, bounds).await?;
-        let more = batch.pending > 0;
+        let has_more = batch.pending > 0;
         Ok(Tail {
-            resume_after: batch.last_sequence().filter(|_| more),
+            resume_after: batch.last_sequence().filter(|_| has_more),
             commits: batch
                 .messages
                 .into_iter()
@@ -66,8 +67,8 @@ impl Record {
         })
     }
 
-    /// The same from the stream's leader, which holds every acknowledged commit; at most [`LEADER_COMMITS_MAX`] commits. For
-    /// what a replica lacks: each commit costs a request.
+    /// Same as [`Record::tail`] from the stream's leader, which has every acknowledged commit; at most [`LEADER_COMMITS_MAX`]
+    /// commits. Use it only for commits that a replica lacks: each commit costs a request.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -77,16 +78,16 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Tail, Unavailable> {
-        let (place, deadline) = (self.place(key), self.deadline());
+        let (route, deadline) = (self.route(key), self.deadline());
         let commits_max = bounds.commits_max.clamp(1, LEADER_COMMITS_MAX);
         let (mut commits, mut last, mut bytes) = (Vec::new(), after, 0_usize);
         while commits.len() < commits_max && bytes < bounds.bytes_max.max(1) {
-            let next = NextOf {
+            let next = NextOfSubject {
                 seq: last.0.saturating_add(1),
-                next_by_subj: &place.subject,
+                next_by_subj: &route.subject,
             };
             let connection = self.connection();
-            let next = connection.get_from_leader(&place.stream, &next, deadline);
+            let next = connection.get_from_leader(&route.stream, &next, deadline);
             let Some(message) = next.await? else {
                 return Ok(Tail {
                     commits,
@@ -95,7 +96,7 @@ impl Record {
             };
             last = message.sequence;
             bytes = bytes.saturating_add(message.payload.len());
-            commits.push(stored(place.partition, message));
+            commits.push(stored(route.partition, message));
         }
         Ok(Tail {
             commits,
@@ -103,39 +104,43 @@ impl Record {
         })
     }
 
-    /// The messages of a conversation after a sequence, up to the bounds.
+    /// The messages of a conversation after a sequence, truncate the bounds.
     pub(crate) async fn batch_after(
         &self,
         key: &ConversationKey,
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Batch, Unavailable> {
-        let place = self.place(key);
+        self.read_batch(&self.route(key), after, bounds).await
+    }
+
+    /// The messages of a route after a sequence, within the bounds.
+    pub(crate) async fn read_batch(
+        &self,
+        route: &Route,
+        after: Sequence,
+        bounds: TailBounds,
+    ) -> Result<Batch, Unavailable> {
         let request = BatchRequest {
             from: From::Sequence(after.0.saturating_add(1)),
-            subject: &place.subject,
+            subject: &route.subject,
             messages_max: bounds.commits_max.clamp(1, BATCH_MESSAGES_MAX),
             bytes_max: bounds.bytes_max.max(1),
         };
-        let connection = self.connection();
-        let batch = connection.batch(
-            &place.stream,
-            &request,
-            request.messages_max,
-            self.deadline(),
-        );
-        Ok(within(batch.await?, bounds.bytes_max))
+        let (connection, messages_max) = (self.connection(), request.messages_max);
+        let batch = connection.batch(&route.stream, &request, messages_max, self.deadline());
+        Ok(truncate(batch.await?, bounds.bytes_max))
     }
 }
 
-/// The server sends the message that passes the bound, too.
-pub(crate) fn within(mut batch: Batch, bytes_max: usize) -> Batch {
+/// Drops the messages past the bound: the server also sends the message that exceeds it.
+fn truncate(mut batch: Batch, bytes_max: usize) -> Batch {
     let mut bytes = 0_usize;
-    let fitting = batch.messages.iter().take_while(|message| {
+    let within_bound = batch.messages.iter().take_while(|message| {
         bytes = bytes.saturating_add(message.payload.len());
         bytes <= bytes_max
     });
-    let kept = fitting.count().max(1);
+    let kept = within_bound.count().max(1);
     let cut = batch.messages.len().saturating_sub(kept);
     batch.messages.truncate(kept);
     batch.pending = batch

@@ -1,4 +1,4 @@
-//! The files that servers' URLs name for TLS: whom to trust, and what to show.
+//! The TLS files that servers' URLs name: trusted CAs and the client certificate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use async_nats::rustls::pki_types::pem::PemObject;
 use async_nats::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use async_nats::{ConnectOptions, ServerAddr};
 
-/// Files in PEM form.
+/// Paths of PEM files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
     /// The CAs that are trusted in place of the system's.
     ca: Option<PathBuf>,
-    /// A certificate and its key, for servers that ask for one.
+    /// The client certificate and its key.
     identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl TlsFiles {
-    /// Adds the files that a server's URL names: `?ca=FILE`, `?cert=FILE&key=FILE`. Those that are known already stay.
+    /// Adds the files of a server's URL: `?ca=FILE`, `?cert=FILE&key=FILE`. Files of earlier URLs stay.
     pub(crate) fn add(&mut self, server: &ServerAddr) -> Result<(), ()> {
         let (mut ca, mut cert, mut key) = (None, None, None);
         let url = server.clone().into_inner();
@@ -40,7 +40,7 @@ impl TlsFiles {
         Ok(())
     }
 
-    /// A connection that trusts and shows them; it is one of TLS where there is any.
+    /// Adds the files to connection options; any file makes TLS required.
     pub(crate) fn apply(&self, mut options: ConnectOptions) -> ConnectOptions {
         if let Some(ca) = &self.ca {
             options = options.add_root_certificates(ca.clone()).require_tls(true);
@@ -53,8 +53,8 @@ impl TlsFiles {
         options
     }
 
-    /// What is wrong with a file, to read on after `nats_url`; `None`: all can be used.
-    pub(crate) fn mistake(&self) -> Option<String> {
+    /// The first problem with a file, as the rest of a sentence after `nats_url`; `None`: all files are valid.
+    pub(crate) fn error(&self) -> Option<String> {
         let identity = self.identity.as_ref();
         let cert = identity.map(|(cert, _)| cert);
         let key = identity.map(|(_, key)| key);
@@ -62,9 +62,9 @@ impl TlsFiles {
         let is_key = |pem: Vec<u8>| PrivateKeyDer::from_pem_slice(&pem).is_ok();
         let certificates = self.ca.as_ref().into_iter().chain(cert);
         let mut certificates =
-            certificates.map(|path| wrong(path, read(path).map(is_certificate), "certificate"));
-        let keys = key.map(|path| wrong(path, read(path).map(is_key), "private key"));
-        certificates.find_map(|mistake| mistake).or(keys.flatten())
+            certificates.map(|path| problem(path, read(path).map(is_certificate), "certificate"));
+        let keys = key.map(|path| problem(path, read(path).map(is_key), "private key"));
+        certificates.find_map(|error| error).or(keys.flatten())
     }
 }
 
@@ -72,11 +72,11 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| error.kind().to_string())
 }
 
-fn wrong(path: &Path, holds: Result<bool, String>, what: &str) -> Option<String> {
+fn problem(path: &Path, is_valid: Result<bool, String>, what: &str) -> Option<String> {
     let path = path.display();
-    match holds {
+    match is_valid {
         Ok(true) => None,
-        Ok(false) => Some(format!("names {path}, which holds no {what} in PEM form")),
+        Ok(false) => Some(format!("names {path}, which is not a {what} in PEM format")),
         Err(why) => Some(format!("names {path}, which cannot be read: {why}")),
     }
 }

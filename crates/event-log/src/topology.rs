@@ -1,15 +1,15 @@
-//! The names and the shape of the streams, and how a record comes into being.
+//! The names and configurations of the streams, and the creation of a record.
 //!
-//! The first stream decides: whoever makes it has made the record, with its id and its number of partitions. All others
-//! take both from it, so any number of processes may create at once.
+//! The process that creates the first stream defines the record's id and number of partitions. All other streams copy both, so
+//! several processes may create a record at once.
 //!
-//! The streams of parts are no part of the record: a record without them, made before there were any, is whole and can
-//! be opened; its parts are unavailable until a writer has started, which makes them. Nor is the stream of logged calls.
-//! And one without the catalogue of an archive is whole: nothing of it is elsewhere.
+//! The streams of run parts, of logged calls and of the archive's catalogue are not required: a record of an earlier version
+//! without them can be opened. The next writer that starts creates them; until then parts and logs are unavailable, and
+//! the archive is empty.
 
 pub(crate) mod erasures;
 pub(crate) mod logs;
-mod shape;
+pub(crate) mod stream_config;
 mod stream_info;
 
 use std::time::Duration;
@@ -28,29 +28,29 @@ use crate::error::{RecordError, Unavailable};
 pub use stream_info::PartitionBounds;
 pub(crate) use stream_info::StreamInfo;
 
-/// The stream of the registry's bucket, and the subject before its keys.
+/// The stream of the registry's bucket, and the subject prefix of its keys.
 pub(crate) const REGISTRY_STREAM: &str = "KV_HANSARD_registry";
 pub(crate) const REGISTRY_PREFIX: &str = "$KV.HANSARD_registry.";
-/// The stream of the bucket that only writers and operators may read, and the subject before its keys.
+/// The stream of the bucket that only writers and operators may read, and the subject prefix of its keys.
 pub(crate) const RESTRICTED_STREAM: &str = "KV_HANSARD_restricted";
 pub(crate) const RESTRICTED_PREFIX: &str = "$KV.HANSARD_restricted.";
-/// The stream of the archive's catalogue, and the subject before its entries.
+/// The stream of the archive's catalogue, and the subject prefix of its entries.
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
-/// The form of everything in the streams; another one is of another program.
+/// The version of the streams' layout; streams with another version are rejected.
 const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
 const KEY_PARTITIONS: &str = "hansard_partitions";
 const KEY_FORM: &str = "hansard_form";
-/// How long one look at a stream may take until it is made again: the answer to the first request that an account makes of
-/// another over a server can be lost between servers.
-const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Timeout of one attempt to read a stream's state. The reply to the first request of an account to another account can be lost
+/// between servers.
+const INFO_TIMEOUT: Duration = Duration::from_secs(1);
 /// "stream name already in use with a different configuration".
 const STREAM_NAME_IN_USE: u64 = 10_058;
 /// "stream not found".
 const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// The stream that holds a partition.
+/// The stream of a partition.
 pub(crate) fn stream_name(partition: Partition) -> String {
     format!("HANSARD_{partition}")
 }
@@ -60,19 +60,14 @@ pub(crate) fn subject(partition: Partition, key: &ConversationKey) -> String {
     format!("hansard.{partition}.{}.{}", key.tenant, key.conversation)
 }
 
-/// The conversation of a subject; `None`: it is no conversation's.
+/// The conversation of a subject; `None`: not a conversation's subject.
 pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     let mut tokens = subject.split('.');
-    let (root, _, tenant, conversation) = (
-        tokens.next()?,
-        tokens.next()?,
-        tokens.next()?,
-        tokens.next()?,
-    );
-    if root != "hansard" || tokens.next().is_some() {
-        return None;
+    let mut next = || tokens.next();
+    match (next()?, next()?, next()?, next()?, next()) {
+        ("hansard", _, tenant, conversation, None) => key(tenant, conversation),
+        _ => None,
     }
-    key(tenant, conversation)
 }
 
 fn key(tenant: &str, conversation: &str) -> Option<ConversationKey> {
@@ -82,7 +77,7 @@ fn key(tenant: &str, conversation: &str) -> Option<ConversationKey> {
     })
 }
 
-/// The stream that holds the parts of a partition's runs.
+/// The stream of the run parts of a partition.
 pub(crate) fn parts_stream_name(partition: Partition) -> String {
     format!("HANSARD_PARTS_{partition}")
 }
@@ -105,7 +100,7 @@ fn parts_root(partition: Partition, key: &ConversationKey) -> String {
     format!("hansard_parts.{partition}.{tenant}.{conversation}")
 }
 
-/// Where what is stored under a subject is published again.
+/// The subject to which stored messages are republished.
 pub(crate) fn live_subject(subject: &str) -> String {
     format!("live.{subject}")
 }
@@ -125,14 +120,14 @@ struct Failure {
     description: String,
 }
 
-/// What a record's streams say of it.
+/// The id and the number of partitions in the streams' metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) id: RecordId,
     pub(crate) partitions: u16,
 }
 
-/// Makes the streams that are missing.
+/// Creates the missing streams.
 pub(crate) async fn create(
     connection: &Connection,
     config: &RecordConfig,
@@ -143,43 +138,41 @@ pub(crate) async fn create(
         id: RecordId(rand::random()),
         partitions: config.partitions,
     };
-    let info = make(
-        connection,
-        shape::partition(Partition(0), own, config),
-        deadline,
-    )
-    .await?;
+    let stream = stream_config::partition(Partition(0), own, config);
+    let info = ensure(connection, stream, deadline).await?;
     let identity = identity_of(&first, &info.config)?;
     check_partitions(identity, config)?;
     for partition in 1..config.partitions {
-        let stream = shape::partition(Partition(partition), identity, config);
-        make(connection, stream, deadline).await?;
+        let stream = stream_config::partition(Partition(partition), identity, config);
+        ensure(connection, stream, deadline).await?;
     }
-    make(connection, shape::registry(identity, config), deadline).await?;
-    create_restricted(connection, identity, config, deadline).await?;
-    for partition in 0..config.partitions {
-        let stream = shape::parts(Partition(partition), identity, config);
-        let info = make(connection, stream, deadline).await?;
-        check_identity(&info.config, identity)?;
+    let registry = stream_config::registry(identity, config);
+    ensure(connection, registry, deadline).await?;
+    let parts = (0..config.partitions).map(Partition);
+    let parts = parts.map(|partition| stream_config::parts(partition, identity, config));
+    let others = [stream_config::restricted(identity, config)].into_iter();
+    let others = others.chain(parts).chain([
+        stream_config::archive(identity, config),
+        stream_config::erasures(identity, config),
+    ]);
+    for stream in others {
+        ensure_of_record(connection, stream, identity, deadline).await?;
     }
-    create_archive(connection, identity, config, deadline).await?;
-    create_erasures(connection, identity, config, deadline).await?;
-    logs::create(connection, shape::logs(identity, config), deadline).await
+    logs::create(connection, stream_config::logs(identity, config), deadline).await
 }
 
-/// Makes the restricted bucket, unless it is there.
-pub(crate) async fn create_restricted(
+/// Creates a stream unless it exists, and checks that it belongs to the record.
+pub(crate) async fn ensure_of_record(
     connection: &Connection,
+    config: Config,
     identity: Identity,
-    config: &RecordConfig,
     deadline: Instant,
 ) -> Result<(), RecordError> {
-    let stream = shape::restricted(identity, config);
-    let info = make(connection, stream, deadline).await?;
+    let info = ensure(connection, config, deadline).await?;
     check_identity(&info.config, identity)
 }
 
-/// Makes the restricted bucket of a record that has none, on as many servers as the registry.
+/// Creates the restricted bucket of a record that has none, with the replicas of the registry.
 pub(crate) async fn ensure_restricted(
     connection: &Connection,
     identity: Identity,
@@ -187,38 +180,17 @@ pub(crate) async fn ensure_restricted(
     deadline: Instant,
 ) -> Result<(), Unavailable> {
     let registry = info(connection, REGISTRY_STREAM, deadline).await?;
-    let registry = registry.ok_or(Unavailable::new("the registry is missing"))?;
+    let registry = registry.ok_or(Unavailable::new("the registry's stream does not exist"))?;
     let config = RecordConfig {
         replicas: registry.config.num_replicas,
         ..config.clone()
     };
-    let made = create_restricted(connection, identity, &config, deadline).await;
-    made.map_err(|_| Unavailable::new("the restricted bucket cannot be made"))
+    let stream = stream_config::restricted(identity, &config);
+    let created = ensure_of_record(connection, stream, identity, deadline).await;
+    created.map_err(|_| Unavailable::new("the restricted bucket cannot be created"))
 }
 
-/// Makes the stream of the archive's catalogue, unless it is there.
-pub(crate) async fn create_archive(
-    connection: &Connection,
-    identity: Identity,
-    config: &RecordConfig,
-    deadline: Instant,
-) -> Result<(), RecordError> {
-    let info = make(connection, shape::archive(identity, config), deadline).await?;
-    check_identity(&info.config, identity)
-}
-
-/// Makes the stream of erasures in progress, unless it is there.
-pub(crate) async fn create_erasures(
-    connection: &Connection,
-    identity: Identity,
-    config: &RecordConfig,
-    deadline: Instant,
-) -> Result<(), RecordError> {
-    let info = make(connection, shape::erasures(identity, config), deadline).await?;
-    check_identity(&info.config, identity)
-}
-
-/// Checks that the whole record is there, and that all of it is of one record.
+/// Checks that all streams exist and belong to the same record.
 pub(crate) async fn check(
     connection: &Connection,
     config: &RecordConfig,
@@ -238,7 +210,7 @@ pub(crate) async fn check(
     Ok((identity, streams))
 }
 
-/// A stream as its leader describes it; `None`: there is none.
+/// Configuration and state of a stream from its leader; `None`: the stream does not exist.
 pub(crate) async fn info(
     connection: &Connection,
     stream: &str,
@@ -246,7 +218,7 @@ pub(crate) async fn info(
 ) -> Result<Option<StreamInfo>, Unavailable> {
     let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
     let answer: Answer = loop {
-        let attempt = deadline.min(Instant::now() + LOOK_TIMEOUT);
+        let attempt = deadline.min(Instant::now() + INFO_TIMEOUT);
         match connection.api(subject.clone(), &json!({}), attempt).await {
             Err(_) if (attempt..deadline).contains(&Instant::now()) => {}
             outcome => break outcome?,
@@ -255,7 +227,7 @@ pub(crate) async fn info(
     match (answer.info, answer.error) {
         (Some(info), None) => Ok(Some(info)),
         (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
-        _ => Err(Unavailable::new("a stream cannot be looked at")),
+        _ => Err(Unavailable::new("the state of a stream cannot be read")),
     }
 }
 
@@ -271,8 +243,8 @@ async fn existing(
         })
 }
 
-/// Makes a stream, or takes the one that is there.
-async fn make(
+/// Creates a stream unless it exists.
+async fn ensure(
     connection: &Connection,
     config: Config,
     deadline: Instant,
@@ -288,10 +260,10 @@ async fn make(
             existing(connection, &config.name, deadline).await
         }
         (_, Some(failure)) => Err(RecordError::Refused {
-            what: format!("to make the stream {}", config.name),
+            what: format!("the creation of the stream {}", config.name),
             reason: failure.description,
         }),
-        (None, None) => Err(Unavailable::new("a stream cannot be made").into()),
+        (None, None) => Err(Unavailable::new("a stream cannot be created").into()),
     }
 }
 
@@ -302,16 +274,14 @@ fn identity_of(stream: &str, config: &Config) -> Result<Identity, RecordError> {
     };
     let metadata = |key: &str| config.metadata.get(key).map(String::as_str);
     if metadata(KEY_FORM) != Some(FORM) {
-        return Err(foreign(
-            "is not of this program, or of another version of it",
-        ));
+        return Err(foreign("belongs to another program or to another version"));
     }
     let mut id = [0; 8];
     hex::decode_to_slice(metadata(KEY_RECORD).unwrap_or_default(), &mut id)
-        .map_err(|_| foreign("does not say which record it belongs to"))?;
+        .map_err(|_| foreign("has no record id in its metadata"))?;
     let partitions = metadata(KEY_PARTITIONS)
         .and_then(|text| text.parse().ok())
-        .ok_or_else(|| foreign("does not say how many partitions its record has"))?;
+        .ok_or_else(|| foreign("has no number of partitions in its metadata"))?;
     Ok(Identity {
         id: RecordId(id),
         partitions,

@@ -33,7 +33,7 @@ async fn what_is_not_whole_is_named_and_nothing_is_made_from_it() {
         .await;
     }
     let refused = ground.run("rebuild conversations", 1).await;
-    assert!(refused.stderr.contains("is not whole"), "{refused:?}");
+    assert!(refused.stderr.contains("is corrupt"), "{refused:?}");
     fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
     named(
         &ground,
@@ -77,7 +77,7 @@ async fn what_is_not_whole_is_not_taken_out_of_the_record() {
         ground.segments().display()
     );
     let refused = ground.run(&run, 1).await;
-    assert!(refused.stderr.contains("is not whole"), "{refused:?}");
+    assert!(refused.stderr.contains("is corrupt"), "{refused:?}");
     fs::write(&file, &bytes).unwrap();
     ground.run(&run, 0).await;
     let entries = ground.record.archive_entries(None).await.unwrap();

@@ -62,7 +62,7 @@ impl Backup {
         let verify = format!("archive verify {}", self.place());
         ground.run(&verify, 0).await;
         let again = ground.run(&self.restore(), 1).await.stderr;
-        assert!(again.contains("has a stream already"), "{again}");
+        assert!(again.contains("already has a stream"), "{again}");
         told
     }
 

@@ -179,7 +179,7 @@ async fn restore(stack: &Stack, backup: &Path, receipts: &Path) {
     );
     let refused = check(stack, &line, 1).await;
     assert!(
-        refused.stderr.contains("has a stream already"),
+        refused.stderr.contains("already has a stream"),
         "{refused:?}"
     );
 }

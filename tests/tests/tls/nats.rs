@@ -5,7 +5,7 @@ use event_log::{Record, RecordConfig, RecordError};
 
 use tests::authority::{Authority, showing, trusting};
 
-const INSECURE: &str = "no server can be connected to securely";
+const INSECURE: &str = "the TLS connection to the servers failed";
 
 async fn check(server: &NatsServer, (scheme, query): (&str, &str), expected: Result<(), &str>) {
     let url = server.url().replace("nats://", &format!("{scheme}://")) + query;

@@ -1,62 +1,62 @@
-//! What of successive contexts a prefix cache would serve.
+//! The share of successive contexts that a prefix cache would serve.
 
 use wire::proto::read::v1::Epoch;
 
 use crate::latency::real;
 
-/// How Anthropic's form marks a breakpoint. The mark is no part of what is cached, and it moves.
-const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+/// A breakpoint in Anthropic's format. It moves, and it is not part of the cached prefix.
+const BREAKPOINT: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// Tokens of successive contexts, those that the one before begins with among them.
+/// Token counts of successive contexts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Share {
     contexts: u64,
-    /// Runs of contexts with one epoch.
+    /// Sequences of contexts with the same epoch.
     epochs: u64,
-    /// Contexts that have one before.
+    /// Contexts with a predecessor.
     compared: u64,
     /// Their tokens.
     sent: u64,
-    /// Those that they have in common with the one before, from the beginning.
+    /// Tokens of the common prefix with the predecessor.
     served: u64,
-    /// The others of contexts that begin an epoch.
+    /// Other tokens of the first contexts of epochs.
     sent_at_breaks: u64,
 }
 
-/// One conversation's contexts, as they come.
+/// The contexts of one conversation, in order.
 #[derive(Debug, Default)]
-pub(super) struct Successive {
+pub(super) struct PrefixTracker {
     last: Option<(String, Epoch)>,
     share: Share,
 }
 
 impl Share {
-    /// The part of the tokens that a cache serves; the first context of a conversation does not count.
+    /// The cached share of the tokens, without the first context of each conversation.
     pub(super) fn served(self) -> f64 {
         real(self.served) / real(self.sent)
     }
 
-    /// The part of the tokens that a cache does not serve where an epoch begins.
+    /// The share of uncached tokens at the start of epochs.
     pub(super) fn sent_at_breaks(self) -> f64 {
         real(self.sent_at_breaks) / real(self.sent)
     }
 
-    /// Tokens of a context, on average.
+    /// Average tokens per context.
     pub(super) fn tokens_per_context(self) -> f64 {
         real(self.sent) / real(self.compared)
     }
 
-    /// Runs of contexts with one epoch.
+    /// Sequences of contexts with the same epoch.
     pub(super) fn epochs(self) -> u64 {
         self.epochs
     }
 
-    /// Contexts of one epoch, on average.
+    /// Average contexts per epoch.
     pub(super) fn contexts_per_epoch(self) -> f64 {
         real(self.contexts) / real(self.epochs)
     }
 
-    /// Adds those of another conversation.
+    /// Adds the counts of another conversation.
     pub(super) fn join(&mut self, other: Self) {
         self.contexts += other.contexts;
         self.epochs += other.epochs;
@@ -67,10 +67,10 @@ impl Share {
     }
 }
 
-impl Successive {
-    /// The next context.
+impl PrefixTracker {
+    /// Adds the next context.
     pub(super) fn add(&mut self, body: &str, epoch: Epoch) {
-        let body = body.replace(MARK, "");
+        let body = body.replace(BREAKPOINT, "");
         let is_break = self.last.as_ref().is_none_or(|(_, last)| *last != epoch);
         self.share.contexts += 1;
         self.share.epochs += u64::from(is_break);
@@ -87,13 +87,13 @@ impl Successive {
         self.last = Some((body, epoch));
     }
 
-    /// What was seen.
+    /// The counts.
     pub(super) fn share(self) -> Share {
         self.share
     }
 }
 
-/// The longest text that both begin with.
+/// The longest common prefix.
 fn common_prefix<'a>(one: &str, other: &'a str) -> &'a str {
     let same = one.chars().zip(other.char_indices());
     let differs = same
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_begin_alike() {
+    fn common_prefixes() {
         let check = |one, other, expected| {
             assert_eq!(common_prefix(one, other), expected, "{one} {other}");
         };
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cache_serves() {
+    fn shares_of_a_cache() {
         let epoch = |first_version| Epoch {
             first_version,
             ..Epoch::default()
         };
-        let mut contexts = Successive::default();
+        let mut contexts = PrefixTracker::default();
         contexts.add("one two", epoch(1));
-        contexts.add(&format!("one two{MARK} three four"), epoch(1));
+        contexts.add(&format!("one two{BREAKPOINT} three four"), epoch(1));
         contexts.add("four five six", epoch(2));
         let share = contexts.share();
         let expected = Share {

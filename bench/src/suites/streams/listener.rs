@@ -1,4 +1,4 @@
-//! A client of streams: of a gateway's and of a model server's alike.
+//! A client that reads streams of a gateway or of a model server.
 
 use std::time::Duration;
 
@@ -8,36 +8,33 @@ use reqwest::RequestBuilder;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// What is streamed.
+/// The protocol of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Dialect {
-    /// Chat completions, as a model server writes them.
+    /// Chat completions of a model server.
     ChatCompletions,
-    /// The UI message stream, as a gateway writes it.
+    /// The UI message stream of a gateway.
     UiMessages,
 }
 
-/// What was heard of an answer.
+/// A received answer.
 #[derive(Debug)]
-pub(super) struct Heard {
-    /// How long its first text took, from the request on.
+pub(super) struct Received {
+    /// Time from the request to the first text.
     pub(super) first: Duration,
-    /// All of its text.
+    /// The complete text.
     pub(super) text: String,
 }
 
-/// Asks, and listens to the end.
+/// Sends a request and reads the stream to its end.
 ///
 /// # Errors
-/// It is refused, breaks off, or says nothing.
-pub(super) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow::Result<Heard> {
-    let asked = Instant::now();
+/// The request is rejected, the stream breaks, or it has no text.
+pub(super) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow::Result<Received> {
+    let start = Instant::now();
     let answer = request.send().await?;
-    anyhow::ensure!(
-        answer.status().is_success(),
-        "a stream is answered by {}",
-        answer.status()
-    );
+    let status = answer.status();
+    anyhow::ensure!(status.is_success(), "a stream is answered with {status}");
     let mut bytes = answer.bytes_stream();
     let (mut unread, mut text, mut first) = (Vec::new(), String::new(), None);
     while let Some(more) = bytes.next().await {
@@ -46,15 +43,15 @@ pub(super) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow:
             let Some(words) = dialect.text_of(&event) else {
                 continue;
             };
-            first.get_or_insert_with(|| asked.elapsed());
+            first.get_or_insert_with(|| start.elapsed());
             text.push_str(&words);
         }
     }
     let first = first.context("a stream without a text")?;
-    Ok(Heard { first, text })
+    Ok(Received { first, text })
 }
 
-/// Takes the next whole event: its data.
+/// Removes the next complete event; returns its data.
 fn next_event(unread: &mut Vec<u8>) -> Option<Vec<u8>> {
     let end = unread.windows(2).position(|pair| pair == b"\n\n")?;
     let event: Vec<u8> = unread.drain(..end + 2).collect();
@@ -81,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_heard_in_both_dialects() {
+    fn texts_of_both_dialects() {
         let check = |dialect: Dialect, events: &str, expected: &[&str], left: &str| {
             let mut unread = events.as_bytes().to_vec();
             let events = std::iter::from_fn(|| next_event(&mut unread));

@@ -1,4 +1,4 @@
-//! A model server of the bench's own, which speaks OpenAI's chat completions and answers at a known pace.
+//! The bench's model server: OpenAI's chat completions at a fixed rate.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,16 +15,16 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-/// Where it answers.
+/// The path of its endpoint.
 pub(super) const PATH: &str = "/chat/completions";
-/// How long its first piece takes.
+/// Time to the first piece.
 pub(super) const FIRST: Duration = Duration::from_millis(200);
-/// How long each further piece takes: as fast as a person reads, or faster.
+/// Time between pieces; at most the reading time of a person.
 pub(super) const EVERY: Duration = Duration::from_millis(50);
-/// A piece: a word.
+/// A piece.
 const WORD: &str = "verbatim ";
 
-/// The server; it ends when dropped.
+/// The server; stopped when dropped.
 #[derive(Debug)]
 pub(super) struct ModelServer {
     addr: SocketAddr,
@@ -32,7 +32,7 @@ pub(super) struct ModelServer {
 }
 
 impl ModelServer {
-    /// Starts it; each answer has so many pieces.
+    /// Starts the server; each answer has `pieces` pieces.
     ///
     /// # Errors
     /// No port is free.
@@ -60,16 +60,16 @@ impl Drop for ModelServer {
     }
 }
 
-/// The text of an answer of so many pieces.
+/// The text of an answer of `pieces` pieces.
 pub(super) fn text(pieces: usize) -> String {
     WORD.repeat(pieces)
 }
 
 async fn answer(State(pieces): State<usize>) -> Response {
-    let begun = Instant::now();
+    let start = Instant::now();
     let words = stream::iter(0..pieces).then(move |piece| async move {
         let due = EVERY * u32::try_from(piece).unwrap_or(u32::MAX);
-        sleep_until(begun + FIRST + due).await;
+        sleep_until(start + FIRST + due).await;
         choice(&json!({"content": WORD}), None)
     });
     let end = choice(&json!({}), Some("stop")) + "data: [DONE]\n\n";

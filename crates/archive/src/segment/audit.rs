@@ -1,4 +1,4 @@
-//! Whether the commits that are to be sealed, or were, are whole stretches of their conversations.
+//! Checks that commits form complete ranges of their conversations.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use wire::commit::Opened;
 use super::index::ConversationEntry;
 use super::message::ArchivedMessage;
 
-/// A commit that does not go on from the one before it, or is none.
+/// A commit that does not follow its predecessor, or is not a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the commit at {sequence} of conversation {}/{}: {reason}", key.tenant, key.conversation)]
-pub struct Unsound {
+pub struct InvalidCommit {
     /// The conversation.
     pub key: ConversationKey,
-    /// Where the commit stands.
+    /// The sequence of the commit.
     pub sequence: Sequence,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
-struct Stretch {
+struct CommitRange {
     head: Head,
     entry: ConversationEntry,
 }
 
-/// Whether a commit begins its conversation; otherwise it goes on from one that must be in an earlier segment.
+/// Whether a commit is the first of its conversation. Otherwise its predecessor must be in an earlier segment.
 ///
 /// # Errors
-/// [`Unsound`]: it cannot be read.
-pub fn begins(message: &ArchivedMessage) -> Result<bool, Unsound> {
+/// [`InvalidCommit`]: it cannot be decoded.
+pub fn is_first_commit(message: &ArchivedMessage) -> Result<bool, InvalidCommit> {
     let commit = opened(message)?.commit;
     let first = commit.events.first().map(|event| &event.fact);
     Ok(matches!(
@@ -40,83 +40,82 @@ pub fn begins(message: &ArchivedMessage) -> Result<bool, Unsound> {
     ))
 }
 
-/// Whether a commit is the next one after a stretch of its conversation: by its version, and by the chain over all before
-/// it, which no other commits have.
+/// Whether a commit directly follows a range of its conversation, by its version and by the hash chain over all commits before
+/// it.
 ///
 /// # Errors
-/// [`Unsound`]: it cannot be read.
-pub fn follows(message: &ArchivedMessage, stretch: &ConversationEntry) -> Result<bool, Unsound> {
+/// [`InvalidCommit`]: it cannot be decoded.
+pub fn follows(
+    message: &ArchivedMessage,
+    range: &ConversationEntry,
+) -> Result<bool, InvalidCommit> {
     let opened = opened(message)?;
-    Ok(stretch.key == message.key
-        && stretch.last < message.sequence()
-        && stretch.last_version.next() == opened.commit.first_version
-        && stretch.chain.next(&opened.body) == opened.commit.head.chain)
+    Ok(range.key == message.key
+        && range.last < message.sequence()
+        && range.last_version.next() == opened.commit.first_version
+        && range.chain.next(&opened.body) == opened.commit.head.chain)
 }
 
-/// A commit that neither begins its conversation nor follows a stretch of it that is sealed.
+/// The error of a commit that is neither its conversation's first nor follows a sealed range.
 #[must_use]
-pub fn without_beginning(message: &ArchivedMessage) -> Unsound {
-    unsound(
-        message,
-        "the commits before it are in no earlier segment".to_owned(),
-    )
+pub fn without_predecessor(message: &ArchivedMessage) -> InvalidCommit {
+    let reason = "the commits before it are in no earlier segment";
+    invalid(message, reason.to_owned())
 }
 
-fn opened(message: &ArchivedMessage) -> Result<Opened, Unsound> {
+fn opened(message: &ArchivedMessage) -> Result<Opened, InvalidCommit> {
     let stored = message.message.open();
-    let stored = stored.map_err(|corrupt| unsound(message, corrupt.source.to_string()))?;
+    let stored = stored.map_err(|corrupt| invalid(message, corrupt.source.to_string()))?;
     Ok(stored.opened)
 }
 
-fn unsound(message: &ArchivedMessage, reason: String) -> Unsound {
-    Unsound {
+fn invalid(message: &ArchivedMessage, reason: String) -> InvalidCommit {
+    InvalidCommit {
         key: message.key.clone(),
         sequence: message.sequence(),
         reason,
     }
 }
 
-/// Checks versions, chains and heads of commits that are in the order of their sequences; what there is of each conversation,
-/// by tenant and id. The first commit of a conversation may go on from one that is elsewhere: whoever seals it for the first
-/// time must have looked for that one ([`follows`]).
+/// Checks versions, hash chains and heads of commits in the order of their sequences; returns the range of each
+/// conversation, by tenant and id. The first commit of a conversation may follow a commit of an earlier segment; the
+/// process that seals it first must check that with [`follows`].
 ///
 /// # Errors
-/// [`Unsound`]: the first commit that is not as it should be.
-pub fn audit(messages: &[ArchivedMessage]) -> Result<Vec<ConversationEntry>, Unsound> {
-    let mut stretches: BTreeMap<ConversationKey, Stretch> = BTreeMap::new();
+/// [`InvalidCommit`]: the first invalid commit.
+pub fn audit(messages: &[ArchivedMessage]) -> Result<Vec<ConversationEntry>, InvalidCommit> {
+    let mut ranges: BTreeMap<ConversationKey, CommitRange> = BTreeMap::new();
     for message in messages {
-        let unsound = |reason: String| Unsound {
-            key: message.key.clone(),
-            sequence: message.sequence(),
-            reason,
-        };
-        let before = stretches.remove(&message.key);
-        let after = step(before, message).map_err(unsound)?;
-        stretches.insert(message.key.clone(), after);
+        let before = ranges.remove(&message.key);
+        let after = extend(before, message)?;
+        ranges.insert(message.key.clone(), after);
     }
-    let stretches = stretches.into_values();
-    Ok(stretches.map(|stretch| stretch.entry).collect())
+    let ranges = ranges.into_values();
+    Ok(ranges.map(|range| range.entry).collect())
 }
 
-fn step(before: Option<Stretch>, message: &ArchivedMessage) -> Result<Stretch, String> {
-    let stored = message.message.open();
-    let opened = stored.map_err(|corrupt| corrupt.source.to_string())?.opened;
+fn extend(
+    before: Option<CommitRange>,
+    message: &ArchivedMessage,
+) -> Result<CommitRange, InvalidCommit> {
+    let opened = opened(message)?;
     let commit = opened.commit;
     if commit.tenant != message.key.tenant || commit.conversation != message.key.conversation {
-        return Err("the commit names another conversation than its subject".to_owned());
+        let reason = "the commit names another conversation than its subject";
+        return Err(invalid(message, reason.to_owned()));
     }
     let sequence = message.sequence();
     let previous = before.as_ref().map(|one| (&one.head, one.entry.last));
     let found = faults(previous, &commit, &opened.body);
-    let goes_on = before.is_none() && commit.first_version > Version(1);
+    let continues = before.is_none() && commit.first_version > Version(1);
     let fault = found
         .into_iter()
-        .find(|fault| !(goes_on && *fault == Fault::BeginningMissing));
+        .find(|fault| !(continues && *fault == Fault::BeginningMissing));
     if let Some(fault) = fault {
-        return Err(fault.to_string());
+        return Err(invalid(message, fault.to_string()));
     }
     let events = u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
-    let begun = before.map_or_else(
+    let range = before.map_or_else(
         || ConversationEntry {
             key: message.key.clone(),
             commits: 0,
@@ -127,16 +126,16 @@ fn step(before: Option<Stretch>, message: &ArchivedMessage) -> Result<Stretch, S
             last_version: commit.head.version,
             chain: commit.head.chain,
         },
-        |stretch| stretch.entry,
+        |range| range.entry,
     );
-    Ok(Stretch {
+    Ok(CommitRange {
         entry: ConversationEntry {
-            commits: begun.commits.saturating_add(1),
-            events: begun.events.saturating_add(events),
+            commits: range.commits.saturating_add(1),
+            events: range.events.saturating_add(events),
             last: sequence,
             last_version: commit.head.version,
             chain: commit.head.chain,
-            ..begun
+            ..range
         },
         head: commit.head,
     })

@@ -1,4 +1,4 @@
-//! Reading a segment back: whole, or the index and then block by block. Nothing is believed before its sum was checked.
+//! Decodes a segment completely, or its index and single blocks. Every checksum is verified before the data is used.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use super::{
     MESSAGE_BYTES_MAX, corrupt, header,
 };
 
-/// Where an index stands in its object, and its sum.
+/// The range and the checksum of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footer {
-    /// The index's bytes in the object.
+    /// The index's byte range in the object.
     pub index: Range<u64>,
     sha256: [u8; 32],
 }
 
-/// Reads the last [`FOOTER_BYTES`] of an object of so many bytes.
+/// Decodes the last [`FOOTER_BYTES`] of an object with `object_bytes` bytes.
 ///
 /// # Errors
 /// [`CorruptSegment`].
 pub fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, CorruptSegment> {
-    let malformed = corrupt("footer", "is none");
+    let malformed = corrupt("footer", "is malformed");
     let bytes: &[u8; FOOTER_BYTES] = bytes.try_into().map_err(|_| malformed)?;
     let (offset, rest) = bytes.split_first_chunk::<8>().ok_or(malformed)?;
     let (length, rest) = rest.split_first_chunk::<4>().ok_or(malformed)?;
@@ -48,7 +48,7 @@ pub fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, CorruptS
     })
 }
 
-/// Reads the index, which must fit the object's header.
+/// Decodes the index and checks it against the object's header.
 ///
 /// # Errors
 /// [`CorruptSegment`].
@@ -58,35 +58,35 @@ pub fn decode_index(
     header_bytes: &[u8],
 ) -> Result<Index, CorruptSegment> {
     if <[u8; 32]>::from(Sha256::digest(bytes)) != footer.sha256 {
-        return Err(corrupt("index", "is not what was written"));
+        return Err(corrupt("index", "does not match its checksum"));
     }
     let index = Index::from_bytes(bytes)?;
     if header(&index.origin) != header_bytes {
-        return Err(corrupt("header", "is not what was written"));
+        return Err(corrupt("header", "differs from the index"));
     }
     check_layout(&index, footer.index.start)?;
     Ok(index)
 }
 
-/// Blocks follow each other from the header to the index, and so do their messages.
+/// Checks that blocks and their messages are in order and contiguous from the header to the index.
 fn check_layout(index: &Index, end: u64) -> Result<(), CorruptSegment> {
-    let out_of_place = corrupt("index", "has blocks that are not behind each other");
+    let out_of_order = corrupt("index", "has blocks that are not contiguous");
     let plain_max = len_of(BLOCK_BYTES.saturating_add(MESSAGE_BYTES_MAX));
     let mut offset = len_of(HEADER_BYTES);
     let mut before = None;
     for block in &index.blocks {
         let follows = before.is_none_or(|last| last < block.first) && block.first <= block.last;
         if block.offset != offset || !follows || block.plain_length > plain_max {
-            return Err(out_of_place);
+            return Err(out_of_order);
         }
-        offset = offset.checked_add(block.length).ok_or(out_of_place)?;
+        offset = offset.checked_add(block.length).ok_or(out_of_order)?;
         before = Some(block.last);
     }
     let keys = &index.conversations;
     let is_sorted = keys.is_sorted_by(|one, next| one.key < next.key);
     let commits: u64 = keys.iter().map(|one| one.commits).sum();
     if offset != end || !is_sorted || commits != index.messages() {
-        return Err(out_of_place);
+        return Err(out_of_order);
     }
     Ok(())
 }
@@ -101,9 +101,9 @@ pub fn decode_block(
     bytes: &[u8],
 ) -> Result<Vec<ArchivedMessage>, CorruptSegment> {
     if <[u8; 32]>::from(Sha256::digest(bytes)) != block.sha256 {
-        return Err(corrupt("block", "is not what was written"));
+        return Err(corrupt("block", "does not match its checksum"));
     }
-    let malformed = corrupt("block", "cannot be unpacked");
+    let malformed = corrupt("block", "cannot be decompressed");
     let plain_length = usize::try_from(block.plain_length).map_err(|_| malformed)?;
     let plain = zstd::bulk::decompress(bytes, plain_length).map_err(|_| malformed)?;
     if plain.len() != plain_length {
@@ -123,35 +123,35 @@ pub fn decode_block(
     if in_order && fits {
         Ok(messages)
     } else {
-        Err(corrupt("block", "does not hold what the index says"))
+        Err(corrupt("block", "differs from the index"))
     }
 }
 
-/// A whole segment's index and all its messages, in order.
+/// The index and all messages of a segment, in order.
 ///
 /// # Errors
 /// [`CorruptSegment`].
 pub fn decode(bytes: &[u8]) -> Result<(Index, Vec<ArchivedMessage>), CorruptSegment> {
-    let cut = corrupt("footer", "is cut off");
+    let cut = corrupt("footer", "is truncated");
     let (rest, footer) = bytes.split_last_chunk::<FOOTER_BYTES>().ok_or(cut)?;
     let footer = decode_footer(footer, len_of(bytes.len()))?;
     let header = rest.get(..HEADER_BYTES).ok_or(cut)?;
-    let index = decode_index(&footer, piece(bytes, &footer.index).ok_or(cut)?, header)?;
+    let index = decode_index(&footer, slice(bytes, &footer.index).ok_or(cut)?, header)?;
     let mut messages = Vec::new();
     for block in &index.blocks {
-        let place = block.offset..block.offset.saturating_add(block.length);
-        let bytes = piece(bytes, &place).ok_or(cut)?;
+        let range = block.offset..block.offset.saturating_add(block.length);
+        let bytes = slice(bytes, &range).ok_or(cut)?;
         messages.extend(decode_block(&index, block, bytes)?);
     }
     if !messages.is_sorted_by(|one, next| one.sequence() < next.sequence()) {
-        return Err(corrupt("block", "does not follow the one before it"));
+        return Err(corrupt("block", "does not follow the previous block"));
     }
     Ok((index, messages))
 }
 
-fn piece<'b>(bytes: &'b [u8], place: &Range<u64>) -> Option<&'b [u8]> {
-    let start = usize::try_from(place.start).ok()?;
-    bytes.get(start..usize::try_from(place.end).ok()?)
+fn slice<'b>(bytes: &'b [u8], range: &Range<u64>) -> Option<&'b [u8]> {
+    let start = usize::try_from(range.start).ok()?;
+    bytes.get(start..usize::try_from(range.end).ok()?)
 }
 
 fn len_of(bytes: usize) -> u64 {

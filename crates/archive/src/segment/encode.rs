@@ -1,41 +1,40 @@
-//! Sealing messages into a segment.
+//! Encodes messages as a segment.
 
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use super::audit::{Unsound, audit};
+use super::audit::{InvalidCommit, audit};
 use super::index::{BlockEntry, Index};
 use super::message::ArchivedMessage;
 use super::{
     BLOCK_BYTES, FOOTER_MAGIC, INDEX_BYTES_MAX, Origin, SEGMENT_MESSAGES_MAX, ZSTD_LEVEL, header,
 };
 
-/// Why messages cannot be sealed.
+/// Errors of encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EncodeError {
-    /// A commit is not whole, or does not go on from the one before it.
+    /// A commit is invalid or does not follow its predecessor.
     #[error(transparent)]
-    Unsound(#[from] Unsound),
-    /// There is no message, or one does not come after the one before it.
-    #[error("messages are not in the order of their sequences, or there is none")]
+    InvalidCommit(#[from] InvalidCommit),
+    /// There is no message, or the messages are not in order.
+    #[error("there is no message, or the messages are not in the order of their sequences")]
     Order,
-    /// There is more than a segment may hold.
+    /// The messages exceed the limits of a segment.
     #[error(
-        "more than {SEGMENT_MESSAGES_MAX} messages, or an index of more than {INDEX_BYTES_MAX} bytes"
+        "the segment would have more than {SEGMENT_MESSAGES_MAX} messages, or an index over {INDEX_BYTES_MAX} bytes"
     )]
     TooLarge,
 }
 
-/// A block that is being filled.
+/// An incomplete block.
 #[derive(Default)]
-struct Open {
+struct OpenBlock {
     plain: Vec<u8>,
     messages: u64,
 }
 
-/// The bytes of a segment of these messages, in the order of their sequences, and its index. The same messages and origin
-/// come to the same bytes.
+/// The bytes and the index of a segment of these messages, which are in the order of their sequences. Deterministic.
 ///
 /// # Errors
 /// [`EncodeError`].
@@ -53,18 +52,18 @@ pub fn encode(
     let conversations = audit(messages)?;
     let mut bytes = header(&origin);
     let mut blocks = Vec::new();
-    let mut open = Open::default();
+    let mut open = OpenBlock::default();
     let mut first = None;
-    for (place, message) in messages.iter().enumerate() {
+    for (position, message) in messages.iter().enumerate() {
         let raw = message.to_raw();
-        // Into a vector there is always room.
+        // A vector never runs out of space.
         raw.encode_length_delimited(&mut open.plain)
             .map_err(|_| EncodeError::TooLarge)?;
         open.messages += 1;
-        let begun = *first.get_or_insert(message.sequence());
-        if open.plain.len() >= BLOCK_BYTES || place + 1 == messages.len() {
-            blocks.push(close(&mut bytes, &open, begun, message.sequence())?);
-            (open, first) = (Open::default(), None);
+        let block_first = *first.get_or_insert(message.sequence());
+        if open.plain.len() >= BLOCK_BYTES || position + 1 == messages.len() {
+            blocks.push(close(&mut bytes, &open, block_first, message.sequence())?);
+            (open, first) = (OpenBlock::default(), None);
         }
     }
     let index = Index {
@@ -78,7 +77,7 @@ pub fn encode(
 
 fn close(
     bytes: &mut Vec<u8>,
-    open: &Open,
+    open: &OpenBlock,
     first: domain::Sequence,
     last: domain::Sequence,
 ) -> Result<BlockEntry, EncodeError> {

@@ -1,4 +1,4 @@
-//! What a segment holds and where: its blocks, and its conversations.
+//! The index of a segment: its blocks and its conversations.
 
 use domain::{ChainHash, ConversationId, ConversationKey, Partition, Sequence, TenantId, Version};
 use prost::Message as _;
@@ -7,12 +7,12 @@ use wire::token::RecordId;
 
 use super::{CorruptSegment, FORMAT, Origin, corrupt};
 
-/// What a segment holds and where.
+/// The index of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    /// Whose it is.
+    /// Its record, partition and id.
     pub origin: Origin,
-    /// Its blocks, in order, one behind the other.
+    /// Its blocks, contiguous and in order.
     pub blocks: Vec<BlockEntry>,
     /// Its conversations, by tenant and id.
     pub conversations: Vec<ConversationEntry>,
@@ -21,40 +21,40 @@ pub struct Index {
 /// A block of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// The first message's.
+    /// The first message's sequence.
     pub first: Sequence,
-    /// The last message's.
+    /// The last message's sequence.
     pub last: Sequence,
-    /// Where it begins in the object.
+    /// Its offset in the object.
     pub offset: u64,
-    /// How many bytes it has there.
+    /// Its compressed size in bytes.
     pub length: u64,
-    /// How many it has when it is unpacked.
+    /// Its uncompressed size in bytes.
     pub plain_length: u64,
-    /// How many messages it holds.
+    /// Its number of messages.
     pub messages: u64,
-    /// SHA-256 of its bytes in the object.
+    /// SHA-256 of its compressed bytes.
     pub sha256: [u8; 32],
 }
 
-/// A stretch of one conversation's commits, without a gap.
+/// A contiguous range of one conversation's commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationEntry {
     /// The conversation.
     pub key: ConversationKey,
-    /// How many commits of it are here.
+    /// The number of commits.
     pub commits: u64,
-    /// How many events they have.
+    /// Their number of events.
     pub events: u64,
-    /// Where the first of them stood.
+    /// The first commit's sequence.
     pub first: Sequence,
-    /// Where the last of them stood.
+    /// The last commit's sequence.
     pub last: Sequence,
     /// The version of the first event.
     pub first_version: Version,
     /// The version of the last event.
     pub last_version: Version,
-    /// The conversation's chain up to and with the last commit.
+    /// The conversation's hash chain including the last commit.
     pub chain: ChainHash,
 }
 
@@ -115,37 +115,36 @@ struct RawConversation {
 }
 
 impl Index {
-    /// How many messages the segment holds.
+    /// The segment's number of messages.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.blocks.iter().map(|block| block.messages).sum()
     }
 
-    /// How many events they have.
+    /// Their number of events.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.conversations.iter().map(|one| one.events).sum()
     }
 
-    /// The first message's place; `None`: the segment is empty.
+    /// The first message's sequence; `None`: the segment is empty.
     #[must_use]
     pub fn first(&self) -> Option<Sequence> {
         self.blocks.first().map(|block| block.first)
     }
 
-    /// The last message's place; `None`: the segment is empty.
+    /// The last message's sequence; `None`: the segment is empty.
     #[must_use]
     pub fn last(&self) -> Option<Sequence> {
         self.blocks.last().map(|block| block.last)
     }
 
-    /// The stretch of a conversation that is here; `None`: there is none.
+    /// The range of a conversation; `None`: the segment has none of its commits.
     #[must_use]
     pub fn conversation(&self, key: &ConversationKey) -> Option<&ConversationEntry> {
-        let place = self
-            .conversations
-            .binary_search_by(|entry| entry.key.cmp(key));
-        place.ok().and_then(|place| self.conversations.get(place))
+        let conversations = &self.conversations;
+        let found = conversations.binary_search_by(|entry| entry.key.cmp(key));
+        conversations.get(found.ok()?)
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -161,10 +160,10 @@ impl Index {
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, CorruptSegment> {
-        let malformed = corrupt("index", "cannot be read");
+        let malformed = corrupt("index", "cannot be decoded");
         let raw = RawIndex::decode(bytes).map_err(|_| malformed)?;
         if raw.format != u32::from(FORMAT) {
-            return Err(corrupt("index", "is of another format"));
+            return Err(corrupt("index", "has another format version"));
         }
         let origin = Origin {
             record: RecordId(raw.record.try_into().map_err(|_| malformed)?),

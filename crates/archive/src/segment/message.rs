@@ -1,4 +1,4 @@
-//! One commit of the record, as a segment keeps it.
+//! One archived commit.
 
 use bytes::Bytes;
 use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, TenantId, Timestamp};
@@ -6,18 +6,18 @@ use event_log::{StoredMessage, TraceHeaders};
 
 use super::{CorruptSegment, corrupt};
 
-/// A message of the record: its place, when it was stored, whose it is, and its bytes. The commit's id stands in the bytes.
+/// A message of the record with its conversation and storage time. The commit id is in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedMessage {
     /// The conversation.
     pub key: ConversationKey,
-    /// The message as the record had it.
+    /// The message as in the record.
     pub message: StoredMessage,
-    /// When the stream stored it, by the server's clock.
+    /// The storage time by the server's clock.
     pub stored_at: Timestamp,
 }
 
-/// As it stands in a block.
+/// The encoding in a block.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(super) struct RawMessage {
     #[prost(uint64, tag = "1")]
@@ -37,7 +37,7 @@ pub(super) struct RawMessage {
 }
 
 impl ArchivedMessage {
-    /// Where it stands in its partition.
+    /// Its sequence in the partition.
     #[must_use]
     pub fn sequence(&self) -> Sequence {
         self.message.position.sequence
@@ -56,7 +56,7 @@ impl ArchivedMessage {
     }
 
     pub(super) fn from_raw(raw: RawMessage, partition: Partition) -> Result<Self, CorruptSegment> {
-        let id = corrupt("block", "names no conversation");
+        let id = corrupt("block", "has an invalid conversation id");
         Ok(Self {
             key: ConversationKey {
                 tenant: TenantId::parse(raw.tenant).map_err(|_| id)?,

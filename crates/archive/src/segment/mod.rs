@@ -3,14 +3,14 @@
 //! | part | bytes |
 //! |---|---|
 //! | header | `HANSARDS`, format (u16), partition (u16), record id (8 bytes), segment id (16 bytes) |
-//! | blocks | one behind the other, each compressed by itself (zstd); plain, it holds messages, each after its length as a varint |
-//! | index | protobuf: what the header says, every block and every conversation |
+//! | blocks | contiguous, each compressed by itself (zstd); uncompressed: messages, each after its length as a varint |
+//! | index | protobuf: the contents of the header, every block and every conversation |
 //! | footer | the index's offset (u64), its length (u32), its SHA-256 (32 bytes), `HANSARDE` |
 //!
-//! Numbers are big-endian. Messages are in the order of their sequences over the whole segment, those of several conversations
-//! among each other, and each is the record's own, byte for byte. The index has the SHA-256 of every block, the footer that of
-//! the index, and there is no byte between the parts: one bit that flips anywhere is found, with no word from elsewhere. So a
-//! block can be read and trusted alone.
+//! Numbers are big-endian. Messages of all conversations are in the order of their sequences, and each equals the record's
+//! message byte for byte. The index has the SHA-256 of every block, the footer has that of the index, and there is no byte
+//! between the parts. So every flipped bit is detected without other data, and a single block can be read and
+//! verified.
 
 mod audit;
 mod decode;
@@ -21,7 +21,7 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{Unsound, audit, begins, follows, without_beginning};
+pub use audit::{InvalidCommit, audit, follows, is_first_commit, without_predecessor};
 pub use decode::{decode, decode_block, decode_footer, decode_index};
 pub use encode::{EncodeError, encode};
 pub use index::{BlockEntry, ConversationEntry, Index};
@@ -32,17 +32,17 @@ use thiserror::Error;
 use uuid::Uuid;
 use wire::token::RecordId;
 
-/// The format that is written; no other is read.
+/// The only supported format version.
 pub const FORMAT: u16 = 1;
-/// Plain bytes that make a block full; one message may exceed it.
+/// Uncompressed size at which a block is closed; one message may exceed it.
 pub const BLOCK_BYTES: usize = 256 * 1_024;
-/// Plain bytes of messages that make a segment full; one message may exceed it. Three times as much is held to write one.
+/// Uncompressed size at which a segment is full; one message may exceed it. Writing needs three times as much memory.
 pub const SEGMENT_BYTES: usize = 64 * 1_024 * 1_024;
-/// Most messages of a segment.
+/// Maximum messages of a segment.
 pub const SEGMENT_MESSAGES_MAX: usize = 100_000;
-/// Most bytes of an index; about 200 for each conversation and block.
+/// Maximum bytes of an index; about 200 for each conversation and block.
 pub const INDEX_BYTES_MAX: usize = 128 * 1_024 * 1_024;
-/// Most plain bytes of one message: what a server can be set to take, and what is beside it.
+/// Maximum uncompressed bytes of one message: the server's largest message and its metadata.
 pub const MESSAGE_BYTES_MAX: usize = 65 * 1_024 * 1_024;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 36;
@@ -51,27 +51,27 @@ pub const FOOTER_BYTES: usize = 52;
 
 const HEADER_MAGIC: &[u8; 8] = b"HANSARDS";
 const FOOTER_MAGIC: &[u8; 8] = b"HANSARDE";
-/// Zstandard's level: its default. Segments are written once, and read whole or by the block.
+/// The default level of Zstandard.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Whose a segment is.
+/// The identity of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The record.
     pub record: RecordId,
     /// The partition.
     pub partition: Partition,
-    /// Its own name; when it is written anew without what was erased, it keeps it.
+    /// Its id, which stays the same when an erasure rewrites it.
     pub segment: Uuid,
 }
 
-/// A segment is not whole: which part, and what is wrong with it. Nothing of it may be believed.
+/// A damaged part of a segment. None of the segment's content may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the segment's {part} {problem}")]
 pub struct CorruptSegment {
     /// `header`, `block`, `index` or `footer`.
     pub part: &'static str,
-    /// In words.
+    /// The problem.
     pub problem: &'static str,
 }
 

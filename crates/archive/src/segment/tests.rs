@@ -1,4 +1,4 @@
-//! The format: golden bytes, round trips, bounds, and what is found of every flipped bit.
+//! Tests of the format: golden bytes, round trips, bounds and flipped bits.
 
 use bytes::Bytes;
 use domain::event::{ConversationCreated, SystemNoted};
@@ -20,13 +20,13 @@ const ORIGIN: Origin = Origin {
     segment: Uuid::from_u128(0x0123),
 };
 
-/// A conversation that messages are made of.
-struct Speaker {
+/// A conversation that creates messages.
+struct Conversation {
     key: ConversationKey,
     last: Option<(Head, Sequence)>,
 }
 
-impl Speaker {
+impl Conversation {
     fn new(name: &str) -> Self {
         Self {
             key: ConversationKey {
@@ -37,7 +37,7 @@ impl Speaker {
         }
     }
 
-    fn say(&mut self, sequence: u64, text: &str) -> ArchivedMessage {
+    fn append(&mut self, sequence: u64, text: &str) -> ArchivedMessage {
         let fact = match &self.last {
             None => created(),
             Some(_) => Fact::from(SystemNoted {
@@ -94,60 +94,56 @@ fn created() -> Fact {
     })
 }
 
-/// Two conversations among each other, with a hole in the sequences.
-fn some() -> Vec<ArchivedMessage> {
-    let (mut a, mut b) = (Speaker::new("a"), Speaker::new("b"));
+/// Two interleaved conversations with a gap in the sequences.
+fn sample_messages() -> Vec<ArchivedMessage> {
+    let (mut a, mut b) = (Conversation::new("a"), Conversation::new("b"));
     vec![
-        a.say(2, ""),
-        b.say(3, ""),
-        a.say(5, "hello"),
-        b.say(9, "there"),
-        a.say(10, "you"),
+        a.append(2, ""),
+        b.append(3, ""),
+        a.append(5, "hello"),
+        b.append(9, "there"),
+        a.append(10, "you"),
     ]
 }
 
 #[test]
-fn what_is_sealed_comes_back_and_is_listed() {
-    let messages = some();
+fn decoding_returns_the_encoded_messages() {
+    let messages = sample_messages();
     let (bytes, index) = encode(ORIGIN, &messages).unwrap();
     assert_eq!(decode(&bytes).unwrap(), (index.clone(), messages));
     assert_eq!((index.messages(), index.events()), (5, 5));
-    assert_eq!(
-        (index.first(), index.last()),
-        (Some(Sequence(2)), Some(Sequence(10)))
-    );
-    let a = index.conversation(&Speaker::new("a").key).unwrap();
+    assert_eq!(index.first(), Some(Sequence(2)));
+    assert_eq!(index.last(), Some(Sequence(10)));
+    let a = index.conversation(&Conversation::new("a").key).unwrap();
     assert_eq!((a.commits, a.first, a.last), (3, Sequence(2), Sequence(10)));
     assert_eq!((a.first_version, a.last_version), (Version(1), Version(3)));
-    assert!(index.conversation(&Speaker::new("c").key).is_none());
+    assert!(index.conversation(&Conversation::new("c").key).is_none());
 }
 
 /// The bytes of a format never change: segments live as long as the record.
 #[test]
 fn golden_bytes() {
-    let (bytes, _) = encode(ORIGIN, &some()).unwrap();
+    let (bytes, _) = encode(ORIGIN, &sample_messages()).unwrap();
     let header = "48414e5341524453000100030707070707070707";
     let segment = "00000000000000000000000000000123";
-    assert_eq!(
-        hex::encode(&bytes[..HEADER_BYTES]),
-        format!("{header}{segment}")
-    );
+    let encoded = hex::encode(&bytes[..HEADER_BYTES]);
+    assert_eq!(encoded, format!("{header}{segment}"));
     let golden = include_str!("golden.hex").trim();
     if golden != hex::encode(&bytes) {
-        // Compression may differ from one zstd to the next; what was written must be readable for ever.
+        // Compression may differ between versions of zstd; old segments must stay readable.
         let read = decode(&hex::decode(golden).unwrap()).unwrap();
-        assert_eq!(read.1, some(), "{}", hex::encode(&bytes));
+        assert_eq!(read.1, sample_messages(), "{}", hex::encode(&bytes));
     }
 }
 
 #[test]
-fn a_flipped_bit_anywhere_is_found() {
-    let (bytes, index) = encode(ORIGIN, &some()).unwrap();
-    for place in 0..bytes.len() {
+fn every_flipped_bit_is_detected() {
+    let (bytes, index) = encode(ORIGIN, &sample_messages()).unwrap();
+    for offset in 0..bytes.len() {
         for bit in 0..8 {
             let mut flipped = bytes.clone();
-            flipped[place] ^= 1 << bit;
-            assert!(decode(&flipped).is_err(), "byte {place}, bit {bit}");
+            flipped[offset] ^= 1 << bit;
+            assert!(decode(&flipped).is_err(), "byte {offset}, bit {bit}");
         }
     }
     for cut in 0..bytes.len() {
@@ -156,70 +152,65 @@ fn a_flipped_bit_anywhere_is_found() {
     let mut longer = bytes.clone();
     longer.push(0);
     assert!(decode(&longer).is_err());
-    // A block can be trusted alone.
+    // A single block can be verified.
     let block = &index.blocks[0];
     let start = usize::try_from(block.offset).unwrap();
     let end = start + usize::try_from(block.length).unwrap();
-    assert_eq!(decode_block(&index, block, &bytes[start..end]), Ok(some()));
-    for place in start..end {
+    assert_eq!(
+        decode_block(&index, block, &bytes[start..end]),
+        Ok(sample_messages())
+    );
+    for offset in start..end {
         let mut flipped = bytes[start..end].to_vec();
-        flipped[place - start] ^= 1;
-        assert!(decode_block(&index, block, &flipped).is_err(), "{place}");
+        flipped[offset - start] ^= 1;
+        assert!(decode_block(&index, block, &flipped).is_err(), "{offset}");
     }
 }
 
 #[test]
-fn only_whole_stretches_in_order_are_sealed() {
+fn only_complete_ranges_in_order_are_encoded() {
     let check = |messages: &[ArchivedMessage], expected: &str| {
-        let told = encode(ORIGIN, messages).map_err(|error| error.to_string());
-        assert!(
-            told.as_ref().is_err_and(|told| told.contains(expected)),
-            "{told:?}"
-        );
+        let error = encode(ORIGIN, messages).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     };
-    let all = some();
-    check(&[], "or there is none");
+    let all = sample_messages();
+    check(&[], "there is no message");
     check(&[all[2].clone(), all[0].clone()], "not in the order");
     check(&[all[0].clone(), all[0].clone()], "not in the order");
-    // A commit of the middle is missing.
-    check(
-        &[all[0].clone(), all[4].clone()],
-        "versions 2 to 2 are missing",
-    );
-    // The stretch may begin anywhere.
+    // A commit in the middle is missing.
+    let gap = [all[0].clone(), all[4].clone()];
+    check(&gap, "versions 2 to 2 are missing");
+    // A range may start anywhere.
     assert!(encode(ORIGIN, &all[2..]).is_ok());
     let mut foreign = all.clone();
-    foreign[2].key = Speaker::new("z").key;
+    foreign[2].key = Conversation::new("z").key;
     check(&foreign, "names another conversation");
     let mut broken = all.clone();
     broken[2].message.message = Bytes::from_static(b"\xff");
     check(&broken, "not a commit");
-    let mut later = Speaker::new("a");
-    later.say(1, "");
+    let mut later = Conversation::new("a");
+    later.append(1, "");
     let mut crossed = all;
-    crossed[2] = later.say(5, "another past");
+    crossed[2] = later.append(5, "another past");
     check(&crossed, "conversation acme/a");
 }
 
 #[test]
-fn a_block_is_closed_by_its_bytes_and_a_segment_by_its_messages() {
-    let mut a = Speaker::new("a");
-    let mut messages = vec![a.say(1, "")];
-    // What does not compress, so that the commit is as long as its text.
+fn blocks_are_limited_in_bytes_and_segments_in_messages() {
+    let mut a = Conversation::new("a");
+    let mut messages = vec![a.append(1, "")];
+    // The text does not compress, so the commit is as long as its text.
     let long: String = (0..BLOCK_BYTES)
         .map(|n| char::from(b'a' + u8::try_from(n * n % 23).unwrap()))
         .collect();
-    messages.extend((2..6).map(|at| a.say(at, &long)));
+    messages.extend((2..6).map(|at| a.append(at, &long)));
     let (bytes, index) = encode(ORIGIN, &messages).unwrap();
     assert_eq!(decode(&bytes).unwrap().1, messages);
-    assert!(
-        (1..=5).contains(&index.blocks.len()),
-        "{}",
-        index.blocks.len()
-    );
+    let blocks = index.blocks.len();
+    assert!((1..=5).contains(&blocks), "{blocks}");
     let many = vec![messages[0].clone(); SEGMENT_MESSAGES_MAX + 1];
     assert_eq!(encode(ORIGIN, &many).unwrap_err(), EncodeError::TooLarge);
-    // One message fewer is refused for its order alone.
+    // One message fewer is rejected only for its order.
     assert_eq!(encode(ORIGIN, &many[1..]).unwrap_err(), EncodeError::Order);
 }
 
@@ -230,13 +221,13 @@ proptest! {
     fn any_interleaving_round_trips(
         steps in prop::collection::vec((0_usize..4, 1_u64..5, ".{0,200}"), 1..80),
     ) {
-        let mut speakers: Vec<Speaker> = (0..4).map(|n| Speaker::new(&format!("c{n}"))).collect();
+        let mut conversations: Vec<Conversation> = (0..4).map(|n| Conversation::new(&format!("c{n}"))).collect();
         let mut at = 0;
         let messages: Vec<ArchivedMessage> = steps
             .into_iter()
             .map(|(who, step, text)| {
                 at += step;
-                speakers[who].say(at, &text)
+                conversations[who].append(at, &text)
             })
             .collect();
         let (bytes, index) = encode(ORIGIN, &messages).unwrap();

@@ -27,13 +27,11 @@ fn urls_name_folders_and_buckets() {
     }
 }
 
-/// What every store does.
+/// The behaviour of every store.
 async fn check_store(store: &Store) {
     let (name, other) = ("r/0/a.segment", "r/0/b.segment");
-    store
-        .put(name, Bytes::from_static(b"0123456789"))
-        .await
-        .unwrap();
+    let bytes = Bytes::from_static(b"0123456789");
+    store.put(name, bytes).await.unwrap();
     store.put(other, Bytes::from_static(b"x")).await.unwrap();
     assert_eq!(store.size(name).await.unwrap(), 10);
     assert_eq!(store.read(name, 2..5).await.unwrap().as_ref(), b"234");
@@ -48,24 +46,24 @@ async fn check_store(store: &Store) {
 }
 
 #[tokio::test]
-async fn a_folder_holds_objects_and_nothing_of_what_was_removed() {
+async fn folders_store_and_remove_objects() {
     let folder = tempfile::tempdir().unwrap();
     let url = StoreUrl::parse(&format!("file://{}/deep/archive", folder.path().display())).unwrap();
     assert!(Store::open(&url).is_err());
     let store = Store::create(&url).unwrap();
     check_store(&store).await;
-    // What a crash in the middle of a write leaves.
+    // A crash during a write leaves this file.
     let left = folder.path().join("deep/archive/r/0/a.segment#3");
     std::fs::write(&left, b"012").unwrap();
     store.remove("r/0/a.segment").await.unwrap();
     assert!(!left.exists());
 }
 
-/// With an empty `S3_TEST_URL`, such as `s3://bucket/prefix`, and keys, region and endpoint as S3's own tools read them.
+/// Needs an empty bucket in `S3_TEST_URL`, such as `s3://bucket/prefix`, and the environment variables of the S3 tools.
 #[cfg(feature = "s3")]
 #[tokio::test]
-#[ignore = "wants a bucket"]
-async fn a_bucket_holds_objects() {
+#[ignore = "needs a bucket"]
+async fn buckets_store_and_remove_objects() {
     let url = std::env::var("S3_TEST_URL").unwrap();
     let store = Store::create(&StoreUrl::parse(&url).unwrap()).unwrap();
     check_store(&store).await;

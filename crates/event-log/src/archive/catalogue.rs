@@ -1,4 +1,4 @@
-//! The catalogue's stream: read whole, changed entry by entry, each change conditional on what it changes.
+//! Reads and conditional writes of the archive catalogue's stream.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use uuid::Uuid;
 use super::entry::{ArchiveEntry, CataloguedEntry};
 use crate::error::{RecordError, Unavailable};
 use crate::feed::{Feed, FeedItem};
-use crate::get::Which;
+use crate::get::MessageQuery;
 use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
-use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM};
+use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM, stream_config};
 
-/// Why the catalogue cannot be read or changed.
+/// Errors of reading and writing the catalogue.
 #[derive(Debug, Error)]
 pub enum CatalogueError {
-    /// The record does not answer; the same call may be made again.
+    /// The record does not answer; retry.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// An entry is none: an operator must look at it.
-    #[error("the message {sequence} of stream {ARCHIVE_STREAM} is no entry of the catalogue")]
+    /// A message is not a catalogue entry. An operator must inspect it.
+    #[error("message {sequence} of stream {ARCHIVE_STREAM} is not a catalogue entry")]
     Corrupt {
-        /// The message.
+        /// The sequence of the message.
         sequence: Sequence,
     },
-    /// Somebody else has changed the entry: read it again.
-    #[error("segment {segment} was changed by somebody else: run again")]
+    /// Another process changed the entry; read it again.
+    #[error("segment {segment} was changed by another process: run the command again")]
     Superseded {
         /// The segment.
         segment: Uuid,
@@ -37,16 +37,17 @@ pub enum CatalogueError {
 }
 
 impl Record {
-    /// Makes the catalogue, unless it is there. A record that a writer has started on since there are archives has one.
+    /// Creates the catalogue unless it exists. Every writer does so when it starts.
     ///
     /// # Errors
     /// [`RecordError`].
     pub async fn ensure_archive(&self) -> Result<(), RecordError> {
-        let deadline = self.deadline();
-        topology::create_archive(self.connection(), self.identity(), self.config(), deadline).await
+        let (identity, deadline) = (self.identity(), self.deadline());
+        let stream = stream_config::archive(identity, self.config());
+        topology::ensure_of_record(self.connection(), stream, identity, deadline).await
     }
 
-    /// Whether some of the record may be in an archive: whether the catalogue has an entry. Cheaper than reading it.
+    /// Whether the catalogue has an entry, so that parts of the record may be in an archive. Cheaper than reading the catalogue.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -55,7 +56,7 @@ impl Record {
         Ok(info.is_some_and(|info| info.state.messages > 0))
     }
 
-    /// The catalogue's entries, of one partition or of all, by segment. A record without a catalogue has none.
+    /// The catalogue's entries of one partition or of all, by segment. Empty without a catalogue.
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`] or [`CatalogueError::Corrupt`].
@@ -68,19 +69,19 @@ impl Record {
         }
         let deadline = self.deadline();
         let mut entries = BTreeMap::new();
-        for (revision, payload) in self.catalogued(deadline).await? {
+        for (revision, payload) in self.read_catalogue(deadline).await? {
             let corrupt = CatalogueError::Corrupt { sequence: revision };
             let entry: ArchiveEntry = serde_json::from_slice(&payload).map_err(|_| corrupt)?;
-            // Replaced while it was read: the later one counts.
+            // An entry that was replaced during the read appears twice; the later one is used.
             entries.insert(entry.segment, CataloguedEntry { entry, revision });
         }
-        let of_partition = |one: &CataloguedEntry| {
+        let is_of_partition = |one: &CataloguedEntry| {
             partition.is_none_or(|partition| one.entry.partition == partition.0)
         };
-        Ok(entries.into_values().filter(of_partition).collect())
+        Ok(entries.into_values().filter(is_of_partition).collect())
     }
 
-    async fn catalogued(
+    async fn read_catalogue(
         &self,
         deadline: Instant,
     ) -> Result<Vec<(Sequence, bytes::Bytes)>, Unavailable> {
@@ -88,12 +89,12 @@ impl Record {
         let mut read = Vec::new();
         loop {
             let item = timeout_at(deadline, feed.next()).await;
-            match item.map_err(|_| Unavailable::new("the catalogue did not come in time"))? {
-                FeedItem::Begun => {}
+            match item.map_err(|_| Unavailable::new("reading the catalogue timed out"))? {
+                FeedItem::Started => {}
                 FeedItem::Lost(unavailable) => return Err(unavailable),
                 FeedItem::Message(message) => {
                     read.push((message.sequence, message.message.payload));
-                    // The replica that is read may be behind: the leader knows whether more is there.
+                    // The replica may lag; only the leader can confirm the end.
                     let is_end = message.pending == 0
                         && self
                             .next_on_leader(ARCHIVE_STREAM, message.sequence)
@@ -107,17 +108,17 @@ impl Record {
         }
     }
 
-    /// Puts an entry in the place of the revision; `None`: there must be none. Its new revision.
+    /// Puts an entry if its current revision is `revision`; `None`: if there is no entry. Returns the new revision.
     ///
     /// # Errors
-    /// [`CatalogueError::Superseded`], or [`CatalogueError::Unavailable`]: it may have been put or not.
+    /// [`CatalogueError::Superseded`], or [`CatalogueError::Unavailable`]: the outcome is unknown.
     pub async fn put_archive_entry(
         &self,
         entry: &ArchiveEntry,
         revision: Option<Sequence>,
     ) -> Result<CataloguedEntry, CatalogueError> {
         let payload = serde_json::to_vec(entry)
-            .map_err(|_| Unavailable::new("an entry cannot be written"))?;
+            .map_err(|_| Unavailable::new("an archive entry cannot be encoded"))?;
         let payload = bytes::Bytes::from(payload);
         let subject = subject(entry);
         let put = |revision| CataloguedEntry {
@@ -135,24 +136,24 @@ impl Record {
         let answer = self
             .connection()
             .publish(publication, Self::ack_deadline(deadline));
-        let unsettled = match answer.await {
+        let unresolved = match answer.await {
             Ok(Ack::Stored(sequence) | Ack::Duplicate(sequence)) => return Ok(put(sequence)),
-            Ok(Ack::Refused { .. }) => Unavailable::new("the catalogue refused a change"),
+            Ok(Ack::Refused { .. }) => Unavailable::new("the catalogue rejected a change"),
             Err(unavailable) => unavailable,
         };
-        let query = Which::LastOf(&subject);
+        let last = MessageQuery::LastOfSubject(&subject);
         let connection = self.connection();
-        let last = connection.get_from_leader(ARCHIVE_STREAM, &query, deadline);
+        let last = connection.get_from_leader(ARCHIVE_STREAM, &last, deadline);
         match last.await? {
             Some(last) if last.payload == payload => Ok(put(last.sequence)),
-            last if last.as_ref().map(|last| last.sequence) == revision => Err(unsettled.into()),
+            last if last.as_ref().map(|last| last.sequence) == revision => Err(unresolved.into()),
             _ => Err(CatalogueError::Superseded {
                 segment: entry.segment,
             }),
         }
     }
 
-    /// Removes an entry, unless it was changed since; then the change stands.
+    /// Removes an entry, unless it was changed since.
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`].
@@ -166,7 +167,7 @@ impl Record {
         Ok(())
     }
 
-    /// Whether an entry is as it was put or read, and nobody has changed it since.
+    /// Whether an entry is still the current revision.
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`].
@@ -175,12 +176,9 @@ impl Record {
         entry: &CataloguedEntry,
     ) -> Result<bool, CatalogueError> {
         let subject = subject(&entry.entry);
-        let query = Which::LastOf(&subject);
-        let connection = self.connection();
-        let last = connection.get_from_leader(ARCHIVE_STREAM, &query, self.deadline());
-        Ok(last
-            .await?
-            .is_some_and(|last| last.sequence == entry.revision))
+        let last = MessageQuery::LastOfSubject(&subject);
+        let last = self.get_from_leader(ARCHIVE_STREAM, &last).await?;
+        Ok(last.is_some_and(|last| last.sequence == entry.revision))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the catalogue says of a segment.
+//! Entries of the archive catalogue.
 
 use domain::Sequence;
 use serde::{Deserialize, Serialize};
@@ -8,49 +8,49 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArchiveEntry {
-    /// The segment.
+    /// The segment's id.
     pub segment: Uuid,
-    /// The partition that it is of.
+    /// Its partition.
     pub partition: u16,
-    /// The store that its objects are in, as a URL.
+    /// The URL of the object store.
     pub store: String,
-    /// What it holds; `None`: nothing yet, or nothing any more.
+    /// Its contents; `None`: not sealed yet, or empty by now.
     pub sealed: Option<ArchivedSegment>,
-    /// Objects that may be in the store and are to go: written and not sealed yet, or replaced.
+    /// Objects to delete from the store if they exist: written but not sealed, or replaced.
     pub loose: Vec<String>,
 }
 
-/// What a segment holds.
+/// The contents of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArchivedSegment {
-    /// Its object in the store.
+    /// The name of its object in the store.
     pub object: String,
     /// SHA-256 of the object, in hexadecimal digits.
     pub sha256: String,
-    /// Bytes of the object.
+    /// The size of the object in bytes.
     pub size_bytes: u64,
     /// The first message's sequence.
     pub first_sequence: u64,
     /// The last message's sequence.
     pub last_sequence: u64,
-    /// Conversations that it has a stretch of.
+    /// How many conversations it has commits of.
     pub conversations: u64,
-    /// Its messages.
+    /// How many commits it has.
     pub commits: u64,
-    /// Their events.
+    /// How many events these commits have.
     pub events: u64,
-    /// When it was sealed first, as RFC 3339 writes it.
+    /// When it was first sealed (RFC 3339).
     pub made_at: String,
-    /// Whether the record's own copy is gone. While it is not, messages are in both.
+    /// Whether the record's own copy is removed. Until then the messages are in both.
     pub is_trimmed: bool,
 }
 
-/// An entry, and the revision that a change of it must name.
+/// An entry and its revision, which a change must name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CataloguedEntry {
     /// The entry.
     pub entry: ArchiveEntry,
-    /// Its place in the catalogue's stream.
+    /// Its sequence in the catalogue's stream.
     pub revision: Sequence,
 }

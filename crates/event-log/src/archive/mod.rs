@@ -1,13 +1,12 @@
-//! What of the record is elsewhere: the catalogue of archived segments, in a stream of the record itself, and what an archive
-//! needs of the record beside it.
+//! The catalogue of archived segments, a stream of the record, and the reads and trims that an archive needs.
 //!
-//! An entry is one message under the subject of its segment, and a change replaces it, so that a reader sees one segment or its
-//! successor and never both. Entries hold names, places and counts, and nothing of what was said.
+//! An entry is one message under the subject of its segment. A change replaces it, so a reader sees a segment or its
+//! successor, never both. Entries contain names, positions and counts, and no content of conversations.
 
 mod catalogue;
 mod entry;
-mod stretch;
+mod timed_tail;
 
 pub use catalogue::CatalogueError;
 pub use entry::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
-pub use stretch::{TimedMessage, TimedTail};
+pub use timed_tail::{TimedMessage, TimedTail};

@@ -1,4 +1,4 @@
-//! Parts as they are stored.
+//! Live subscriptions to the parts of a run.
 
 use domain::{ConversationKey, Partition, RunId};
 
@@ -7,17 +7,16 @@ use crate::error::Unavailable;
 use crate::live::LiveMessages;
 use crate::record::Record;
 
-/// What a live subscription to a run tells.
+/// An item of a live subscription to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LivePartsItem {
     /// A batch was stored.
     Parts(StoredParts),
-    /// Batches may have been missed: read what came since the last one that was seen. Told as
-    /// [`crate::LiveItem::Gap`] is.
+    /// Batches may be missing: read those after the last known one. See [`crate::LiveItem::Gap`].
     Gap,
 }
 
-/// The parts of a run as they are stored, beginning with its subscription. Dropping it is how to stop.
+/// The parts of a run that are stored after the subscription. Drop it to stop.
 #[derive(Debug)]
 pub struct LiveParts {
     partition: Partition,
@@ -25,17 +24,19 @@ pub struct LiveParts {
 }
 
 impl LiveParts {
-    /// The next item; waits for ever. Safe to cancel.
+    /// The next item; waits without a limit. Cancel-safe.
     pub async fn next(&mut self) -> LivePartsItem {
         match self.messages.next().await {
-            Some(message) => LivePartsItem::Parts(StoredParts::of(self.partition, message)),
+            Some(message) => {
+                LivePartsItem::Parts(StoredParts::from_message(self.partition, message))
+            }
             None => LivePartsItem::Gap,
         }
     }
 }
 
 impl Record {
-    /// Subscribes to the parts of a run. A reader subscribes first, reads what is there, then goes on by part number.
+    /// Subscribes to the parts of a run. A reader subscribes first, reads the stored parts, then continues by part number.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -44,10 +45,10 @@ impl Record {
         key: &ConversationKey,
         run: RunId,
     ) -> Result<LiveParts, Unavailable> {
-        let place = self.parts_place(key, run);
+        let route = self.parts_route(key, run);
         Ok(LiveParts {
-            partition: place.partition,
-            messages: self.subscribe(&place.subject).await?,
+            partition: route.partition,
+            messages: self.subscribe(&route.subject).await?,
         })
     }
 }

@@ -1,7 +1,7 @@
-//! The parts of runs: streams of their own, kept for a while, one batch of parts a message.
+//! The parts of runs: separate streams, kept for a limited time, one batch of parts per message.
 //!
-//! A run's subject is its order and its fence: every batch names the one that it follows. What a batch holds is the
-//! business of `wire::run`.
+//! A batch names the batch that it follows in its run's subject, so batches are ordered and a second writer is detected.
+//! `wire::run` defines the contents of a batch.
 
 mod live;
 mod publish;
@@ -14,26 +14,27 @@ pub use live::{LiveParts, LivePartsItem};
 pub use publish::PartsOutcome;
 pub use read::{PartsBounds, PartsPage};
 
+use crate::append::Route;
 use crate::error::CorruptMessage;
 use crate::get::RawMessage;
 use crate::record::Record;
 use crate::topology;
 
-/// A batch of a run's parts, as `wire::run::encode_batch` made it.
+/// A batch of a run's parts, encoded by `wire::run::encode_batch`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredParts {
-    /// The partition of its run's conversation, whose stream of parts it stands in.
+    /// The partition of the run's conversation.
     pub partition: Partition,
-    /// Where it stands there.
+    /// The sequence in the partition's stream of parts.
     pub sequence: Sequence,
-    /// When it was stored, by the server's clock.
+    /// The storage time by the server's clock.
     pub stored_at: Timestamp,
     /// The batch.
     pub bytes: Bytes,
 }
 
 impl StoredParts {
-    /// Opens the batch: its parts, one at least.
+    /// Decodes the batch: at least one part.
     ///
     /// # Errors
     /// [`CorruptMessage`], with stream and sequence.
@@ -45,7 +46,7 @@ impl StoredParts {
         })
     }
 
-    fn of(partition: Partition, message: RawMessage) -> Self {
+    fn from_message(partition: Partition, message: RawMessage) -> Self {
         Self {
             partition,
             sequence: message.sequence,
@@ -55,18 +56,10 @@ impl StoredParts {
     }
 }
 
-/// Where a run's parts lie.
-#[derive(Debug)]
-struct PartsPlace {
-    partition: Partition,
-    stream: String,
-    subject: String,
-}
-
 impl Record {
-    fn parts_place(&self, key: &ConversationKey, run: RunId) -> PartsPlace {
+    fn parts_route(&self, key: &ConversationKey, run: RunId) -> Route {
         let partition = self.partition_of(key);
-        PartsPlace {
+        Route {
             partition,
             stream: topology::parts_stream_name(partition),
             subject: topology::parts_subject(partition, key, run),

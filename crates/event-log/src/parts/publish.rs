@@ -1,48 +1,49 @@
-//! Publishing a batch of parts.
+//! Publishes batches of run parts.
 
 use bytes::Bytes;
 use domain::{ConversationKey, RunId, Sequence};
 use metrics::counter;
 use tokio::time::Instant;
 
-use super::{PartsPlace, StoredParts};
+use super::StoredParts;
+use crate::append::Route;
 use crate::error::Unavailable;
-use crate::get::Which;
+use crate::get::MessageQuery;
 use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::resolve::{cause_of, wait};
 
-/// Most times that one batch is published.
+/// Maximum publishes of one batch.
 const PUBLISHES_MAX: u32 = 12;
-/// Most times that the leader is asked before one of them.
+/// Maximum reads of the leader before each of them.
 const READS_MAX: u32 = 64;
 const RETRIES: &str = "hansard_parts_retries_total";
 
-/// What became of a batch. Each is final.
+/// The outcome of publishing a batch. Each is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartsOutcome {
-    /// It is in the stream, once, byte for byte, right behind the batch that it names: by this call or an earlier one.
+    /// The batch is in the stream, once, byte for byte, directly after the named batch: by this call or an earlier one.
     Published {
-        /// Where.
+        /// Its sequence.
         sequence: Sequence,
     },
-    /// The run's last batch is another than the named one. This one may stand before it, if an earlier try of it was
-    /// not answered: read what is there.
+    /// The run's last batch is not the named one. This batch may be before it if an earlier attempt got no answer: read the
+    /// stored batches.
     Superseded {
-        /// The run's last batch; `None`: it has none, or none any more.
+        /// The run's last batch; `None`: no batch yet, or all have expired.
         last: Option<StoredParts>,
     },
 }
 
 impl Record {
-    /// Publishes a batch of a run's parts, right behind the batch at `previous`; 0: there must be none.
+    /// Publishes a batch of a run's parts directly after the batch at `previous`; 0: as the first batch.
     ///
-    /// An outcome is resolved, never guessed: after a refusal, a timeout or a lost connection the stream's leader is
-    /// asked what became of the batch. Equal bytes behind the same batch are the same batch, whoever sent them.
+    /// The outcome is always known: after a rejection, a timeout or a lost connection it is read from the stream's leader.
+    /// Equal bytes after the same batch are the same batch, whichever caller sent them.
     ///
     /// # Errors
-    /// [`Unavailable`] when the outcome cannot be known within the request timeout. The same call may be made again.
+    /// [`Unavailable`] when the outcome is not known within the request timeout. Retry the same call.
     #[tracing::instrument(
         name = "log.parts.publish",
         level = "debug",
@@ -57,10 +58,10 @@ impl Record {
         batch: Bytes,
     ) -> Result<PartsOutcome, Unavailable> {
         let deadline = self.deadline();
-        let place = self.parts_place(key, run);
+        let route = self.parts_route(key, run);
         for attempt in 0..PUBLISHES_MAX {
             let publication = Publication {
-                subject: place.subject.clone(),
+                subject: route.subject.clone(),
                 id: None,
                 expected: Some(previous),
                 trace: &TraceHeaders::default(),
@@ -72,44 +73,48 @@ impl Record {
                 return Ok(PartsOutcome::Published { sequence });
             }
             counter!(RETRIES, "cause" => cause_of(&answer)).increment(1);
-            let last = self.last_in_time(&place, deadline).await?;
+            let last = self.last_in_time(&route, deadline).await?;
             if let Some(outcome) = outcome_by(last, previous, &batch) {
                 return Ok(outcome);
             }
             wait(attempt, deadline).await?;
         }
-        Err(Unavailable::new("the stream keeps refusing parts"))
+        Err(Unavailable::new(
+            "the stream rejects every publish of parts",
+        ))
     }
 
-    /// The run's last batch, asked for until the leader answers: a server that starts gives no answer for a while.
+    /// The run's last batch; retried until the leader answers, because a starting server does not answer for a while.
     async fn last_in_time(
         &self,
-        place: &PartsPlace,
+        route: &Route,
         deadline: Instant,
     ) -> Result<Option<StoredParts>, Unavailable> {
         let connection = self.connection();
         for attempt in 0..READS_MAX {
-            let last = Which::LastOf(&place.subject);
+            let last = MessageQuery::LastOfSubject(&route.subject);
             match connection
-                .get_from_leader(&place.stream, &last, deadline)
+                .get_from_leader(&route.stream, &last, deadline)
                 .await
             {
-                Ok(last) => return Ok(last.map(|last| StoredParts::of(place.partition, last))),
+                Ok(last) => {
+                    return Ok(last.map(|last| StoredParts::from_message(route.partition, last)));
+                }
                 Err(_) => wait(attempt, deadline).await?,
             }
         }
-        Err(Unavailable::new("the leader cannot be asked"))
+        Err(Unavailable::new("the leader does not answer"))
     }
 }
 
-/// What the run's last batch tells of a publish; `None`: the named batch is still the last, so publish again.
+/// Derives the outcome of a publish from the run's last batch; `None`: the named batch is still the last, so publish again.
 fn outcome_by(
     last: Option<StoredParts>,
     previous: Sequence,
     batch: &Bytes,
 ) -> Option<PartsOutcome> {
-    let stands_at = last.as_ref().map_or(Sequence(0), |last| last.sequence);
-    if stands_at == previous {
+    let last_sequence = last.as_ref().map_or(Sequence(0), |last| last.sequence);
+    if last_sequence == previous {
         return None;
     }
     Some(match last {
@@ -136,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_batch_tells() {
+    fn outcomes_by_last_batch() {
         let check = |last: Option<StoredParts>, previous, expected| {
             let outcome = outcome_by(last, Sequence(previous), &Bytes::from_static(b"ours"));
             assert_eq!(outcome, expected);

@@ -1,25 +1,24 @@
-//! Reading the parts of a run.
+//! Reads the parts of a run.
 
 use domain::{ConversationKey, RunId, Sequence};
 
 use super::StoredParts;
-use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::error::Unavailable;
-use crate::get::Which;
+use crate::get::MessageQuery;
 use crate::record::Record;
-use crate::tail::within;
+use crate::tail::TailBounds;
 
-/// Most of a run that one call may return.
+/// Limits of one read of a run's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartsBounds {
-    /// Most batches; from 1 to 1,000, what is outside counts as the nearest.
+    /// Maximum batches, clamped to 1 to 1,000.
     pub batches_max: usize,
-    /// Most bytes of batches, the last one among them; at least one is returned whatever its size.
+    /// Maximum bytes of all batches; at least one batch of any size is returned.
     pub bytes_max: usize,
 }
 
 impl Default for PartsBounds {
-    /// 500 batches or 4 MiB at a time.
+    /// 500 batches or 4 MiB.
     fn default() -> Self {
         Self {
             batches_max: 500,
@@ -30,21 +29,21 @@ impl Default for PartsBounds {
 
 /// Batches of one run, in order.
 ///
-/// Nothing between two of them is missing, but what came before the first may be gone for its age: then its first part
-/// does not follow the last one that the reader has (number 1 for one that has none). A run that is over and has no
-/// batches at all had them, and they are gone; one under way may not have begun.
+/// No batch between two of them is missing. Batches before the first may have expired: then its first part does not follow the
+/// last part that the reader has (number 1 for a new reader). A finished run without batches had batches that have
+/// expired; an active run without batches may not have started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartsPage {
     /// The batches.
     pub batches: Vec<StoredParts>,
-    /// Where to read on; `None`: the run had no more.
+    /// The sequence to continue after; `None`: the run had no more batches.
     pub resume_after: Option<Sequence>,
 }
 
 impl Record {
-    /// The batches of a run after a sequence, in order, up to the bounds, as any replica knows them.
+    /// The batches of a run after a sequence, in order, within the bounds, from any replica.
     ///
-    /// It may stop somewhat below the bounds; `resume_after` says whether there was more.
+    /// It may return less than the bounds allow; `resume_after` is set if batches follow.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -55,34 +54,24 @@ impl Record {
         after: Sequence,
         bounds: PartsBounds,
     ) -> Result<PartsPage, Unavailable> {
-        let place = self.parts_place(key, run);
-        let request = BatchRequest {
-            from: From::Sequence(after.0.saturating_add(1)),
-            subject: &place.subject,
-            messages_max: bounds.batches_max.clamp(1, BATCH_MESSAGES_MAX),
-            bytes_max: bounds.bytes_max.max(1),
+        let route = self.parts_route(key, run);
+        let bounds = TailBounds {
+            commits_max: bounds.batches_max,
+            bytes_max: bounds.bytes_max,
         };
-        let connection = self.connection();
-        let batch = connection.batch(
-            &place.stream,
-            &request,
-            request.messages_max,
-            self.deadline(),
-        );
-        let batch = within(batch.await?, bounds.bytes_max);
-        let more = batch.pending > 0;
+        let batch = self.read_batch(&route, after, bounds).await?;
+        let has_more = batch.pending > 0;
         Ok(PartsPage {
-            resume_after: batch.last_sequence().filter(|_| more),
+            resume_after: batch.last_sequence().filter(|_| has_more),
             batches: batch
                 .messages
                 .into_iter()
-                .map(|message| StoredParts::of(place.partition, message))
+                .map(|message| StoredParts::from_message(route.partition, message))
                 .collect(),
         })
     }
 
-    /// A run's last batch as the stream's leader knows it: every one that was acknowledged is seen; `None`: it has none,
-    /// or none any more.
+    /// A run's last batch from the stream's leader, which has every acknowledged batch; `None`: no batch, or all have expired.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -91,17 +80,13 @@ impl Record {
         key: &ConversationKey,
         run: RunId,
     ) -> Result<Option<StoredParts>, Unavailable> {
-        let place = self.parts_place(key, run);
-        let last = Which::LastOf(&place.subject);
-        let connection = self.connection();
-        let message = connection.get_from_leader(&place.stream, &last, self.deadline());
-        Ok(message
-            .await?
-            .map(|message| StoredParts::of(place.partition, message)))
+        let route = self.parts_route(key, run);
+        let last = MessageQuery::LastOfSubject(&route.subject);
+        let message = self.get_from_leader(&route.stream, &last).await?;
+        Ok(message.map(|message| StoredParts::from_message(route.partition, message)))
     }
 
-    /// A run's batch at a sequence, as the stream's leader knows it; `None`: none of the run's stands there, or not any
-    /// more.
+    /// A run's batch at a sequence, from the stream's leader; `None`: no batch of the run has this sequence, or it has expired.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -111,17 +96,14 @@ impl Record {
         run: RunId,
         sequence: Sequence,
     ) -> Result<Option<StoredParts>, Unavailable> {
-        // The server takes the sequence 0 for none given.
+        // The server reads the sequence 0 as absent.
         if sequence == Sequence(0) {
             return Ok(None);
         }
-        let place = self.parts_place(key, run);
-        let at = Which::At(sequence.0);
-        let connection = self.connection();
-        let message = connection.get_from_leader(&place.stream, &at, self.deadline());
-        let message = message
-            .await?
-            .filter(|message| message.subject == place.subject);
-        Ok(message.map(|message| StoredParts::of(place.partition, message)))
+        let route = self.parts_route(key, run);
+        let at = MessageQuery::Sequence(sequence.0);
+        let message = self.get_from_leader(&route.stream, &at).await?;
+        let message = message.filter(|message| message.subject == route.subject);
+        Ok(message.map(|message| StoredParts::from_message(route.partition, message)))
     }
 }

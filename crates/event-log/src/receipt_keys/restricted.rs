@@ -1,11 +1,11 @@
-//! Reads and changes of the restricted bucket, and of what earlier versions kept in the registry's instead.
+//! Reads and writes of the restricted bucket, and of the legacy seed in the registry's bucket.
 
 use bytes::Bytes;
 use domain::Sequence;
 
 use super::{RECEIPT_SEED_BYTES, ReceiptKeys};
 use crate::error::Unavailable;
-use crate::get::{RawMessage, Which};
+use crate::get::{MessageQuery, RawMessage};
 use crate::headers::TraceHeaders;
 use crate::publish::Publication;
 use crate::record::Record;
@@ -14,41 +14,45 @@ use crate::topology::{
     self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
 };
 
-/// The key of the one seed of earlier versions, in the registry's bucket.
+/// The key of the single seed of earlier versions in the registry's bucket.
 const LEGACY_ENTRY: &str = "receipt.seed";
 
 /// The receipt keys and the revision of their entry.
-pub(super) struct Stored {
+pub(super) struct StoredKeys {
     pub(super) keys: ReceiptKeys,
     pub(super) revision: Sequence,
 }
 
-impl Stored {
-    pub(super) fn of(message: &RawMessage, master: &MasterKeys) -> Result<Self, Unavailable> {
+impl StoredKeys {
+    pub(super) fn from_message(
+        message: &RawMessage,
+        master: &MasterKeys,
+    ) -> Result<Self, Unavailable> {
         Ok(Self {
-            keys: ReceiptKeys::of_bytes(&message.payload, master)?,
+            keys: ReceiptKeys::from_bytes(&message.payload, master)?,
             revision: message.sequence,
         })
     }
 }
 
 impl Record {
-    /// An entry of the restricted bucket; `None`: there is no entry, or no bucket yet.
-    pub(super) async fn restricted(&self, key: &str) -> Result<Option<RawMessage>, Unavailable> {
-        let deadline = self.deadline();
-        let connection = self.connection();
-        let stream = topology::info(connection, RESTRICTED_STREAM, deadline).await?;
-        if stream.is_none() {
+    /// An entry of the restricted bucket; `None`: the entry or the bucket does not exist.
+    pub(super) async fn get_restricted(
+        &self,
+        key: &str,
+    ) -> Result<Option<RawMessage>, Unavailable> {
+        let (connection, deadline) = (self.connection(), self.deadline());
+        let info = topology::info(connection, RESTRICTED_STREAM, deadline).await?;
+        if info.is_none() {
             return Ok(None);
         }
         let subject = format!("{RESTRICTED_PREFIX}{key}");
-        let last = Which::LastOf(&subject);
-        connection
-            .get_from_leader(RESTRICTED_STREAM, &last, deadline)
-            .await
+        let last = MessageQuery::LastOfSubject(&subject);
+        let message = connection.get_from_leader(RESTRICTED_STREAM, &last, deadline);
+        message.await
     }
 
-    /// Puts an entry where the expected one is; the bucket is made where a restored record has none.
+    /// Puts an entry if its current revision is `expected`; creates the bucket if a restored record has none.
     pub(super) async fn put_restricted(
         &self,
         key: &str,
@@ -68,35 +72,31 @@ impl Record {
         &self,
     ) -> Result<Option<([u8; RECEIPT_SEED_BYTES], Sequence)>, Unavailable> {
         let subject = format!("{REGISTRY_PREFIX}{LEGACY_ENTRY}");
-        let last = Which::LastOf(&subject);
-        let connection = self.connection();
-        let stored = connection.get_from_leader(REGISTRY_STREAM, &last, self.deadline());
-        let stored = stored.await?.filter(|message| !message.payload.is_empty());
-        let unreadable = Unavailable::new("the seed of receipts cannot be read");
+        let last = MessageQuery::LastOfSubject(&subject);
+        let stored = self.get_from_leader(REGISTRY_STREAM, &last).await?;
+        let stored = stored.filter(|message| !message.payload.is_empty());
+        let unreadable = Unavailable::new("the legacy seed of receipt keys cannot be decoded");
         let seed = |message: RawMessage| {
-            let seed = message
-                .payload
-                .as_ref()
-                .try_into()
-                .map_err(|_| unreadable)?;
-            Ok((seed, message.sequence))
+            let seed = message.payload.as_ref().try_into();
+            Ok((seed.map_err(|_| unreadable)?, message.sequence))
         };
         stored.map(seed).transpose()
     }
 
-    /// Leaves an empty entry in its place: the bucket keeps one message a key.
+    /// Replaces the seed by an empty entry: the bucket keeps one message per key.
     pub(super) async fn clear_legacy_receipt_seed(
         &self,
         revision: Sequence,
     ) -> Result<(), Unavailable> {
         let subject = format!("{REGISTRY_PREFIX}{LEGACY_ENTRY}");
         self.put_entry(subject, Bytes::new(), Some(revision)).await;
-        let is_left = self.legacy_receipt_seed().await?.is_some();
-        let left = Unavailable::new("the seed of receipts cannot be taken out of the registry");
-        if is_left { Err(left) } else { Ok(()) }
+        match self.legacy_receipt_seed().await? {
+            None => Ok(()),
+            Some(_) => Err(Unavailable::new("the legacy seed cannot be removed")),
+        }
     }
 
-    /// The caller reads what is stored then, so the answer does not matter.
+    /// Ignores the outcome: the caller reads the stored entry afterwards.
     async fn put_entry(&self, subject: String, payload: Bytes, expected: Option<Sequence>) {
         let publication = Publication {
             subject,

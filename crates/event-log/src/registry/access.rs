@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Authentication of service tokens and authorization of their callers.
 
 use domain::{Actor, AgentId, SweepAccess, TenantAccess, TenantId};
 use http::HeaderMap;
@@ -9,19 +9,19 @@ use super::error::AccessError;
 use super::scope::{Scope, Scopes};
 use super::secret::{SERVICE_TOKEN_PREFIX, digest};
 
-/// A caller that has shown a valid service token.
+/// A caller with a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The token's name, which commits record.
     pub actor: Actor,
-    /// What it allows.
+    /// The token's scopes.
     pub scopes: Scopes,
-    /// The one tenant that it is bound to; `None`: any.
+    /// The only tenant that it may access; `None`: all tenants.
     pub tenant: Option<TenantId>,
 }
 
 impl Principal {
-    /// Refuses a caller without a scope.
+    /// Checks that the caller has a scope.
     ///
     /// # Errors
     /// [`AccessError::MissingScope`].
@@ -32,28 +32,28 @@ impl Principal {
         Err(AccessError::MissingScope(scope))
     }
 
-    /// Whether it may see a tenant at all.
+    /// Whether the caller may access a tenant.
     #[must_use]
     pub fn sees(&self, tenant: &TenantId) -> bool {
         self.tenant.as_ref().is_none_or(|bound| bound == tenant)
     }
 }
 
-/// Leave to act for an agent.
+/// Permission to act for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentAccess {
-    /// The agent's tenant, granted.
+    /// Access to the agent's tenant.
     pub tenant: TenantAccess,
     /// The agent.
     pub agent: AgentId,
-    /// Who acts.
+    /// The actor of commits.
     pub actor: Actor,
 }
 
 impl Registry {
     /// The caller with this bearer token; `None`: unknown or revoked.
     ///
-    /// Answers from memory; only a token that memory does not know may be looked up once in the bucket, at a bounded rate.
+    /// Answers from memory; looks up an unknown token once in the bucket, at a bounded rate.
     pub async fn authenticate(&self, bearer: &str) -> Option<Principal> {
         if !bearer.starts_with(SERVICE_TOKEN_PREFIX) {
             return None;
@@ -76,8 +76,8 @@ impl Registry {
         }
     }
 
-    /// Whether memory knows the service token of these headers. Never looks into the bucket: what depends on the answer must
-    /// not matter to access.
+    /// Whether the service token of these headers is in memory. It never reads the bucket, so do not use the result for access
+    /// decisions.
     #[must_use]
     pub fn knows_service_token(&self, headers: &HeaderMap) -> bool {
         let Some(bearer) = wire::bearer::in_headers(headers) else {
@@ -88,12 +88,12 @@ impl Registry {
             .read(|entries| entries.principals.contains_key(&digest))
     }
 
-    /// Leave for a caller to act for an agent.
+    /// Authorizes a caller to act for an agent.
     ///
-    /// Answers from memory; only an agent that memory does not know may be looked up once in the bucket, at a bounded rate.
+    /// Answers from memory; looks up an unknown agent once in the bucket, at a bounded rate.
     ///
     /// # Errors
-    /// [`AccessError`]; an agent that does not exist and one of a foreign tenant are told alike.
+    /// [`AccessError`]; the same for a missing agent and for an agent of another tenant.
     pub async fn authorize(
         &self,
         principal: &Principal,
@@ -112,10 +112,10 @@ impl Registry {
         })
     }
 
-    /// Leave for a caller to act for a tenant, without an agent: for listings of a whole tenant.
+    /// Authorizes a caller to act for a whole tenant, such as for its listings.
     ///
     /// # Errors
-    /// [`AccessError`]; a tenant that does not exist and a foreign one are told alike.
+    /// [`AccessError`]; the same for a missing tenant and for another tenant.
     pub async fn authorize_tenant(
         &self,
         principal: &Principal,
@@ -129,10 +129,10 @@ impl Registry {
         Err(AccessError::UnknownTenant)
     }
 
-    /// Leave for a caller to look across all tenants for generations that nobody makes any more.
+    /// Authorizes a caller to search all tenants for abandoned generations.
     ///
     /// # Errors
-    /// [`AccessError::MissingScope`], or [`AccessError::UnknownTenant`] for a caller that is bound to a tenant.
+    /// [`AccessError::MissingScope`], or [`AccessError::UnknownTenant`] for a token of a single tenant.
     pub fn authorize_sweep(&self, principal: &Principal) -> Result<SweepAccess, AccessError> {
         principal.require(Scope::Append)?;
         match principal.tenant {
@@ -143,20 +143,20 @@ impl Registry {
 
     pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {
         let shared = self.shared();
-        let known = || shared.read(|entries| entries.tenants.contains_key(tenant));
-        if known() {
+        let is_known = || shared.read(|entries| entries.tenants.contains_key(tenant));
+        if is_known() {
             return true;
         }
         shared.look_up(&tenant_key(tenant)).await;
-        known()
+        is_known()
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
         let shared = self.shared();
         let known = || {
             shared.read(|entries| {
-                let held = entries.agents.get(agent);
-                held.map(|held| held.value.0.clone())
+                let entry = entries.agents.get(agent);
+                entry.map(|entry| entry.value.0.clone())
             })
         };
         if let Some(tenant) = known() {

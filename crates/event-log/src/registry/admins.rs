@@ -1,4 +1,4 @@
-//! Administrators of tenants, who show tokens that their tenant has signed.
+//! Access of tenants' administrators, who present tokens signed by their tenant.
 
 use domain::TenantAccess;
 use identity::VerifiedAdmin;
@@ -6,11 +6,11 @@ use identity::VerifiedAdmin;
 use super::Registry;
 
 impl Registry {
-    /// Leave for an administrator to act for their tenant; `None`: there is no such tenant.
+    /// Authorizes an administrator to act for the tenant; `None`: the tenant does not exist.
     ///
-    /// Answers from memory; only a tenant that memory does not know may be looked up once, at a bounded rate.
+    /// Answers from memory; looks up an unknown tenant once in the bucket, at a bounded rate.
     pub async fn grant_admin(&self, admin: &VerifiedAdmin) -> Option<TenantAccess> {
-        let is_there = self.has_tenant(admin.tenant()).await;
-        is_there.then(|| TenantAccess::grant(admin.tenant().clone()))
+        let exists = self.has_tenant(admin.tenant()).await;
+        exists.then(|| TenantAccess::grant(admin.tenant().clone()))
     }
 }

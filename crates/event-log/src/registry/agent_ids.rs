@@ -1,26 +1,26 @@
-//! Ids of agents that an operator of one tenant makes: each tenant has a namespace of its own.
+//! Agent ids in the namespace of a tenant, for operators of a single tenant.
 //!
-//! Agent ids are unique in the record, so an id that is taken says that somebody has it. An operator of one tenant therefore
-//! chooses the beginning of an id only; its end is the tenant's namespace, in which no other tenant's operator makes agents.
+//! Agent ids are unique in the record, so a taken id would show that another tenant has it. An operator of one tenant therefore
+//! chooses only the first part of an id; the last part is the tenant's namespace, which no other tenant's operator can use.
 
 use domain::{AgentId, TenantId, Violation};
 
 use super::secret::digest;
 
-/// Bytes of SHA-256 of the tenant's id that are its namespace: 12 hexadecimal digits.
+/// Bytes of the SHA-256 of the tenant's id in the namespace: 12 hexadecimal digits.
 const NAMESPACE_BYTES: usize = 6;
 
-/// The agent id of a name in a tenant's namespace: `<name>-<namespace>`. An id that is in the namespace stays as it is.
+/// The agent id of a name in a tenant's namespace: `<name>-<namespace>`. An id in the namespace is returned unchanged.
 ///
 /// # Errors
-/// As [`AgentId::parse`] of the whole id.
+/// Same as [`AgentId::parse`] of the whole id.
 pub fn agent_id_of_tenant(tenant: &TenantId, name: &str) -> Result<AgentId, Violation> {
     let digest = digest(tenant.as_str());
     let namespace = hex::encode(digest.get(..NAMESPACE_BYTES).unwrap_or_default());
-    let ending = format!("-{namespace}");
-    let name = name.strip_suffix(&ending).unwrap_or(name);
+    let suffix = format!("-{namespace}");
+    let name = name.strip_suffix(&suffix).unwrap_or(name);
     AgentId::parse(name)?;
-    AgentId::parse(format!("{name}{ending}"))
+    AgentId::parse(format!("{name}{suffix}"))
 }
 
 #[cfg(test)]

@@ -1,22 +1,20 @@
-//! Agents.
+//! Agents and their settings.
 
 use domain::{AgentId, TenantId, Timestamp, Violation};
 use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
-use super::bucket::Change;
-use super::entries::Held;
+use super::Registry;
+use super::entries::{Entries, Entry};
 use super::entry_keys::agent_key;
 use super::error::{RegistryError, SettingsError};
 use super::settings::CheckedSettings;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
 
 impl Registry {
-    /// Makes an agent of a tenant.
+    /// Creates an agent of a tenant.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::AlreadyExists`] when any tenant has an agent of
+    /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::AlreadyExists`] when any tenant has an agent with
     /// this id, or [`RegistryError::Unavailable`].
     pub async fn create_agent(
         &self,
@@ -28,7 +26,7 @@ impl Registry {
         if !self.has_tenant(tenant).await {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
-        let made = Agent {
+        let created = Agent {
             agent_id: agent.as_str().to_owned(),
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
@@ -36,11 +34,11 @@ impl Registry {
             ..Agent::default()
         };
         let key = agent_key(agent);
-        self.shared().create(&key, &made, "agent").await?;
-        Ok(made)
+        self.shared().create(&key, &created, "agent").await?;
+        Ok(created)
     }
 
-    /// Sets how an agent works, all of it.
+    /// Replaces all settings of an agent.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
@@ -59,10 +57,10 @@ impl Registry {
         self.change_agent(agent, changed).await
     }
 
-    /// Changes how an agent works, again where others were faster: nothing that they set is lost.
+    /// Changes the settings of an agent; retries after a concurrent change, so no change is lost.
     ///
     /// # Errors
-    /// [`SettingsError`]: what `change` says of the settings, or as [`Registry::set_agent_settings`].
+    /// [`SettingsError`] of `change`, or as [`Registry::set_agent_settings`].
     pub async fn change_agent_settings(
         &self,
         agent: &AgentId,
@@ -78,49 +76,38 @@ impl Registry {
         self.change_agent(agent, changed).await
     }
 
-    /// Changes an agent's entry, again where others were faster.
+    /// Changes an agent's entry; retries after a concurrent change.
     pub(super) async fn change_agent<E: From<RegistryError>>(
         &self,
         agent: &AgentId,
         change: impl Fn(Agent) -> Result<Agent, E>,
     ) -> Result<Agent, E> {
-        let key = agent_key(agent);
-        for _ in 0..CHANGES_MAX {
-            let Some(held) = self.held_agent(agent) else {
-                return Err(RegistryError::NotFound { what: "agent" }.into());
-            };
-            let (_, current) = held.value;
-            let changed = change(current.clone())?;
-            if changed == current {
-                return Ok(current);
-            }
-            let expected = Some(held.revision);
-            let put = self.shared().put(&key, &changed, expected).await;
-            if put.map_err(RegistryError::from)? == Change::Made {
-                return Ok(changed);
-            }
-        }
-        let contended = Unavailable::new("the agent keeps changing");
-        Err(RegistryError::from(contended).into())
+        let find = |entries: &Entries| {
+            let Entry { revision, value } = entries.agents.get(agent)?.clone();
+            let value = value.1;
+            Some(Entry { revision, value })
+        };
+        let key = |_: &Agent| agent_key(agent);
+        self.shared().update("agent", find, key, change).await
     }
 
-    /// Every agent of a tenant, by id.
+    /// All agents of a tenant, by id.
     #[must_use]
     pub fn list_agents(&self, tenant: &TenantId) -> Vec<Agent> {
         self.shared().read(|entries| {
             let all = entries.agents.values();
-            let theirs = all.filter(|held| held.value.0 == *tenant);
-            theirs.map(|held| held.value.1.clone()).collect()
+            let of_tenant = all.filter(|entry| entry.value.0 == *tenant);
+            of_tenant.map(|entry| entry.value.1.clone()).collect()
         })
     }
 
     /// The agent with this id.
     #[must_use]
     pub fn agent(&self, agent: &AgentId) -> Option<Agent> {
-        self.held_agent(agent).map(|held| held.value.1)
+        self.agent_entry(agent).map(|entry| entry.value.1)
     }
 
-    pub(super) fn held_agent(&self, agent: &AgentId) -> Option<Held<(TenantId, Agent)>> {
+    pub(super) fn agent_entry(&self, agent: &AgentId) -> Option<Entry<(TenantId, Agent)>> {
         self.shared()
             .read(|entries| entries.agents.get(agent).cloned())
     }

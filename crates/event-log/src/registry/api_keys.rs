@@ -6,20 +6,18 @@ use domain::{AgentId, Timestamp};
 use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
-use super::bucket::Change;
-use super::entries::Held;
+use super::Registry;
+use super::entries::{Entries, Entry};
 use super::entry_keys::api_key_key;
 use super::error::RegistryError;
 use super::origins::AllowedOrigins;
 use super::secret::{API_KEY_PREFIX, Secret, digest, id_of};
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
 
-/// The longest that a key stays valid beside the one in its place.
+/// Maximum time that a rotated key stays valid.
 pub const OVERLAP_MAX: Duration = Duration::from_hours(30 * 24);
 
 impl Registry {
-    /// Makes a key of an agent. The secret is not kept: this is the only time to show it.
+    /// Creates a key of an agent. The secret is not stored; this call returns it for the only time.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the agent, or [`RegistryError::Unavailable`].
@@ -42,12 +40,12 @@ impl Registry {
         self.make_api_key(new, at).await
     }
 
-    /// Makes a key in the place of one, which stays valid for `overlap`, or less where it was to end before.
+    /// Replaces a key, which stays valid for `overlap`, or until its end if that is sooner.
     ///
-    /// The new one is made first: there is no moment without a valid key.
+    /// The new key is created first, so there is always a valid key.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`] without a key of this id that is valid, or [`RegistryError::Unavailable`].
+    /// [`RegistryError::NotFound`] without a valid key of this id, or [`RegistryError::Unavailable`].
     pub async fn rotate_api_key(
         &self,
         id: &str,
@@ -57,7 +55,7 @@ impl Registry {
         let gone = RegistryError::NotFound {
             what: "valid API key",
         };
-        let Some(Held { value: old, .. }) = self.held_api_key(id) else {
+        let Some(Entry { value: old, .. }) = self.api_key_entry(id) else {
             return Err(gone);
         };
         if has_ended(&old, at) {
@@ -67,23 +65,23 @@ impl Registry {
             expires_at: None,
             ..old
         };
-        let made = self.make_api_key(new, at).await?;
+        let created = self.make_api_key(new, at).await?;
         let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
         let end = Timestamp(at.0.saturating_add(overlap));
         let ending = |key: ApiKey| {
-            let sooner = has_ended(&key, end);
-            let expires_at = if sooner {
-                key.expires_at
-            } else {
-                Some(time::to_proto(end))
-            };
-            ApiKey { expires_at, ..key }
+            if has_ended(&key, end) {
+                return key;
+            }
+            ApiKey {
+                expires_at: Some(time::to_proto(end)),
+                ..key
+            }
         };
         self.change_api_key(id, ending).await?;
-        Ok(made)
+        Ok(created)
     }
 
-    /// Sets which web origins may use a key.
+    /// Sets the allowed web origins of a key.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
@@ -100,7 +98,7 @@ impl Registry {
         self.change_api_key(id, changed).await
     }
 
-    /// Ends a key; one that was ended before keeps its time.
+    /// Revokes a key; a revoked key keeps its time.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
@@ -119,15 +117,15 @@ impl Registry {
     ) -> Result<(ApiKey, Secret), RegistryError> {
         let secret = Secret::generate(API_KEY_PREFIX);
         let digest = digest(secret.reveal());
-        let made = ApiKey {
+        let created = ApiKey {
             api_key_id: id_of(&digest),
             created_at: Some(time::to_proto(at)),
             key_sha256: digest.to_vec().into(),
             ..new
         };
         let key = api_key_key(&digest);
-        self.shared().create(&key, &made, "API key").await?;
-        Ok((shown(made), secret))
+        self.shared().create(&key, &created, "API key").await?;
+        Ok((without_digest(created), secret))
     }
 
     async fn change_api_key(
@@ -135,52 +133,46 @@ impl Registry {
         id: &str,
         change: impl Fn(ApiKey) -> ApiKey,
     ) -> Result<ApiKey, RegistryError> {
-        for _ in 0..CHANGES_MAX {
-            let Some(Held { revision, value }) = self.held_api_key(id) else {
-                return Err(RegistryError::NotFound { what: "API key" });
-            };
-            let changed = change(value.clone());
-            if changed == value {
-                return Ok(shown(value));
-            }
-            let key = api_key_key(&changed.key_sha256);
-            if self.shared().put(&key, &changed, Some(revision)).await? == Change::Made {
-                return Ok(shown(changed));
-            }
-        }
-        Err(Unavailable::new("the API key keeps changing").into())
+        let find = |entries: &Entries| entries.api_keys.get(id).cloned();
+        let key = |key: &ApiKey| api_key_key(&key.key_sha256);
+        let change = |key| Ok::<_, RegistryError>(change(key));
+        let changed = self.shared().update("API key", find, key, change);
+        Ok(without_digest(changed.await?))
     }
 
-    /// Every key of an agent, by id, revoked ones among them, without their SHA-256.
+    /// All keys of an agent, by id, including revoked ones, without their SHA-256.
     #[must_use]
     pub fn list_api_keys(&self, agent: &AgentId) -> Vec<ApiKey> {
         self.shared().read(|entries| {
             let all = entries.api_keys.values();
-            let theirs = all.filter(|held| held.value.agent_id == agent.as_str());
-            theirs.map(|held| shown(held.value.clone())).collect()
+            let of_agent = all.filter(|entry| entry.value.agent_id == agent.as_str());
+            of_agent
+                .map(|entry| without_digest(entry.value.clone()))
+                .collect()
         })
     }
 
     /// The key with this id, without its SHA-256.
     #[must_use]
     pub fn api_key(&self, id: &str) -> Option<ApiKey> {
-        self.held_api_key(id).map(|held| shown(held.value))
+        self.api_key_entry(id)
+            .map(|entry| without_digest(entry.value))
     }
 
-    fn held_api_key(&self, id: &str) -> Option<Held<ApiKey>> {
+    fn api_key_entry(&self, id: &str) -> Option<Entry<ApiKey>> {
         self.shared()
             .read(|entries| entries.api_keys.get(id).cloned())
     }
 }
 
-/// A time that cannot be read has come: in doubt a key is not valid.
+/// A key with an invalid time is treated as ended.
 fn has_ended(key: &ApiKey, at: Timestamp) -> bool {
-    let has_come = |end| time::from_proto(end).map_or(true, |end| end <= at);
-    key.revoked_at.is_some() || key.expires_at.is_some_and(has_come)
+    let is_past = |end| time::from_proto(end).map_or(true, |end| end <= at);
+    key.revoked_at.is_some() || key.expires_at.is_some_and(is_past)
 }
 
-/// As callers see it.
-fn shown(mut api_key: ApiKey) -> ApiKey {
+/// Removes the digest, which callers must not see.
+fn without_digest(mut api_key: ApiKey) -> ApiKey {
     api_key.key_sha256.clear();
     api_key
 }

@@ -1,4 +1,4 @@
-//! Changes of the bucket, each conditional on what it changes, and single reads of it.
+//! Conditional writes to the bucket and single reads of it.
 
 use bytes::Bytes;
 use domain::Sequence;
@@ -8,29 +8,29 @@ use uuid::Uuid;
 use super::Shared;
 use super::error::RegistryError;
 use crate::error::Unavailable;
-use crate::get::{RawMessage, Which};
+use crate::get::{MessageQuery, RawMessage};
 use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
-/// What became of a change.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
-    /// It is made, and in memory.
-    Made,
-    /// The entry is another than expected; memory has it now.
+pub(super) enum PutOutcome {
+    /// The value is stored, and in memory.
+    Stored,
+    /// The entry has another revision; memory has the current one now.
     Superseded,
 }
 
 impl Shared {
-    /// Puts an entry in the place of the expected one; `None`: there must be none.
+    /// Puts an entry if its current revision is `expected`; `None`: if it does not exist.
     pub(super) async fn put(
         &self,
         key: &str,
         value: &impl Message,
         expected: Option<Sequence>,
-    ) -> Result<Change, Unavailable> {
+    ) -> Result<PutOutcome, Unavailable> {
         let value = Bytes::from(value.encode_to_vec());
         let deadline = self.record.deadline();
         let publication = Publication {
@@ -42,23 +42,23 @@ impl Shared {
         };
         let ack_deadline = Record::ack_deadline(deadline);
         let answer = self.record.connection().publish(publication, ack_deadline);
-        let unsettled = match answer.await {
+        let unresolved = match answer.await {
             Ok(Ack::Stored(revision) | Ack::Duplicate(revision)) => {
                 self.apply(key, revision, &value);
-                return Ok(Change::Made);
+                return Ok(PutOutcome::Stored);
             }
-            Ok(Ack::Refused { .. }) => Unavailable::new("the bucket refused a change"),
+            Ok(Ack::Refused { .. }) => Unavailable::new("the bucket rejected a change"),
             Err(unavailable) => unavailable,
         };
         let last = self.read_leader(key).await?;
         match last {
-            Some(last) if last.payload == value => Ok(Change::Made),
-            last if last.as_ref().map(|last| last.sequence) == expected => Err(unsettled),
-            _ => Ok(Change::Superseded),
+            Some(last) if last.payload == value => Ok(PutOutcome::Stored),
+            last if last.as_ref().map(|last| last.sequence) == expected => Err(unresolved),
+            _ => Ok(PutOutcome::Superseded),
         }
     }
 
-    /// Makes an entry that must not be there yet.
+    /// Creates an entry.
     pub(super) async fn create(
         &self,
         key: &str,
@@ -66,30 +66,26 @@ impl Shared {
         what: &'static str,
     ) -> Result<(), RegistryError> {
         match self.put(key, value, None).await? {
-            Change::Made => Ok(()),
-            Change::Superseded => Err(RegistryError::AlreadyExists { what }),
+            PutOutcome::Stored => Ok(()),
+            PutOutcome::Superseded => Err(RegistryError::AlreadyExists { what }),
         }
     }
 
-    /// Reads an entry from the bucket's leader into memory.
+    /// Reads an entry from the bucket's leader and applies it to memory.
     pub(super) async fn read_leader(&self, key: &str) -> Result<Option<RawMessage>, Unavailable> {
         let subject = subject(key);
-        let query = Which::LastOf(&subject);
-        let connection = self.record.connection();
-        let deadline = self.record.deadline();
-        let message = connection
-            .get_from_leader(REGISTRY_STREAM, &query, deadline)
-            .await?;
+        let last = MessageQuery::LastOfSubject(&subject);
+        let message = self.record.get_from_leader(REGISTRY_STREAM, &last).await?;
         if let Some(message) = &message {
             self.apply(key, message.sequence, &message.payload);
         }
         Ok(message)
     }
 
-    /// Looks up an entry that memory does not know, if the bound on such lookups allows it; memory has it then.
+    /// Looks up an unknown entry and applies it to memory, if the rate limit allows it.
     pub(super) async fn look_up(&self, key: &str) {
-        if self.lookups.take() {
-            // Without an answer, what memory knows stands.
+        if self.lookup_limiter.try_acquire() {
+            // After a failed read the caller uses the entries in memory.
             let _ = self.read_leader(key).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The registry's memory: what the bucket's entries say, by what they are looked up by.
+//! The registry in memory: the bucket's entries, indexed for lookups.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,39 +19,39 @@ use super::seals::Seals;
 use super::secret::Digest;
 use super::tenant_secrets::TENANT_KEY_BYTES;
 
-/// An entry and its revision: its sequence in the bucket's stream.
+/// An entry and its revision, which is its sequence in the bucket's stream.
 #[derive(Debug, Clone)]
-pub(super) struct Held<T> {
+pub(super) struct Entry<T> {
     pub(super) revision: Sequence,
     pub(super) value: T,
 }
 
-/// The revoked tokens of a tenant, and the digests of their ids, by which tokens are checked.
+/// The revoked tokens of a tenant, and the digests of their ids.
 pub(super) type Revoked = (RevokedTokens, Arc<HashSet<Digest>>);
 
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) seals: Seals,
-    pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
-    pub(super) tenant_secrets: BTreeMap<TenantId, Held<TenantSecret>>,
-    pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
-    pub(super) revoked_tokens: BTreeMap<TenantId, Held<Revoked>>,
-    pub(super) webhook_secrets: BTreeMap<AgentId, Held<WebhookSecrets>>,
-    pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
+    pub(super) tenants: BTreeMap<TenantId, Entry<Tenant>>,
+    pub(super) tenant_secrets: BTreeMap<TenantId, Entry<TenantSecret>>,
+    pub(super) agents: BTreeMap<AgentId, Entry<(TenantId, Agent)>>,
+    pub(super) revoked_tokens: BTreeMap<TenantId, Entry<Revoked>>,
+    pub(super) webhook_secrets: BTreeMap<AgentId, Entry<WebhookSecrets>>,
+    pub(super) context_policies: BTreeMap<(TenantId, Digest), Entry<ContextPolicy>>,
     /// By their own ids.
-    pub(super) api_keys: BTreeMap<String, Held<ApiKey>>,
-    /// Whoever has shown a key of this digest; revoked ones are not among them, expired ones may be.
+    pub(super) api_keys: BTreeMap<String, Entry<ApiKey>>,
+    /// By the digest of the key; without revoked keys, possibly with expired ones.
     pub(super) frontend_keys: HashMap<Digest, FrontendKey>,
     /// By their tenants, then by their own ids.
-    pub(super) signing_keys: BTreeMap<TenantId, BTreeMap<SigningKeyId, Held<Arc<SigningKey>>>>,
+    pub(super) signing_keys: BTreeMap<TenantId, BTreeMap<SigningKeyId, Entry<Arc<SigningKey>>>>,
     /// By their own ids.
-    pub(super) service_tokens: BTreeMap<String, Held<ServiceToken>>,
-    /// Whoever has shown a token of this digest; revoked ones are not among them.
+    pub(super) service_tokens: BTreeMap<String, Entry<ServiceToken>>,
+    /// By the digest of the token; without revoked tokens.
     pub(super) principals: HashMap<Digest, Principal>,
 }
 
 impl Entries {
-    /// Takes an entry, unless a later revision is held.
+    /// Applies an entry, unless memory has a later revision.
     pub(super) fn apply(
         &mut self,
         key: &str,
@@ -70,7 +70,7 @@ impl Entries {
             ("signing", _) => self.apply_signing_key(name, revision, decode(value)?),
             ("token", _) => self.apply_service_token(revision, decode(value)?),
             ("gone", key) => self.remove(key, revision),
-            // Of earlier versions: the keys of receipts are in the restricted bucket.
+            // An entry of earlier versions; receipt keys are in the restricted bucket now.
             ("receipt", _) => Ok(()),
             _ => Err(Corrupt),
         }
@@ -114,10 +114,8 @@ impl Entries {
         revoked: RevokedTokens,
     ) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(revoked.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let digests = revoked.tokens.iter().map(|token| {
-            let digest = token.token_id_sha256.as_ref();
-            Digest::try_from(digest).map_err(|_| Corrupt)
-        });
+        let digests = revoked.tokens.iter();
+        let digests = digests.map(|token| to_digest(&token.token_id_sha256));
         let digests = digests.collect::<Result<HashSet<Digest>, Corrupt>>()?;
         let value = (revoked, Arc::new(digests));
         put(&mut self.revoked_tokens, tenant, revision, value);
@@ -144,23 +142,14 @@ impl Entries {
 
     fn apply_policy(&mut self, revision: Sequence, policy: ContextPolicy) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(policy.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let digest: Digest = policy.digest.as_ref().try_into().map_err(|_| Corrupt)?;
-        put(
-            &mut self.context_policies,
-            (tenant, digest),
-            revision,
-            policy,
-        );
+        let key = (tenant, to_digest(&policy.digest)?);
+        put(&mut self.context_policies, key, revision, policy);
         Ok(())
     }
 
     fn apply_api_key(&mut self, revision: Sequence, api_key: ApiKey) -> Result<(), Corrupt> {
-        let digest: Digest = api_key
-            .key_sha256
-            .as_ref()
-            .try_into()
-            .map_err(|_| Corrupt)?;
-        let frontend_key = FrontendKey::of(&api_key)?;
+        let digest = to_digest(&api_key.key_sha256)?;
+        let frontend_key = FrontendKey::from_entry(&api_key)?;
         let id = api_key.api_key_id.clone();
         if put(&mut self.api_keys, id, revision, api_key) {
             match frontend_key {
@@ -196,12 +185,8 @@ impl Entries {
         revision: Sequence,
         token: ServiceToken,
     ) -> Result<(), Corrupt> {
-        let digest: Digest = token
-            .token_sha256
-            .as_ref()
-            .try_into()
-            .map_err(|_| Corrupt)?;
-        let principal = principal_of(&token)?;
+        let digest = to_digest(&token.token_sha256)?;
+        let principal = to_principal(&token)?;
         let id = token.service_token_id.clone();
         let is_revoked = token.revoked_at.is_some();
         if !put(&mut self.service_tokens, id, revision, token) {
@@ -216,7 +201,11 @@ impl Entries {
     }
 }
 
-fn principal_of(token: &ServiceToken) -> Result<Principal, Corrupt> {
+fn to_digest(bytes: &[u8]) -> Result<Digest, Corrupt> {
+    bytes.try_into().map_err(|_| Corrupt)
+}
+
+fn to_principal(token: &ServiceToken) -> Result<Principal, Corrupt> {
     let tenant = match token.tenant_id.as_str() {
         "" => None,
         tenant => Some(TenantId::parse(tenant).map_err(|_| Corrupt)?),
@@ -224,21 +213,24 @@ fn principal_of(token: &ServiceToken) -> Result<Principal, Corrupt> {
     let name = Label::parse(token.display_name.as_str()).map_err(|_| Corrupt)?;
     Ok(Principal {
         actor: Actor(name),
-        scopes: Scopes::of_proto(token.scopes()),
+        scopes: Scopes::from_proto(token.scopes()),
         tenant,
     })
 }
 
-/// Whether the value was taken.
-fn put<K: Ord, V>(held: &mut BTreeMap<K, Held<V>>, key: K, revision: Sequence, value: V) -> bool {
-    if held.get(&key).is_some_and(|held| held.revision >= revision) {
+/// Inserts a value unless memory has a later revision; returns whether it did.
+fn put<K: Ord, V>(map: &mut BTreeMap<K, Entry<V>>, key: K, revision: Sequence, value: V) -> bool {
+    if map
+        .get(&key)
+        .is_some_and(|entry| entry.revision >= revision)
+    {
         return false;
     }
-    held.insert(key, Held { revision, value });
+    map.insert(key, Entry { revision, value });
     true
 }
 
-/// An empty value is the mark of a deletion, which nothing here makes.
+/// An empty value would be a deletion marker of key-value clients, which this program never writes.
 fn decode<M: Message + Default>(value: &[u8]) -> Result<M, Corrupt> {
     if value.is_empty() {
         return Err(Corrupt);
@@ -266,13 +258,13 @@ mod tests {
             let applied = entries.apply("tenant.acme", Sequence(revision), &tenant(name));
             assert_eq!(applied, Ok(()));
         }
-        let held: Vec<_> = entries.tenants.values().collect();
-        assert_eq!(held.len(), 1);
-        assert_eq!(held[0].value.display_name, "third");
+        let stored: Vec<_> = entries.tenants.values().collect();
+        assert_eq!(stored.len(), 1);
+        assert_eq!(stored[0].value.display_name, "third");
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn corrupt_entries_are_rejected() {
         let mut entries = Entries::default();
         let mut check = |key: &str, value: &[u8]| {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What can go wrong with the registry.
+//! Errors of the registry.
 
 use domain::Violation;
 use thiserror::Error;
@@ -6,58 +6,58 @@ use thiserror::Error;
 use super::scope::Scope;
 use crate::error::Unavailable;
 
-/// Why a caller may not act.
+/// Why a caller is not authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AccessError {
-    /// Its token does not allow it.
+    /// The token lacks the scope.
     #[error("the token lacks the scope {0}")]
     MissingScope(Scope),
-    /// No such agent for this caller.
+    /// The agent does not exist for this caller.
     #[error("no such agent")]
     UnknownAgent,
-    /// No such tenant for this caller.
+    /// The tenant does not exist for this caller.
     #[error("no such tenant")]
     UnknownTenant,
 }
 
-/// Why the registry was not changed.
+/// Errors of changes of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryError {
     /// The id is taken.
-    #[error("{what} with this id exists already")]
+    #[error("{what} with this id already exists")]
     AlreadyExists {
-        /// What kind of thing.
+        /// The kind of the entry.
         what: &'static str,
     },
-    /// There are as many as there may be.
-    #[error("there are {max} {what} already, no more may be")]
+    /// The maximum number exists already.
+    #[error("there are already {max} {what}, which is the maximum")]
     TooMany {
-        /// What kind of things.
+        /// The kind of the entries.
         what: &'static str,
-        /// How many there may be.
+        /// The maximum number.
         max: usize,
     },
-    /// There is no such thing.
+    /// The entry does not exist.
     #[error("no such {what}")]
     NotFound {
-        /// What kind of thing.
+        /// The kind of the entry.
         what: &'static str,
     },
-    /// An entry of the bucket cannot be read: an operator must look at it.
+    /// An entry of the bucket cannot be decoded. An operator must inspect it.
     #[error("the registry's entry {revision} is corrupt")]
     Corrupt {
         /// The entry's sequence in the bucket's stream.
         revision: u64,
     },
-    /// The bucket did not answer; the change may have been made. Look before trying again.
+    /// The bucket did not answer; the change may be stored. Read before a retry.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Why the settings of an agent were not changed.
+/// Errors of changes of settings.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// As they would be then, they break a rule.
+    /// The new settings break a rule.
     #[error("the settings break a rule")]
     Broken(#[from] Violation),
     /// The registry was not changed.
@@ -65,6 +65,6 @@ pub enum SettingsError {
     Registry(#[from] RegistryError),
 }
 
-/// An entry that cannot be read.
+/// An entry that cannot be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Corrupt;

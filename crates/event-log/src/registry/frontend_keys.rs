@@ -1,4 +1,4 @@
-//! API keys as frontends show them: whom they may speak for, until when, and from which web origins.
+//! Authentication of frontends by API keys: agent, expiry and allowed web origins.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use super::error::Corrupt;
 use super::origins::ANY_ORIGIN;
 use super::secret::{API_KEY_PREFIX, digest, id_of};
 
-/// A frontend that has shown a valid API key.
+/// A frontend with a valid API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontendKey {
     /// The key's id.
     pub api_key_id: String,
-    /// Leave to act for the key's agent. The actor, which commits record, is `api_key:` and the key's id.
+    /// Permission to act for the key's agent. The actor of commits is `api_key:` and the key's id.
     pub access: AgentAccess,
-    /// The web origins that may use it, as browsers write them; `*` stands for any.
+    /// The allowed web origins in the format of browsers; `*` allows any.
     pub allowed_origins: Arc<[String]>,
     expires_at: Option<Timestamp>,
 }
 
 impl FrontendKey {
-    /// The key of an entry; `None`: it is revoked.
-    pub(super) fn of(api_key: &ApiKey) -> Result<Option<Self>, Corrupt> {
+    /// Converts an entry; `None`: the key is revoked.
+    pub(super) fn from_entry(api_key: &ApiKey) -> Result<Option<Self>, Corrupt> {
         let tenant = TenantId::parse(api_key.tenant_id.as_str()).map_err(|_| Corrupt)?;
         let agent = AgentId::parse(api_key.agent_id.as_str()).map_err(|_| Corrupt)?;
         let name = Label::parse(format!("api_key:{}", api_key.api_key_id));
@@ -46,7 +46,7 @@ impl FrontendKey {
         Ok(api_key.revoked_at.is_none().then_some(key))
     }
 
-    /// Whether a request from this web origin may use the key; without one it comes from no browser, and may.
+    /// Whether a request from this web origin may use the key. A request without an origin is not from a browser, and may.
     #[must_use]
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let allows = |origin: &str| {
@@ -64,7 +64,7 @@ impl FrontendKey {
 impl Registry {
     /// The frontend with this API key; `None`: unknown, revoked or expired.
     ///
-    /// Answers from memory; only a key that memory does not know may be looked up once in the bucket, at a bounded rate.
+    /// Answers from memory; looks up an unknown key once in the bucket, at a bounded rate.
     pub async fn authenticate_api_key(&self, key: &str, now: Timestamp) -> Option<FrontendKey> {
         if !key.starts_with(API_KEY_PREFIX) {
             return None;
@@ -88,7 +88,7 @@ impl Registry {
         found.filter(|frontend| frontend.is_valid(now))
     }
 
-    /// The web origins that valid keys of a tenant's agents list, each once.
+    /// The distinct web origins of the valid keys of a tenant's agents.
     #[must_use]
     pub fn tenant_origins(&self, tenant: &TenantId, now: Timestamp) -> Vec<String> {
         let origins: BTreeSet<String> = self.shared().read(|entries| {
@@ -116,7 +116,7 @@ mod tests {
             expires_at: expires_at.map(time::to_proto),
             ..ApiKey::default()
         };
-        FrontendKey::of(&api_key).unwrap().unwrap()
+        FrontendKey::from_entry(&api_key).unwrap().unwrap()
     }
 
     #[test]

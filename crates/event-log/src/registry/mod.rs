@@ -1,9 +1,9 @@
 //! The registry: tenants, agents, their settings and policies, API keys, signing keys and service tokens, in memory, kept
-//! fresh from a `JetStream` bucket.
+//! current from a `JetStream` bucket.
 //!
-//! Reads answer from memory. Changes go to the bucket, each conditional on what it changes, and are seen here at once
-//! and by every other process within moments. What memory does not know may be looked up in the bucket, at a bounded
-//! rate: it may have been made by another process just now.
+//! Reads answer from memory. Writes to the bucket are conditional on the current revision; this process sees them at once,
+//! other processes shortly after. Unknown entries may be looked up in the bucket at a bounded rate, because another
+//! process may have just created them.
 
 mod access;
 mod admins;
@@ -13,15 +13,15 @@ mod api_keys;
 mod bucket;
 mod entries;
 mod entry_keys;
+mod entry_removal;
 mod error;
 mod frontend_keys;
-mod gone;
-mod lookups;
+mod lookup_limiter;
 mod origins;
 mod policies;
+mod problems;
 mod provider_logs;
 mod quotas;
-mod refusal;
 mod removal;
 mod reseal;
 mod scope;
@@ -34,6 +34,7 @@ mod signing_keys;
 mod tenant_secrets;
 mod tenants;
 mod token_rules;
+mod update;
 mod urls;
 mod watch;
 mod webhook_secrets;
@@ -44,9 +45,9 @@ pub use api_keys::OVERLAP_MAX;
 pub use error::{AccessError, RegistryError, SettingsError};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
+pub use problems::{of_access, unauthenticated};
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{of_exceeded, quota_set, quotas_to_proto, take_quota};
-pub use refusal::{of_access, unauthenticated};
 pub use scope::{Scope, Scopes};
 pub use secret::{Digest, Secret};
 pub use service_tokens::NewServiceToken;
@@ -72,17 +73,17 @@ use tokio::task::AbortHandle;
 use crate::error::Unavailable;
 use crate::record::Record;
 use entries::Entries;
-use lookups::Lookups;
+use lookup_limiter::LookupLimiter;
 use seals::Seals;
 
-/// Most times that a change is tried while others change the same entry.
+/// Maximum attempts of a change while other processes change the same entry.
 const CHANGES_MAX: usize = 4;
 
 /// The registry, in memory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Registry(Arc<Watched>);
 
-/// The shared state, and the task that keeps it fresh for as long as somebody has a handle.
+/// The shared state, and the task that keeps it current while a handle exists.
 #[derive(Debug)]
 struct Watched {
     shared: Arc<Shared>,
@@ -94,7 +95,7 @@ struct Shared {
     record: Record,
     entries: RwLock<Entries>,
     is_fresh: AtomicBool,
-    lookups: Lookups,
+    lookup_limiter: LookupLimiter,
 }
 
 impl Drop for Watched {
@@ -104,7 +105,7 @@ impl Drop for Watched {
 }
 
 impl Registry {
-    /// Loads the registry, and keeps it fresh for as long as it, or a clone of it, is kept.
+    /// Loads the registry and keeps it current while it or a clone exists.
     ///
     /// # Errors
     /// [`Unavailable`] when it cannot be loaded within the request timeout.
@@ -116,14 +117,14 @@ impl Registry {
                 ..Entries::default()
             }),
             is_fresh: AtomicBool::new(false),
-            lookups: Lookups::default(),
+            lookup_limiter: LookupLimiter::default(),
         });
         let feed = watch::load(&shared).await?;
         let watcher = tokio::spawn(watch::keep(Arc::clone(&shared), feed)).abort_handle();
         Ok(Self(Arc::new(Watched { shared, watcher })))
     }
 
-    /// Whether changes arrive: for health. A registry that is not fresh goes on answering from what it knows.
+    /// Whether changes arrive, for health checks. Otherwise the registry answers from the last known entries.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.0.shared.is_fresh.load(Ordering::Relaxed)
@@ -135,21 +136,18 @@ impl Registry {
 }
 
 impl Shared {
-    /// Reads memory; never held across an await.
+    /// Reads memory under the lock, which is never held across an await.
     fn read<T>(&self, read: impl FnOnce(&Entries) -> T) -> T {
         read(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes an entry of the bucket into memory, unless memory has a later one.
+    /// Applies an entry of the bucket to memory, unless memory has a later revision.
     fn apply(&self, key: &str, revision: Sequence, value: &[u8]) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         if entries.apply(key, revision, value).is_err() {
             let stream = crate::topology::REGISTRY_STREAM;
-            tracing::error!(
-                stream,
-                sequence = revision.0,
-                "corrupt entry of the registry"
-            );
+            let sequence = revision.0;
+            tracing::error!(stream, sequence, "an entry of the registry is corrupt");
         }
     }
 }

@@ -1,34 +1,34 @@
-//! Web origins, as browsers write them.
+//! Allowed web origins of API keys, in the format of browsers.
 
 use domain::violation::check_length;
 use domain::{Violation, ViolationReason};
 use http::Uri;
 
-/// Most origins of one key.
+/// Maximum origins of one key.
 pub const ALLOWED_ORIGINS_MAX: usize = 50;
-/// Most bytes of an origin.
+/// Maximum bytes of an origin.
 pub const ORIGIN_BYTES_MAX: usize = 256;
-/// Stands for every origin.
+/// Allows every origin.
 pub(super) const ANY_ORIGIN: &str = "*";
 
-/// Ports that browsers leave out.
+/// Ports that browsers omit.
 const DEFAULT_PORTS: [(&str, u16); 2] = [("http", 80), ("https", 443)];
 
-/// The web origins that may use a key: each in the form in which browsers send it, so that a comparison of texts is enough.
+/// The web origins that may use a key, each exactly as browsers send it, so that text comparison suffices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowedOrigins(Vec<String>);
 
 impl AllowedOrigins {
-    /// Takes the list if each is `*` or an origin; its order is kept.
+    /// Checks that each item is `*` or an origin, and keeps the order.
     ///
     /// # Errors
-    /// Over [`ALLOWED_ORIGINS_MAX`] or [`ORIGIN_BYTES_MAX`], or not as browsers write it; the path is `[index]`.
+    /// Over [`ALLOWED_ORIGINS_MAX`] or [`ORIGIN_BYTES_MAX`], or not in the format of browsers; the path is `[index]`.
     pub fn parse(origins: Vec<String>) -> Result<Self, Violation> {
         if origins.len() > ALLOWED_ORIGINS_MAX {
             return Err(Violation::new(
                 ViolationReason::OutOfRange,
                 format!(
-                    "has {} entries, at most {ALLOWED_ORIGINS_MAX} are taken",
+                    "has {} entries, but must have at most {ALLOWED_ORIGINS_MAX}",
                     origins.len()
                 ),
             ));
@@ -57,7 +57,7 @@ fn check(origin: &str) -> Result<(), Violation> {
     }
     Err(Violation::new(
         ViolationReason::Malformed,
-        "is no web origin: write scheme://host or scheme://host:port, in small letters, without a path or a default port",
+        "is not a web origin: write scheme://host or scheme://host:port in lower case, without a path or a default port",
     ))
 }
 
@@ -70,10 +70,10 @@ fn is_origin(text: &str) -> bool {
     };
     let is_default = DEFAULT_PORTS
         .iter()
-        .any(|(of, port)| *of == scheme && authority.port_u16() == Some(*port));
-    // The same text again: no path, no query, no user's name, no capital letter that a browser would make small.
-    let plain = format!("{scheme}://{authority}");
-    text == plain
+        .any(|(name, port)| *name == scheme && authority.port_u16() == Some(*port));
+    // Equal to its canonical text: no path, query, user or capital letters.
+    let canonical = format!("{scheme}://{authority}");
+    text == canonical
         && text == text.to_ascii_lowercase()
         && !authority.as_str().contains('@')
         && !authority.host().is_empty()
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_an_origin() {
+    fn valid_and_invalid_origins() {
         for origin in [
             "*",
             "https://shop.example",

@@ -1,28 +1,28 @@
-//! What is kept of what an agent's model servers are asked and answer.
+//! Settings of an agent's provider log.
 
 use domain::bounds::LOG_DAYS_DEFAULT;
 use wire::proto::operate::v1::{AgentSettings, ProviderLogDetail};
 
-/// How much is kept of a call.
+/// The logged content of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogDetail {
-    /// When, how long, how large, how it ended, what it cost; nothing that was said.
+    /// Time, duration, size, result and cost, without any content.
     Facts,
-    /// That, and what was said, redacted.
+    /// Facts and redacted bodies.
     Bodies,
 }
 
-/// What is kept of an agent's calls.
+/// The provider log of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderLogs {
-    /// How much.
+    /// The logged content.
     pub detail: LogDetail,
-    /// For how many days.
+    /// The retention in days.
     pub days: u32,
 }
 
 impl ProviderLogs {
-    /// What an agent's settings say; `None`: nothing is kept.
+    /// The provider log of an agent's settings; `None`: off.
     #[must_use]
     pub fn of(settings: Option<&AgentSettings>) -> Option<Self> {
         let logs = settings?.provider_logs.as_ref()?;
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_kept_unless_the_settings_say_so() {
+    fn logs_are_off_by_default() {
         let check = |logs: Option<(i32, u32)>, expected: Option<(LogDetail, u32)>| {
             let settings = AgentSettings {
                 provider_logs: logs.map(|(detail, days)| ProviderLogSettings { detail, days }),

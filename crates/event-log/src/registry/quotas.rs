@@ -1,4 +1,4 @@
-//! What tenants and agents may use: the quotas of the registry, and of a deployment where it names none.
+//! Quotas of tenants and agents in the registry, with the deployment's quotas as defaults.
 
 use std::time::Duration;
 
@@ -9,81 +9,63 @@ use wire::proto::operate::v1::{AgentSettings, Tenant};
 use wire::status::{Problem, Reason};
 
 use super::Registry;
-use super::bucket::Change;
-use super::entry_keys::tenant_key;
-use super::error::{RegistryError, SettingsError};
-use super::tenants::held_tenant;
-use crate::error::Unavailable;
+use super::error::SettingsError;
 
-/// The shortest wait that a refusal names.
+/// Minimum retry delay in a rejection.
 const RETRY_AFTER_MIN: Duration = Duration::from_millis(100);
 
 impl Registry {
-    /// The quotas in force for an agent: its own, else its tenant's, else the deployment's. Answers from memory, without a copy
-    /// of the entries.
+    /// The effective quotas of an agent: its own, else its tenant's, else the deployment's. Answers from memory without copying
+    /// entries.
     #[must_use]
     pub fn quotas(&self, deployment: &QuotaSet, tenant: &TenantId, agent: &AgentId) -> QuotaSet {
         self.shared().read(|entries| {
             let tenant = entries.tenants.get(tenant);
-            let tenant = tenant.and_then(|held| held.value.quotas.as_ref());
+            let tenant = tenant.and_then(|entry| entry.value.quotas.as_ref());
             let agent = entries.agents.get(agent);
-            let settings = agent.and_then(|held| held.value.1.settings.as_ref());
+            let settings = agent.and_then(|entry| entry.value.1.settings.as_ref());
             let agent = settings.and_then(|settings| settings.quotas.as_ref());
             let (tenant, agent) = (tenant.map(quota_set), agent.map(quota_set));
             QuotaSet::resolve(deployment, tenant.as_ref(), agent.as_ref())
         })
     }
 
-    /// The quotas in force for a tenant as a whole: its own, else the deployment's.
+    /// The effective quotas of a whole tenant: its own, else the deployment's.
     #[must_use]
     pub fn tenant_quotas(&self, deployment: &QuotaSet, tenant: &TenantId) -> QuotaSet {
         self.shared().read(|entries| {
             let tenant = entries.tenants.get(tenant);
-            let tenant = tenant.and_then(|held| held.value.quotas.as_ref());
+            let tenant = tenant.and_then(|entry| entry.value.quotas.as_ref());
             QuotaSet::resolve(deployment, tenant.map(quota_set).as_ref(), None)
         })
     }
 
-    /// Changes a tenant's quotas, again where others were faster.
+    /// Changes a tenant's quotas; retries after a concurrent change.
     ///
     /// # Errors
-    /// [`SettingsError`]: what `change` says of the quotas, or [`RegistryError`].
+    /// [`SettingsError`] of `change`, of invalid quotas, or of the registry.
     pub async fn change_tenant_quotas(
         &self,
         tenant: &TenantId,
         change: impl Fn(proto::Quotas) -> Result<proto::Quotas, Violation>,
     ) -> Result<Tenant, SettingsError> {
-        for _ in 0..super::CHANGES_MAX {
-            let Some(held) = held_tenant(self, tenant) else {
-                return Err(RegistryError::NotFound { what: "tenant" }.into());
-            };
-            let quotas = change(held.value.quotas.unwrap_or_default())?;
+        let changed = |tenant: Tenant| {
+            let quotas = change(tenant.quotas.unwrap_or_default())?;
             check_quotas(&quotas, QuotaSet::validate)?;
-            let changed = Tenant {
+            Ok::<_, SettingsError>(Tenant {
                 quotas: Some(quotas),
-                ..held.value.clone()
-            };
-            if changed == held.value {
-                return Ok(changed);
-            }
-            let put = self
-                .shared()
-                .put(&tenant_key(tenant), &changed, Some(held.revision))
-                .await;
-            if put.map_err(RegistryError::from)? == Change::Made {
-                return Ok(changed);
-            }
-        }
-        let contended = Unavailable::new("the tenant keeps changing");
-        Err(RegistryError::from(contended).into())
+                ..tenant
+            })
+        };
+        self.change_tenant(tenant, changed).await
     }
 }
 
-/// The quotas of an agent's settings.
+/// Checks the quotas of an agent's settings.
 ///
 /// # Errors
-/// The first that breaks a rule, by its path.
-pub(super) fn check_of_agent(settings: &AgentSettings) -> Result<(), Violation> {
+/// The first invalid quota, with its path.
+pub(super) fn check_agent_quotas(settings: &AgentSettings) -> Result<(), Violation> {
     let Some(quotas) = &settings.quotas else {
         return Ok(());
     };
@@ -102,7 +84,7 @@ fn check_quotas(
     })
 }
 
-/// The quotas as they are resolved.
+/// Converts quotas from protobuf.
 #[must_use]
 pub fn quota_set(given: &proto::Quotas) -> QuotaSet {
     let limits = |given: Option<&proto::QuotaLimits>| {
@@ -123,7 +105,7 @@ pub fn quota_set(given: &proto::Quotas) -> QuotaSet {
     }
 }
 
-/// The quotas as protobuf writes them.
+/// Converts quotas to protobuf.
 #[must_use]
 pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
     let limits = |limits: &Limits| {
@@ -144,7 +126,7 @@ pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
     }
 }
 
-/// Takes the quota that a path such as `owner.runs` names from `given`; `None`: the path names no quota.
+/// Copies the quota at a path such as `owner.runs` from `given` to `current`; `None`: the path names no quota.
 #[must_use]
 pub fn take_quota(
     current: &mut proto::Quotas,
@@ -165,7 +147,7 @@ pub fn take_quota(
     Some(())
 }
 
-/// A quota that is used up, as callers see it: `RESOURCE_EXHAUSTED` or 429, with the quota's name and bound.
+/// The problem of an exceeded quota: `RESOURCE_EXHAUSTED` or 429, with the quota's name and bound.
 #[must_use]
 pub fn of_exceeded(exceeded: &Exceeded) -> Problem {
     let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());

@@ -1,8 +1,8 @@
-//! Taking a tenant out of the registry: what lets its callers in goes first, then the tenant itself. Its root secret is
-//! last: a writer that starts meanwhile makes a secret only for a tenant that is there.
+//! Removes a tenant from the registry: first the credentials of its callers, then the tenant, and last its root secret. A
+//! writer that starts meanwhile creates a secret only for an existing tenant.
 //!
-//! Every other process must hear that an entry is gone, which the deletion of a message tells nobody. So a mark is put
-//! under `gone.`, and then the entry's bytes are overwritten: a crash in between leaves an entry that the next call finds.
+//! The deletion of a message notifies no other process. Therefore a removal marker is put under `gone.` first, and then
+//! the entry's bytes are overwritten. A crash in between leaves an entry that the next call finds.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use domain::{Sequence, TenantId};
 use prost::Message;
 use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken};
 
-use super::bucket::Change;
+use super::bucket::PutOutcome;
 use super::entry_keys::tenant_key;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 use crate::get::RawMessage;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
-/// The kinds of entries that a tenant has, in the order in which they go.
+/// The kinds of a tenant's entries, in the order of their removal.
 const KINDS: [&str; 9] = [
     "token", "apikey", "signing", "webhook", "revoked", "agent", "policy", "tenant", "secret",
 ];
 
 impl Registry {
-    /// How many entries of each kind a tenant has, as the bucket's leader knows them. Kinds: `token`, `apikey`, `signing`,
+    /// The number of entries of each kind of a tenant, from the bucket's leader. Kinds: `token`, `apikey`, `signing`,
     /// `webhook`, `revoked`, `agent`, `policy`, `tenant`, `secret`.
     ///
     /// # Errors
@@ -34,25 +34,25 @@ impl Registry {
     ) -> Result<BTreeMap<String, u64>, Unavailable> {
         let mut counts = BTreeMap::new();
         for (kind, key) in self.keys().await? {
-            if self.is_of_tenant(kind, &key, tenant).await?.is_some() {
+            if self.revision_of_tenant(kind, &key, tenant).await?.is_some() {
                 *counts.entry(kind.to_owned()).or_default() += 1;
             }
         }
         Ok(counts)
     }
 
-    /// Whether a tenant has an entry, or had a tenant's own until it was removed.
+    /// Whether a tenant has entries, or was removed.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn has_known(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
-        let mark = mark_of(&tenant_key(tenant));
-        let was_removed = self.shared().read_leader(&mark).await?.is_some();
+        let marker = marker_key(&tenant_key(tenant));
+        let was_removed = self.shared().read_leader(&marker).await?.is_some();
         Ok(was_removed || !self.entries_of_tenant(tenant).await?.is_empty())
     }
 
-    /// Removes all entries of a tenant for good; how many of each kind. From now on nobody gets in for it, here at once
-    /// and everywhere within moments. Done twice, it is done.
+    /// Removes all entries of a tenant; returns how many of each kind. Its callers are rejected at once here, and shortly after
+    /// in other processes. Idempotent.
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds.
@@ -62,7 +62,7 @@ impl Registry {
     ) -> Result<BTreeMap<String, u64>, Unavailable> {
         let mut counts = BTreeMap::new();
         for (kind, key) in self.keys().await? {
-            if let Some(revision) = self.is_of_tenant(kind, &key, tenant).await? {
+            if let Some(revision) = self.revision_of_tenant(kind, &key, tenant).await? {
                 self.remove_entry(&key, revision).await?;
                 *counts.entry(kind.to_owned()).or_default() += 1;
             }
@@ -70,7 +70,7 @@ impl Registry {
         Ok(counts)
     }
 
-    /// The keys of all entries of a tenant's kinds, in the order of [`KINDS`].
+    /// The keys of all entries of these kinds, in the order of [`KINDS`].
     async fn keys(&self) -> Result<Vec<(&'static str, String)>, Unavailable> {
         let record = &self.shared().record;
         let mut keys = Vec::new();
@@ -85,47 +85,51 @@ impl Registry {
         Ok(keys)
     }
 
-    /// The revision of an entry that is a tenant's.
-    async fn is_of_tenant(
+    /// The revision of an entry, if the entry belongs to the tenant.
+    async fn revision_of_tenant(
         &self,
         kind: &str,
         key: &str,
         tenant: &TenantId,
     ) -> Result<Option<Sequence>, Unavailable> {
-        // These name their tenant, so others need not be read.
-        let named = matches!(
+        // The keys of these kinds contain the tenant, so entries of other tenants need not be read.
+        let key_has_tenant = matches!(
             kind,
             "signing" | "webhook" | "revoked" | "secret" | "policy" | "tenant"
         );
-        if named && key.split('.').nth(1) != Some(tenant.as_str()) {
+        if key_has_tenant && key.split('.').nth(1) != Some(tenant.as_str()) {
             return Ok(None);
         }
         let entry = self.shared().read_leader(key).await?;
-        let entry = entry
-            .filter(|entry| named || tenant_of(kind, entry).as_deref() == Some(tenant.as_str()));
+        let entry = entry.filter(|entry| {
+            key_has_tenant || tenant_of(kind, entry).as_deref() == Some(tenant.as_str())
+        });
         Ok(entry.map(|entry| entry.sequence))
     }
 
     async fn remove_entry(&self, key: &str, revision: Sequence) -> Result<(), Unavailable> {
         let shared = self.shared();
-        let mark = mark_of(key);
+        let marker = marker_key(key);
         for _ in 0..CHANGES_MAX {
-            let before = shared.read_leader(&mark).await?.map(|mark| mark.sequence);
-            if shared.put(&mark, &(), before).await? == Change::Made {
+            let before = shared
+                .read_leader(&marker)
+                .await?
+                .map(|marker| marker.sequence);
+            if shared.put(&marker, &(), before).await? == PutOutcome::Stored {
                 let erased = shared.record.erase_message(REGISTRY_STREAM, revision);
                 return erased.await.map(drop);
             }
         }
-        Err(Unavailable::new("an entry's mark keeps changing"))
+        Err(Unavailable::new("a removal marker keeps changing"))
     }
 }
 
-/// The key of the mark that an entry is gone.
-fn mark_of(key: &str) -> String {
+/// The key of an entry's removal marker.
+fn marker_key(key: &str) -> String {
     format!("gone.{key}")
 }
 
-/// The tenant that an entry names; an entry that cannot be read is nobody's.
+/// The tenant of an entry; `None` for an entry that cannot be decoded.
 fn tenant_of(kind: &str, entry: &RawMessage) -> Option<String> {
     let bytes = entry.payload.clone();
     match kind {

@@ -1,34 +1,36 @@
-//! Sealing the registry's secrets anew, by the current master key.
+//! Encrypts the registry's secrets again with the current master key.
 
 use prost::Message as _;
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
-use super::bucket::Change;
+use super::bucket::PutOutcome;
+use super::update::CONTENDED;
 use super::{CHANGES_MAX, Registry, Shared};
 use crate::error::Unavailable;
 use crate::seal::SealError;
 
 impl Registry {
-    /// Whether every secret could be opened by the keys of this process. For roles, which need all of them.
+    /// Checks that the keys of this process decrypt every secret. Every role needs that.
     ///
     /// # Errors
-    /// Why the first could not be.
+    /// The first failure.
     pub fn check_secrets(&self) -> Result<(), SealError> {
         let failure = self.shared().read(|entries| entries.seals.failure());
         failure.map_or(Ok(()), Err)
     }
 
-    /// How many secrets are kept in clear.
+    /// The number of secrets in plaintext.
     #[must_use]
     pub fn secrets_in_clear(&self) -> usize {
-        self.shared().read(|entries| entries.seals.in_clear())
+        self.shared()
+            .read(|entries| entries.seals.plaintext_count())
     }
 
-    /// Seals every secret by the current master key that it has not sealed yet; how many there were. Stopped at any point, it is
-    /// called again.
+    /// Encrypts every secret with the current master key unless it is already; returns how many were changed. Call it again after an
+    /// interruption.
     ///
     /// # Errors
-    /// [`Unavailable`], also when there is no current key, or a secret is sealed by a key that is not given.
+    /// [`Unavailable`], also without a current key, or when a secret is encrypted with an unknown key.
     pub async fn reseal(&self) -> Result<usize, Unavailable> {
         let shared = self.shared();
         if shared.record.config().master_keys.current.is_none() {
@@ -50,7 +52,7 @@ impl Shared {
                 return Ok(());
             };
             let expected = Some(stored.sequence);
-            let unreadable = |_| Unavailable::new("an entry of the registry cannot be read");
+            let unreadable = |_| Unavailable::new("an entry of the registry cannot be decoded");
             let kind = entry.split_once('.').map_or(entry, |(kind, _)| kind);
             let put = match kind {
                 "secret" => {
@@ -67,10 +69,10 @@ impl Shared {
                 }
                 _ => return Err(Unavailable::new("an entry holds no secret")),
             };
-            if put? == Change::Made {
+            if put? == PutOutcome::Stored {
                 return Ok(());
             }
         }
-        Err(Unavailable::new("an entry of the registry keeps changing"))
+        Err(CONTENDED)
     }
 }

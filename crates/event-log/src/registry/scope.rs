@@ -4,7 +4,7 @@ use std::fmt;
 
 use wire::proto::operate::v1 as proto;
 
-/// What a service token allows.
+/// A permission of a service token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Appending to conversations.
@@ -62,14 +62,14 @@ impl Scopes {
         self.0 & scope.bit() != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// What this version does not know allows nothing.
-    pub(super) fn of_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
+    /// Ignores unknown scopes.
+    pub(super) fn from_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
         let known = |scope| {
             Scope::ALL
                 .into_iter()
@@ -79,8 +79,8 @@ impl Scopes {
     }
 
     pub(super) fn to_proto(self) -> Vec<i32> {
-        let mine = Scope::ALL.into_iter().filter(|scope| self.contains(*scope));
-        mine.map(|scope| scope.to_proto().into()).collect()
+        let contained = Scope::ALL.into_iter().filter(|scope| self.contains(*scope));
+        contained.map(|scope| scope.to_proto().into()).collect()
     }
 }
 

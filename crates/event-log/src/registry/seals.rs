@@ -1,4 +1,4 @@
-//! Which entries hold a secret, and by which key each is sealed.
+//! The encryption state of the entries with a secret.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use bytes::Bytes;
 
 use crate::seal::{MasterKeyId, MasterKeys, SealError};
 
-/// How the secret of an entry is kept.
+/// The encryption state of an entry's secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seal {
-    /// In clear.
-    Clear,
-    /// Sealed by this key, and opened.
+    /// Plaintext.
+    Plaintext,
+    /// Encrypted with this key, and decrypted.
     Sealed(MasterKeyId),
-    /// Sealed, and not opened.
-    Unopened(SealError),
+    /// Encrypted, and not decrypted.
+    Undecrypted(SealError),
 }
 
-/// The keys of this process, and how each secret is kept, by its entry.
+/// The keys of this process and the state of each secret, by entry.
 #[derive(Debug, Default)]
 pub(super) struct Seals {
     pub(super) keys: MasterKeys,
@@ -32,21 +32,22 @@ impl Seals {
         }
     }
 
-    /// The secret of an entry, which is kept in clear or sealed; `None`: it cannot be opened, which is logged.
+    /// The secret of an entry in plaintext; `None`: it cannot be decrypted, which is logged.
     pub(super) fn open(&mut self, entry: &str, clear: &Bytes, sealed: &Bytes) -> Option<Bytes> {
         if sealed.is_empty() {
-            self.seals.insert(entry.to_owned(), Seal::Clear);
+            self.seals.insert(entry.to_owned(), Seal::Plaintext);
             return Some(clear.clone());
         }
         match self.keys.open(entry, sealed) {
             Ok(secret) => {
-                let id = MasterKeyId::of_sealed(sealed)?;
+                let id = MasterKeyId::from_sealed(sealed)?;
                 self.seals.insert(entry.to_owned(), Seal::Sealed(id));
                 Some(secret)
             }
             Err(error) => {
-                tracing::error!(entry, "a secret of the registry {error}");
-                self.seals.insert(entry.to_owned(), Seal::Unopened(error));
+                tracing::error!(entry, %error, "a secret of the registry cannot be decrypted");
+                self.seals
+                    .insert(entry.to_owned(), Seal::Undecrypted(error));
                 None
             }
         }
@@ -56,21 +57,21 @@ impl Seals {
         self.seals.remove(entry);
     }
 
-    /// Why the first secret that cannot be opened cannot be.
+    /// The error of the first secret that cannot be decrypted.
     pub(super) fn failure(&self) -> Option<SealError> {
         self.seals.values().find_map(|seal| match seal {
-            Seal::Unopened(error) => Some(*error),
-            Seal::Clear | Seal::Sealed(_) => None,
+            Seal::Undecrypted(error) => Some(*error),
+            Seal::Plaintext | Seal::Sealed(_) => None,
         })
     }
 
-    /// How many secrets are kept in clear.
-    pub(super) fn in_clear(&self) -> usize {
+    /// The number of secrets in plaintext.
+    pub(super) fn plaintext_count(&self) -> usize {
         let seals = self.seals.values();
-        seals.filter(|seal| **seal == Seal::Clear).count()
+        seals.filter(|seal| **seal == Seal::Plaintext).count()
     }
 
-    /// The entries whose secrets the current key has not sealed.
+    /// The entries whose secrets are not encrypted with the current key.
     pub(super) fn stale(&self) -> Vec<String> {
         let current = self.keys.current.as_ref().map(crate::seal::MasterKey::id);
         let is_stale = |seal: &Seal| current.map(Seal::Sealed) != Some(*seal);

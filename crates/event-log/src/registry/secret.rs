@@ -1,4 +1,4 @@
-//! Secrets: made once, shown once, kept as their SHA-256.
+//! Secrets of keys and tokens: returned once, stored as their SHA-256.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// What an API key begins with.
+/// Prefix of API keys.
 pub(super) const API_KEY_PREFIX: &str = "hp_";
-/// What a service token begins with.
+/// Prefix of service tokens.
 pub(super) const SERVICE_TOKEN_PREFIX: &str = "hs_";
-/// What a secret that signs tokens begins with.
+/// Prefix of signing secrets.
 pub(super) const SIGNING_SECRET_PREFIX: &str = "hk_";
 /// Random bytes of a secret: 256 bits.
 const SECRET_BYTES: usize = 32;
-/// Bytes of the digest that the id shows: 16 hexadecimal digits.
+/// Bytes of the digest in an id: 16 hexadecimal digits.
 const ID_BYTES: usize = 8;
 
 /// SHA-256 of a secret, or of a policy.
 pub type Digest = [u8; 32];
 
-/// A key or token in clear. Its `Debug` hides it.
+/// A key or token in plaintext. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -30,12 +30,12 @@ impl Secret {
         Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// A secret that is written in another way.
-    pub(super) fn of_text(text: String) -> Self {
+    /// A secret with another encoding.
+    pub(super) fn from_text(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, to be shown to whoever asked for it, once.
+    /// The plaintext, for the caller that created it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -48,12 +48,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is kept of a secret.
+/// The stored digest of a secret.
 pub(super) fn digest(secret: &str) -> Digest {
     Sha256::digest(secret).into()
 }
 
-/// The id that a secret is known by.
+/// The public id of a secret.
 pub(super) fn id_of(digest: &Digest) -> String {
     hex::encode(digest.get(..ID_BYTES).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Putting entries that hold a secret: sealed where the process has a master key.
+//! Writes entries with a secret, which is encrypted if the process has a master key.
 
 use bytes::Bytes;
 use domain::Sequence;
@@ -6,17 +6,17 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
 use super::Shared;
-use super::bucket::Change;
+use super::bucket::PutOutcome;
 use crate::error::Unavailable;
 
 impl Shared {
-    /// Puts a root secret, whose secret is in clear or sealed.
+    /// Puts a tenant's root secret, given in plaintext or encrypted.
     pub(super) async fn put_tenant_secret(
         &self,
         entry: &str,
         secret: TenantSecret,
         expected: Option<Sequence>,
-    ) -> Result<Change, Unavailable> {
+    ) -> Result<PutOutcome, Unavailable> {
         let (root, sealed_root) = self.sealed(entry, &secret.root, &secret.sealed_root)?;
         let put = TenantSecret {
             root,
@@ -26,26 +26,26 @@ impl Shared {
         self.put(entry, &put, expected).await
     }
 
-    /// Puts a signing key, whose secret, where it has one, is in clear or sealed.
+    /// Puts a signing key, whose secret, if any, is in plaintext or encrypted.
     pub(super) async fn put_signing_key(
         &self,
         entry: &str,
         mut key: SigningKey,
         expected: Option<Sequence>,
-    ) -> Result<Change, Unavailable> {
+    ) -> Result<PutOutcome, Unavailable> {
         if let Some(Kind::Hs256Secret(secret)) = &mut key.kind {
             (*secret, key.sealed_secret) = self.sealed(entry, secret, &key.sealed_secret)?;
         }
         self.put(entry, &key, expected).await
     }
 
-    /// Puts the secrets of an agent's webhooks, each in clear or sealed.
+    /// Puts the secrets of an agent's webhooks, each in plaintext or encrypted.
     pub(super) async fn put_webhook_secrets(
         &self,
         entry: &str,
         mut secrets: WebhookSecrets,
         expected: Option<Sequence>,
-    ) -> Result<Change, Unavailable> {
+    ) -> Result<PutOutcome, Unavailable> {
         for secret in &mut secrets.secrets {
             (secret.key, secret.sealed_key) =
                 self.sealed(entry, &secret.key, &secret.sealed_key)?;
@@ -53,7 +53,7 @@ impl Shared {
         self.put(entry, &secrets, expected).await
     }
 
-    /// A secret as it is kept: in clear, or sealed.
+    /// A secret as it is stored: plaintext or encrypted; the other field is empty.
     fn sealed(
         &self,
         entry: &str,

@@ -4,28 +4,26 @@ use domain::{Label, TenantId, Timestamp};
 use wire::proto::operate::v1::ServiceToken;
 use wire::time;
 
-use super::bucket::Change;
-use super::entries::Held;
+use super::Registry;
+use super::entries::Entries;
 use super::entry_keys::service_token_key;
 use super::error::RegistryError;
 use super::scope::Scopes;
 use super::secret::{SERVICE_TOKEN_PREFIX, Secret, digest, id_of};
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
 
-/// A service token to make.
+/// The properties of a new service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewServiceToken {
-    /// Its name, which commits record as their actor.
+    /// Its name, the actor of its commits.
     pub display_name: Label,
-    /// What it allows; at least one.
+    /// Its scopes; at least one.
     pub scopes: Scopes,
-    /// The one tenant that it is bound to; `None`: none.
+    /// The only tenant that it may access; `None`: all tenants.
     pub tenant: Option<TenantId>,
 }
 
 impl Registry {
-    /// Makes a service token. The secret is not kept: this is the only time to show it.
+    /// Creates a service token. The secret is not stored; this call returns it for the only time.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the tenant, or [`RegistryError::Unavailable`].
@@ -41,23 +39,26 @@ impl Registry {
         }
         let secret = Secret::generate(SERVICE_TOKEN_PREFIX);
         let digest = digest(secret.reveal());
-        let made = ServiceToken {
+        let created = ServiceToken {
             service_token_id: id_of(&digest),
             display_name: new.display_name.as_str().to_owned(),
             scopes: new.scopes.to_proto(),
             tenant_id: new
                 .tenant
-                .map_or_else(String::new, |tenant| tenant.to_string()),
+                .map(|tenant| tenant.to_string())
+                .unwrap_or_default(),
             created_at: Some(time::to_proto(at)),
             revoked_at: None,
             token_sha256: digest.to_vec().into(),
         };
         let key = service_token_key(&digest);
-        self.shared().create(&key, &made, "service token").await?;
-        Ok((shown(made), secret))
+        self.shared()
+            .create(&key, &created, "service token")
+            .await?;
+        Ok((without_digest(created), secret))
     }
 
-    /// Ends a token; one that was ended before keeps its time.
+    /// Revokes a token; a revoked token keeps its time.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
@@ -66,50 +67,39 @@ impl Registry {
         id: &str,
         at: Timestamp,
     ) -> Result<ServiceToken, RegistryError> {
-        for _ in 0..CHANGES_MAX {
-            let Some(Held { revision, value }) = self.held_service_token(id) else {
-                return Err(RegistryError::NotFound {
-                    what: "service token",
-                });
-            };
-            if value.revoked_at.is_some() {
-                return Ok(shown(value));
-            }
-            let ended = ServiceToken {
-                revoked_at: Some(time::to_proto(at)),
-                ..value
-            };
-            let key = service_token_key(&ended.token_sha256);
-            if self.shared().put(&key, &ended, Some(revision)).await? == Change::Made {
-                return Ok(shown(ended));
-            }
-        }
-        Err(Unavailable::new("the service token keeps changing").into())
+        let find = |entries: &Entries| entries.service_tokens.get(id).cloned();
+        let key = |token: &ServiceToken| service_token_key(&token.token_sha256);
+        let revoke = |token: ServiceToken| {
+            Ok::<_, RegistryError>(ServiceToken {
+                revoked_at: token.revoked_at.or_else(|| Some(time::to_proto(at))),
+                ..token
+            })
+        };
+        let revoked = self.shared().update("service token", find, key, revoke);
+        Ok(without_digest(revoked.await?))
     }
 
-    /// Every service token, by id, revoked ones among them, without their SHA-256.
+    /// All service tokens, by id, including revoked ones, without their SHA-256.
     #[must_use]
     pub fn list_service_tokens(&self) -> Vec<ServiceToken> {
         self.shared().read(|entries| {
             let all = entries.service_tokens.values();
-            all.map(|held| shown(held.value.clone())).collect()
+            all.map(|entry| without_digest(entry.value.clone()))
+                .collect()
         })
     }
 
     /// The service token with this id, without its SHA-256.
     #[must_use]
     pub fn service_token(&self, id: &str) -> Option<ServiceToken> {
-        self.held_service_token(id).map(|held| shown(held.value))
-    }
-
-    fn held_service_token(&self, id: &str) -> Option<Held<ServiceToken>> {
-        self.shared()
-            .read(|entries| entries.service_tokens.get(id).cloned())
+        let find = |entries: &Entries| entries.service_tokens.get(id).cloned();
+        let entry = self.shared().read(find);
+        entry.map(|entry| without_digest(entry.value))
     }
 }
 
-/// As callers see it.
-fn shown(mut token: ServiceToken) -> ServiceToken {
+/// Removes the digest, which callers must not see.
+fn without_digest(mut token: ServiceToken) -> ServiceToken {
     token.token_sha256.clear();
     token
 }

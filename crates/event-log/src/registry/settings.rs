@@ -1,4 +1,4 @@
-//! What an agent's settings may say.
+//! Validation of agent settings.
 
 use std::collections::HashSet;
 
@@ -12,51 +12,51 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, ToolSettings,
 };
 
-use super::quotas::check_of_agent;
+use super::quotas::check_agent_quotas;
 use super::urls::check_url;
 
-/// Most bytes of all settings of an agent, encoded: they are one entry of the bucket.
+/// Maximum encoded bytes of an agent's settings, which are one entry of the bucket.
 pub const SETTINGS_BYTES_MAX: usize = 512 * 1024;
-/// Most tools.
+/// Maximum tools.
 pub const TOOLS_MAX: usize = 128;
-/// Most bytes of a model's name.
+/// Maximum bytes of a model's name.
 pub const MODEL_BYTES_MAX: usize = 256;
-/// Most answers of a model in one run.
+/// Maximum answers of a model in one run.
 pub const STEPS_MAX: u32 = 32;
-/// The highest temperature; the lowest is 0.
+/// Maximum temperature; the minimum is 0.
 pub const TEMPERATURE_MAX: f64 = 2.0;
-/// Most bytes of a tool's description.
+/// Maximum bytes of a tool's description.
 pub const TOOL_DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
-/// Most bytes of the JSON Schema of a tool's input.
+/// Maximum bytes of the JSON Schema of a tool's input.
 pub const TOOL_SCHEMA_BYTES_MAX: usize = 64 * 1024;
-/// The longest that a webhook may take, ms.
+/// Maximum timeout of a webhook, in milliseconds.
 pub const TOOL_TIMEOUT_MS_MAX: u32 = 300_000;
-/// Most conversations that a rule can let an owner have: the read model counts no further.
+/// Maximum value of the limit of conversations per owner: the read model counts no further.
 pub const CONVERSATIONS_PER_OWNER_MAX: u32 = 10_000;
-/// The longest time without an event, seconds: 100 years.
+/// Maximum idle time, in seconds: 100 years.
 pub const IDLE_SECONDS_MAX: u64 = 100 * 365 * 86_400;
-/// Fewest tokens between two summaries.
+/// Minimum tokens between two summaries.
 pub const SUMMARY_TOKENS_MIN: u64 = 1_000;
 
-/// The built-in model server, whose models need no name.
+/// The built-in model server, which needs no model name.
 const ECHO: &str = "echo";
 
-/// Settings within their bounds.
+/// Validated settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedSettings(AgentSettings);
 
 impl CheckedSettings {
-    /// Takes the settings if each is within its bound.
+    /// Validates the settings.
     ///
     /// # Errors
-    /// The first that is not, with its path.
+    /// The first invalid setting, with its path.
     pub fn parse(settings: AgentSettings) -> Result<Self, Violation> {
         check_length(settings.encoded_len(), SETTINGS_BYTES_MAX)?;
         if IdentityMode::try_from(settings.identity_mode).is_err() {
-            return Err(malformed("is no identity mode").within("identity_mode"));
+            return Err(malformed("is not an identity mode").within("identity_mode"));
         }
         if Approvers::try_from(settings.approvers).is_err() {
-            return Err(malformed("is no kind of approvers").within("approvers"));
+            return Err(malformed("is not a kind of approvers").within("approvers"));
         }
         check_roles(&settings).map_err(|violation| violation.within("allowed_roles"))?;
         within("model", settings.model.as_ref(), check_model)?;
@@ -65,7 +65,7 @@ impl CheckedSettings {
         within("summaries", settings.summaries.as_ref(), check_summaries)?;
         let logs = settings.provider_logs.as_ref();
         within("provider_logs", logs, |logs| check_provider_logs(*logs))?;
-        check_of_agent(&settings)?;
+        check_agent_quotas(&settings)?;
         Ok(Self(settings))
     }
 
@@ -83,7 +83,7 @@ fn within<T>(
         .map_err(|violation| violation.within(name))
 }
 
-/// The roles are few and each stands once, so that their number has a bound.
+/// Each role may appear once, which bounds their number.
 fn check_roles(settings: &AgentSettings) -> Result<(), Violation> {
     for (index, role) in settings.allowed_roles.iter().enumerate() {
         let is_grantable = matches!(
@@ -91,28 +91,24 @@ fn check_roles(settings: &AgentSettings) -> Result<(), Violation> {
             Ok(Role::Assistant | Role::System | Role::Developer)
         );
         if !is_grantable {
-            let rule = "is none of assistant, system, developer: user is always allowed";
+            let rule = "must be assistant, system or developer: user is always allowed";
             return Err(malformed(rule).at(index));
         }
-        if settings
-            .allowed_roles
-            .iter()
-            .take(index)
-            .any(|other| other == role)
-        {
-            return Err(malformed("is there twice: give each role once").at(index));
+        let mut earlier = settings.allowed_roles.iter().take(index);
+        if earlier.any(|other| other == role) {
+            return Err(malformed("is a duplicate: give each role once").at(index));
         }
     }
     Ok(())
 }
 
 fn check_model(model: &ModelSettings) -> Result<(), Violation> {
-    let of_name = |violation: Violation| violation.within("model");
+    let within_model = |violation: Violation| violation.within("model");
     let server = ModelServerId::parse(model.server.as_str());
     let server = server.map_err(|violation| violation.within("server"))?;
-    check_text(&model.model, MODEL_BYTES_MAX).map_err(of_name)?;
+    check_text(&model.model, MODEL_BYTES_MAX).map_err(within_model)?;
     if model.model.is_empty() && server.as_str() != ECHO {
-        return Err(of_name(missing()));
+        return Err(within_model(missing()));
     }
     let is_temperature = |value: f64| (0.0..=TEMPERATURE_MAX).contains(&value);
     if !model.temperature.is_none_or(is_temperature) {
@@ -123,15 +119,18 @@ fn check_model(model: &ModelSettings) -> Result<(), Violation> {
 
 fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {
     if tools.len() > TOOLS_MAX {
-        let rule = format!("has {} entries, at most {TOOLS_MAX} are taken", tools.len());
+        let rule = format!(
+            "has {} entries, but must have at most {TOOLS_MAX}",
+            tools.len()
+        );
         return Err(out_of_range(rule));
     }
     let mut names = HashSet::new();
     for (index, tool) in tools.iter().enumerate() {
         check_tool(tool).map_err(|violation| violation.at(index))?;
         if !names.insert(tool.tool_name.as_str()) {
-            let twice = malformed("is another tool's too: give each a name of its own");
-            return Err(twice.within("tool_name").at(index));
+            let duplicate = malformed("is the name of another tool: give each tool its own name");
+            return Err(duplicate.within("tool_name").at(index));
         }
     }
     Ok(())
@@ -173,10 +172,8 @@ fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
         .ok_or_else(|| missing().within("model"))?;
     check_model(model).map_err(|violation| violation.within("model"))?;
     if summaries.tokens_min < SUMMARY_TOKENS_MIN {
-        let rule = format!(
-            "is {}, at least {SUMMARY_TOKENS_MIN} are taken",
-            summaries.tokens_min
-        );
+        let given = summaries.tokens_min;
+        let rule = format!("is {given}, but must be at least {SUMMARY_TOKENS_MIN}");
         return Err(out_of_range(rule).within("tokens_min"));
     }
     check_max(
@@ -188,14 +185,14 @@ fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
 
 fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
     if ProviderLogDetail::try_from(logs.detail).is_err() {
-        return Err(malformed("is no detail of provider logs").within("detail"));
+        return Err(malformed("is not a detail of provider logs").within("detail"));
     }
     check_max("days", logs.days.into(), LOG_DAYS_MAX.into())
 }
 
 fn check_max(name: &str, value: u64, max: u64) -> Result<(), Violation> {
     if value > max {
-        return Err(out_of_range(format!("is {value}, at most {max} is taken")).within(name));
+        return Err(out_of_range(format!("is {value}, but must be at most {max}")).within(name));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Signing keys: by which the tokens of a tenant's users and administrators are checked.
+//! Signing keys, which verify the tokens of a tenant's users and administrators.
 //!
-//! A secret of HS256 is kept sealed where there is a master key, else in clear: tokens cannot be checked without it. It is in
-//! no answer and no `Debug`.
+//! A secret of HS256 is stored encrypted if there is a master key, else in plaintext, because tokens cannot be verified
+//! without it. It is in no reply and no `Debug`.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 use wire::time;
 
-use super::bucket::Change;
-use super::entries::Held;
+use super::bucket::PutOutcome;
+use super::entries::Entry;
 use super::entry_keys::signing_key_key;
 use super::error::RegistryError;
 use super::secret::{SIGNING_SECRET_PREFIX, Secret};
@@ -21,10 +21,13 @@ use super::urls::check_url;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 
-/// Most valid keys of a tenant for one use: as many as are tried on a token without a `kid`.
+/// Maximum valid keys of a tenant for one use: as many as are tried on a token without a `kid`.
 pub const SIGNING_KEYS_MAX: usize = identity::KEYS_TRIED_MAX;
 
-/// By what tokens are checked: valid by construction.
+/// The kind of entry in errors.
+const KIND: &str = "signing key";
+
+/// Validated key material that verifies tokens.
 #[derive(Clone, PartialEq)]
 pub struct SigningMaterial(Kind);
 
@@ -39,7 +42,7 @@ impl SigningMaterial {
     /// A secret of HS256.
     ///
     /// # Errors
-    /// As [`Key::hs256`].
+    /// Same as [`Key::hs256`].
     pub fn hs256(id: &SigningKeyId, secret: Bytes) -> Result<Self, KeyError> {
         Key::hs256(id, &secret)?;
         Ok(Self(Kind::Hs256Secret(secret)))
@@ -48,16 +51,16 @@ impl SigningMaterial {
     /// A JWK set.
     ///
     /// # Errors
-    /// As [`identity::jwk_set`].
+    /// Same as [`identity::jwk_set`].
     pub fn jwks(id: &SigningKeyId, json: String) -> Result<Self, KeyError> {
         identity::jwk_set(id, &json)?;
         Ok(Self(Kind::JwksJson(json)))
     }
 
-    /// The JWK set at a URL, which is not looked at yet.
+    /// The JWK set at a URL, which is not fetched yet.
     ///
     /// # Errors
-    /// As [`check_url`].
+    /// Same as [`check_url`].
     pub fn jwks_url(url: String) -> Result<Self, domain::Violation> {
         check_url(&url)?;
         Ok(Self(Kind::JwksUrl(url)))
@@ -67,20 +70,20 @@ impl SigningMaterial {
 /// A signing key to add.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewSigningKey {
-    /// Whose it is.
+    /// Its tenant.
     pub tenant: TenantId,
     /// Its id, unique in its tenant.
     pub id: SigningKeyId,
-    /// Whose tokens it is for.
+    /// Whether it verifies tokens of users or of administrators.
     pub key_use: SigningKeyUse,
-    /// By what tokens are checked; `None`: HS256 by a new secret.
+    /// The key material; `None`: HS256 with a new secret.
     pub material: Option<SigningMaterial>,
 }
 
 impl Registry {
-    /// Adds a signing key. The secret is given where it was made here: its text's bytes are the key.
+    /// Adds a signing key. A generated secret is returned: the bytes of its text are the key.
     ///
-    /// The bound on their number is checked against memory: two who add at the same moment may pass it by one.
+    /// The maximum number is checked in memory: two concurrent calls can exceed it by one.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::AlreadyExists`], [`RegistryError::TooMany`] past
@@ -100,7 +103,7 @@ impl Registry {
             });
         }
         let (kind, secret) = new.material.map_or_else(generated, |given| (given.0, None));
-        let made = SigningKey {
+        let created = SigningKey {
             signing_key_id: new.id.as_str().to_owned(),
             tenant_id: new.tenant.as_str().to_owned(),
             r#use: new.key_use.into(),
@@ -110,16 +113,14 @@ impl Registry {
             sealed_secret: Bytes::new(),
         };
         let key = signing_key_key(&new.tenant, &new.id);
-        let answer = shown(&made);
-        match self.shared().put_signing_key(&key, made, None).await? {
-            Change::Made => Ok((answer, secret)),
-            Change::Superseded => Err(RegistryError::AlreadyExists {
-                what: "signing key",
-            }),
+        let answer = without_secret(&created);
+        match self.shared().put_signing_key(&key, created, None).await? {
+            PutOutcome::Stored => Ok((answer, secret)),
+            PutOutcome::Superseded => Err(RegistryError::AlreadyExists { what: KIND }),
         }
     }
 
-    /// Ends a signing key at `from`; one that has ended at `now` keeps its time.
+    /// Retires a signing key at `from`; a key that is retired at `now` keeps its time.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
@@ -132,37 +133,37 @@ impl Registry {
     ) -> Result<SigningKey, RegistryError> {
         let key = signing_key_key(tenant, id);
         for _ in 0..CHANGES_MAX {
-            let Some(Held { revision, value }) = self.held_signing_key(tenant, id) else {
-                return Err(RegistryError::NotFound {
-                    what: "signing key",
-                });
+            let Some(Entry { revision, value }) = self.signing_key_entry(tenant, id) else {
+                return Err(RegistryError::NotFound { what: KIND });
             };
             if !is_valid(&value, now) {
-                return Ok(shown(&value));
+                return Ok(without_secret(&value));
             }
             let ended = SigningKey {
                 retired_at: Some(time::to_proto(from)),
                 ..SigningKey::clone(&value)
             };
-            let answer = shown(&ended);
+            let answer = without_secret(&ended);
             let put = self.shared().put_signing_key(&key, ended, Some(revision));
-            if put.await? == Change::Made {
+            if put.await? == PutOutcome::Stored {
                 return Ok(answer);
             }
         }
         Err(Unavailable::new("the signing key keeps changing").into())
     }
 
-    /// Every signing key of a tenant, by id, retired ones among them, without their secrets.
+    /// All signing keys of a tenant, by id, including retired ones, without their secrets.
     #[must_use]
     pub fn list_signing_keys(&self, tenant: &TenantId) -> Vec<SigningKey> {
         self.shared().read(|entries| {
-            let theirs = entries.signing_keys.get(tenant).into_iter().flatten();
-            theirs.map(|(_, held)| shown(&held.value)).collect()
+            let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten();
+            of_tenant
+                .map(|(_, entry)| without_secret(&entry.value))
+                .collect()
         })
     }
 
-    /// The keys of a tenant for one use that are valid now, by id, WITH their secrets: for checking tokens, never for answers.
+    /// The valid keys of a tenant for one use, by id, WITH their secrets: for verification, never for replies.
     #[must_use]
     pub fn signing_keys(
         &self,
@@ -171,18 +172,18 @@ impl Registry {
         now: Timestamp,
     ) -> Vec<Arc<SigningKey>> {
         self.shared().read(|entries| {
-            let theirs = entries.signing_keys.get(tenant).into_iter().flatten();
-            let theirs = theirs.map(|(_, held)| &held.value);
-            let valid = theirs.filter(|key| key.r#use() == key_use && is_valid(key, now));
+            let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten();
+            let of_tenant = of_tenant.map(|(_, entry)| &entry.value);
+            let valid = of_tenant.filter(|key| key.r#use() == key_use && is_valid(key, now));
             valid.map(Arc::clone).collect()
         })
     }
 
-    fn held_signing_key(
+    fn signing_key_entry(
         &self,
         tenant: &TenantId,
         id: &SigningKeyId,
-    ) -> Option<Held<Arc<SigningKey>>> {
+    ) -> Option<Entry<Arc<SigningKey>>> {
         self.shared()
             .read(|entries| entries.signing_keys.get(tenant)?.get(id).cloned())
     }
@@ -194,14 +195,14 @@ fn generated() -> (Kind, Option<Secret>) {
     (Kind::Hs256Secret(bytes), Some(secret))
 }
 
-/// A time that cannot be read has come: in doubt a key is not valid.
+/// A key with an invalid time is treated as ended.
 fn is_valid(key: &SigningKey, now: Timestamp) -> bool {
     let ends = |retired_at| time::from_proto(retired_at).is_ok_and(|end| now < end);
     key.retired_at.is_none_or(ends)
 }
 
-/// As callers see it.
-fn shown(key: &SigningKey) -> SigningKey {
+/// Removes the secret, which callers must not see.
+fn without_secret(key: &SigningKey) -> SigningKey {
     let kind = match &key.kind {
         Some(Kind::Hs256Secret(_)) => Some(Kind::Hs256Secret(Bytes::new())),
         kind => kind.clone(),

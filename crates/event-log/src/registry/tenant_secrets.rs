@@ -1,7 +1,7 @@
 //! Root secrets of tenants, and the keys that are derived from them.
 //!
-//! A tenant has one root secret of 256 random bits. No key leaves this module but for a purpose: a key of one purpose tells
-//! nothing about the key of another. Writers make the secrets; gateways only read them.
+//! A tenant has one root secret of 256 random bits. Callers get derived keys only; the key of one purpose reveals nothing about
+//! the key of another. Writers create the secrets; gateways only read them.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use wire::proto::operate::v1::TenantSecret;
 use wire::time;
 
 use super::Registry;
-use super::bucket::Change;
+use super::bucket::PutOutcome;
 use super::entry_keys::tenant_secret_key;
 use crate::error::Unavailable;
 
 /// Bytes of a root secret, and of a derived key.
 pub const TENANT_KEY_BYTES: usize = 32;
 
-/// What a derived key is for.
+/// The purpose of a derived key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyPurpose {
     /// Signing the sessions that the gateway issues.
@@ -29,7 +29,7 @@ pub enum KeyPurpose {
 }
 
 impl KeyPurpose {
-    /// The label that the key is derived by. It never changes: signed and derived values live on.
+    /// The label of the derivation. It never changes: signed and derived values outlive releases.
     fn label(self) -> &'static [u8] {
         match self {
             Self::Session => b"hansard/tenant/session",
@@ -55,7 +55,7 @@ impl TenantKey {
         Self(bytes)
     }
 
-    /// The key's bytes. Never to be shown or logged.
+    /// The key's bytes. Never show or log them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; TENANT_KEY_BYTES] {
         &self.0
@@ -69,19 +69,19 @@ impl fmt::Debug for TenantKey {
 }
 
 impl Registry {
-    /// A tenant's key for one purpose, from memory; `None`: the tenant has no root secret, or there is no such tenant.
+    /// A tenant's key for one purpose, from memory; `None`: the tenant does not exist or has no root secret.
     #[must_use]
     pub fn tenant_key(&self, tenant: &TenantId, purpose: KeyPurpose) -> Option<TenantKey> {
         self.shared().read(|entries| {
-            let held = entries.tenant_secrets.get(tenant)?;
-            Some(TenantKey::derive(&held.value.root, purpose))
+            let entry = entries.tenant_secrets.get(tenant)?;
+            Some(TenantKey::derive(&entry.value.root, purpose))
         })
     }
 
-    /// Makes the root secret of each tenant that has none: tenants of earlier versions. For writers, when they start.
+    /// Creates missing root secrets, of tenants of earlier versions. Writers call it when they start.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again; secrets that were made stay.
+    /// [`Unavailable`]: call again; created secrets stay.
     pub async fn make_missing_tenant_secrets(&self, at: Timestamp) -> Result<(), Unavailable> {
         let missing: Vec<TenantId> = self.shared().read(|entries| {
             let tenants = entries.tenants.keys();
@@ -94,22 +94,22 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes a tenant's root secret, unless it has one.
+    /// Creates a tenant's root secret, unless it has one.
     pub(super) async fn make_tenant_secret(
         &self,
         tenant: &TenantId,
         at: Timestamp,
     ) -> Result<(), Unavailable> {
         let root: [u8; TENANT_KEY_BYTES] = rand::random();
-        let made = TenantSecret {
+        let created = TenantSecret {
             tenant_id: tenant.as_str().to_owned(),
             root: Bytes::copy_from_slice(&root),
             created_at: Some(time::to_proto(at)),
             sealed_root: Bytes::new(),
         };
         let key = tenant_secret_key(tenant);
-        match self.shared().put_tenant_secret(&key, made, None).await? {
-            Change::Made | Change::Superseded => Ok(()),
+        match self.shared().put_tenant_secret(&key, created, None).await? {
+            PutOutcome::Stored | PutOutcome::Superseded => Ok(()),
         }
     }
 }

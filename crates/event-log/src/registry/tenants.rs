@@ -5,12 +5,12 @@ use wire::proto::operate::v1::Tenant;
 use wire::time;
 
 use super::Registry;
-use super::entries::Held;
+use super::entries::Entries;
 use super::entry_keys::tenant_key;
 use super::error::RegistryError;
 
 impl Registry {
-    /// Makes a tenant and its root secret. The secret is first: who sees the tenant sees its secret.
+    /// Creates a tenant and its root secret. The secret is created first: a process that sees the tenant sees its secret.
     ///
     /// # Errors
     /// [`RegistryError::AlreadyExists`] or [`RegistryError::Unavailable`].
@@ -21,23 +21,23 @@ impl Registry {
         at: Timestamp,
     ) -> Result<Tenant, RegistryError> {
         self.make_tenant_secret(tenant, at).await?;
-        let made = Tenant {
+        let created = Tenant {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
             created_at: Some(time::to_proto(at)),
             ..Tenant::default()
         };
         let key = tenant_key(tenant);
-        self.shared().create(&key, &made, "tenant").await?;
-        Ok(made)
+        self.shared().create(&key, &created, "tenant").await?;
+        Ok(created)
     }
 
-    /// Every tenant, by id.
+    /// All tenants, by id.
     #[must_use]
     pub fn list_tenants(&self) -> Vec<Tenant> {
         self.shared().read(|entries| {
             let tenants = entries.tenants.values();
-            tenants.map(|held| held.value.clone()).collect()
+            tenants.map(|entry| entry.value.clone()).collect()
         })
     }
 
@@ -45,15 +45,19 @@ impl Registry {
     #[must_use]
     pub fn tenant(&self, tenant: &TenantId) -> Option<Tenant> {
         self.shared().read(|entries| {
-            let held = entries.tenants.get(tenant);
-            held.map(|held| held.value.clone())
+            let entry = entries.tenants.get(tenant)?;
+            Some(entry.value.clone())
         })
     }
-}
 
-/// The tenant's entry, with its revision.
-pub(super) fn held_tenant(registry: &Registry, tenant: &TenantId) -> Option<Held<Tenant>> {
-    registry
-        .shared()
-        .read(|entries| entries.tenants.get(tenant).cloned())
+    /// Changes a tenant's entry; retries after a concurrent change.
+    pub(super) async fn change_tenant<E: From<RegistryError>>(
+        &self,
+        tenant: &TenantId,
+        change: impl Fn(Tenant) -> Result<Tenant, E>,
+    ) -> Result<Tenant, E> {
+        let find = |entries: &Entries| entries.tenants.get(tenant).cloned();
+        let key = |_: &Tenant| tenant_key(tenant);
+        self.shared().update("tenant", find, key, change).await
+    }
 }

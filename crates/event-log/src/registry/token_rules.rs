@@ -1,4 +1,4 @@
-//! What tenants demand of the tokens of their users and administrators, and which of those are revoked.
+//! Tenants' rules for the tokens of users and administrators, and their revoked tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,28 +10,28 @@ use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{RevokedToken, RevokedTokens, Tenant};
 use wire::time;
 
-use super::bucket::Change;
-use super::entry_keys::{revoked_tokens_key, tenant_key};
+use super::bucket::PutOutcome;
+use super::entry_keys::revoked_tokens_key;
 use super::error::RegistryError;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 
-/// Most bytes of an audience, an issuer, and a token's id.
+/// Maximum bytes of an audience, an issuer and a token id.
 pub const TOKEN_RULE_BYTES_MAX: usize = 256;
-/// The longest life of a token that a tenant can allow, in seconds: a year.
+/// Maximum value of the token lifetime that a tenant allows, in seconds: one year.
 pub const LIFETIME_SECONDS_MAX: u32 = 365 * 86_400;
-/// Most revoked tokens of a tenant that have not expired.
+/// Maximum unexpired revoked tokens of a tenant.
 pub const REVOKED_TOKENS_MAX: usize = 4_096;
 
-/// Rules within their bounds.
+/// Validated rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedTokenRules(proto::TokenRules);
 
 impl CheckedTokenRules {
-    /// Takes the rules if each is within its bound.
+    /// Validates the rules.
     ///
     /// # Errors
-    /// The first that is not, with its name.
+    /// The first invalid rule, with its field.
     pub fn parse(rules: proto::TokenRules) -> Result<Self, Violation> {
         check_text(&rules.audience, TOKEN_RULE_BYTES_MAX)
             .map_err(|violation| violation.within("audience"))?;
@@ -39,7 +39,7 @@ impl CheckedTokenRules {
             .map_err(|violation| violation.within("issuer"))?;
         let seconds = rules.lifetime_seconds_max;
         if seconds > LIFETIME_SECONDS_MAX {
-            let rule = format!("is {seconds}, at most {LIFETIME_SECONDS_MAX} is taken");
+            let rule = format!("is {seconds}, but must be at most {LIFETIME_SECONDS_MAX}");
             let violation = Violation::new(ViolationReason::OutOfRange, rule);
             return Err(violation.within("lifetime_seconds_max"));
         }
@@ -48,43 +48,33 @@ impl CheckedTokenRules {
 }
 
 impl Registry {
-    /// Changes what a tenant demands of its tokens, again where others were faster.
+    /// Changes a tenant's token rules; retries after a concurrent change.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`]; what `change` says.
+    /// [`RegistryError::NotFound`], [`RegistryError::Unavailable`], or the error of `change`.
     pub async fn change_token_rules<E: From<RegistryError>>(
         &self,
         tenant: &TenantId,
         change: impl Fn(proto::TokenRules) -> Result<CheckedTokenRules, E>,
     ) -> Result<Tenant, E> {
-        let key = tenant_key(tenant);
-        for _ in 0..CHANGES_MAX {
-            let shared = self.shared();
-            let held = shared.read(|entries| entries.tenants.get(tenant).cloned());
-            let Some(held) = held else {
-                return Err(RegistryError::NotFound { what: "tenant" }.into());
-            };
-            let rules = change(held.value.token_rules.clone().unwrap_or_default())?;
-            let changed = Tenant {
+        let changed = |tenant: Tenant| {
+            let rules = change(tenant.token_rules.clone().unwrap_or_default())?;
+            Ok::<_, E>(Tenant {
                 token_rules: Some(rules.0),
-                ..held.value
-            };
-            let put = shared.put(&key, &changed, Some(held.revision)).await;
-            if put.map_err(RegistryError::from)? == Change::Made {
-                return Ok(changed);
-            }
-        }
-        Err(RegistryError::from(Unavailable::new("the tenant keeps changing")).into())
+                ..tenant
+            })
+        };
+        self.change_tenant(tenant, changed).await
     }
 
-    /// What a tenant demands of its tokens, with those that it has revoked.
+    /// A tenant's token rules and revoked tokens.
     #[must_use]
     pub fn token_rules(&self, tenant: &TenantId) -> TokenRules {
         let (rules, revoked) = self.shared().read(|entries| {
-            let held = entries.tenants.get(tenant);
-            let rules = held.and_then(|held| held.value.token_rules.clone());
+            let entry = entries.tenants.get(tenant);
+            let rules = entry.and_then(|entry| entry.value.token_rules.clone());
             let revoked = entries.revoked_tokens.get(tenant);
-            (rules, revoked.map(|held| Arc::clone(&held.value.1)))
+            (rules, revoked.map(|entry| Arc::clone(&entry.value.1)))
         });
         let rules = rules.unwrap_or_default();
         let given = |text: String| (!text.is_empty()).then_some(text);
@@ -96,7 +86,7 @@ impl Registry {
         }
     }
 
-    /// Revokes the token of a tenant's with this `jti`; until when that is kept. Expired ones are forgotten.
+    /// Revokes the token of a tenant with this `jti`; returns until when the revocation is stored. Drops expired revocations.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::TooMany`] past [`REVOKED_TOKENS_MAX`], or
@@ -111,20 +101,20 @@ impl Registry {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
         let kept_until = kept_until(self.token_rules(tenant).lifetime_max, at);
-        let made = RevokedToken {
+        let created = RevokedToken {
             token_id_sha256: token_id_digest(token_id).to_vec().into(),
             expires_at: Some(time::to_proto(kept_until)),
         };
         let key = revoked_tokens_key(tenant);
         for _ in 0..CHANGES_MAX {
             let shared = self.shared();
-            let held = shared.read(|entries| entries.revoked_tokens.get(tenant).cloned());
-            let (revision, current) = held.map(|held| (held.revision, held.value.0)).unzip();
+            let entry = shared.read(|entries| entries.revoked_tokens.get(tenant).cloned());
+            let (revision, current) = entry.map(|entry| (entry.revision, entry.value.0)).unzip();
             let revoked = RevokedTokens {
                 tenant_id: tenant.as_str().to_owned(),
-                tokens: with(current.unwrap_or_default().tokens, &made, at)?,
+                tokens: with(current.unwrap_or_default().tokens, &created, at)?,
             };
-            if shared.put(&key, &revoked, revision).await? == Change::Made {
+            if shared.put(&key, &revoked, revision).await? == PutOutcome::Stored {
                 return Ok(kept_until);
             }
         }
@@ -139,31 +129,32 @@ fn lifetime_max(rules: &proto::TokenRules) -> Duration {
     }
 }
 
-/// A token that is let in now was made within the leeway ahead, and is let in for the leeway past its end.
+/// A token accepted now was issued at most the leeway in the future, and is accepted for the leeway after its end.
 fn kept_until(lifetime_max: Duration, at: Timestamp) -> Timestamp {
     let longest = lifetime_max + LEEWAY * 2;
     let nanos = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     Timestamp(at.0.saturating_add(nanos))
 }
 
-/// The revoked tokens that have not expired, with one more.
+/// The unexpired revoked tokens and the new one.
 fn with(
     current: Vec<RevokedToken>,
-    made: &RevokedToken,
+    created: &RevokedToken,
     at: Timestamp,
 ) -> Result<Vec<RevokedToken>, RegistryError> {
     let is_kept = |token: &RevokedToken| {
         let end = token.expires_at.map(time::from_proto);
-        token.token_id_sha256 != made.token_id_sha256 && !matches!(end, Some(Ok(end)) if end <= at)
+        token.token_id_sha256 != created.token_id_sha256
+            && !matches!(end, Some(Ok(end)) if end <= at)
     };
     let mut tokens: Vec<RevokedToken> = current.into_iter().filter(is_kept).collect();
     if tokens.len() >= REVOKED_TOKENS_MAX {
         return Err(RegistryError::TooMany {
-            what: "revoked tokens that have not expired",
+            what: "unexpired revoked tokens",
             max: REVOKED_TOKENS_MAX,
         });
     }
-    tokens.push(made.clone());
+    tokens.push(created.clone());
     Ok(tokens)
 }
 

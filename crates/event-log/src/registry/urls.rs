@@ -1,37 +1,35 @@
-//! URLs that services of ours call by themselves, because an operator said so.
+//! Validation of URLs that our services call because an operator configured them.
 
 use domain::violation::check_length;
 use domain::{Violation, ViolationReason};
 use http::Uri;
 
-/// Most bytes of a URL.
+/// Maximum bytes of a URL.
 pub const URL_BYTES_MAX: usize = 2 * 1024;
 
-/// A URL that JWK sets are fetched from, or that calls of tools are posted to: `https://` or `http://`. Which hosts may be
-/// called is decided by the deployment's egress policy, not here.
+/// Checks a URL of a JWK set or a webhook: `https://` or `http://`. The deployment's egress policy decides which hosts may be
+/// called.
 ///
 /// # Errors
-/// Too long, no such URL, or one with a user's name or a fragment.
+/// Too long, not such a URL, or with a user or a fragment.
 pub fn check_url(text: &str) -> Result<(), Violation> {
     match parse(text)?.scheme_str() {
         Some("https" | "http") => Ok(()),
-        _ => Err(malformed("is no https:// or http:// URL")),
+        _ => Err(malformed("is not an https:// or http:// URL")),
     }
 }
 
 fn parse(text: &str) -> Result<Uri, Violation> {
     check_length(text.len(), URL_BYTES_MAX)?;
-    let url: Uri = text.parse().map_err(|_| malformed("is no URL"))?;
+    let url: Uri = text.parse().map_err(|_| malformed("is not a URL"))?;
     let host = url.host().unwrap_or_default();
     let authority = url.authority().map(http::uri::Authority::as_str);
     if host.is_empty() || authority.is_some_and(|authority| authority.contains('@')) {
-        return Err(malformed("is a URL without a host, or with a user's name"));
+        return Err(malformed("must have a host and no user name"));
     }
-    // The parser drops it without a word.
+    // The parser drops fragments silently.
     if text.contains('#') {
-        return Err(malformed(
-            "has a fragment, which is sent to nobody: leave it out",
-        ));
+        return Err(malformed("has a fragment, which is never sent: remove it"));
     }
     Ok(url)
 }

@@ -1,6 +1,6 @@
-//! The secrets by which the calls of an agent's webhooks are signed. An agent has none until one is made.
+//! Secrets that sign the calls of an agent's webhooks. An agent has none until one is created.
 //!
-//! The newest signs, and the one before too for as long as its end has not come: receivers change over meanwhile.
+//! The newest secret signs, and the previous one too until its end, so that receivers can change over.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,37 +8,37 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use domain::{AgentId, TenantId, Timestamp};
+use domain::{AgentId, Timestamp};
 use wire::proto::operate::v1::{WebhookSecret, WebhookSecrets};
 use wire::time;
 
-use super::bucket::Change;
-use super::entries::Held;
+use super::bucket::PutOutcome;
+use super::entries::Entry;
 use super::entry_keys::webhook_secrets_key;
 use super::error::RegistryError;
 use super::secret::Secret;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 
-/// Most secrets of an agent: the newest, and the one before.
+/// Maximum secrets of an agent: the newest and the previous one.
 pub const WEBHOOK_SECRETS_MAX: usize = 2;
-/// What a secret begins with, as Standard Webhooks has it.
+/// Prefix of a secret, as in Standard Webhooks.
 const PREFIX: &str = "whsec_";
 /// Bytes of a key: 256 bits.
 const KEY_BYTES: usize = 32;
 
-/// A key that signs calls of webhooks. Its `Debug` hides it.
+/// A key that signs webhook calls. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookKey(Bytes);
 
 impl WebhookKey {
-    /// A key of these bytes.
+    /// Creates a key from its bytes.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
         Self(bytes)
     }
 
-    /// The key's bytes. Never to be shown or logged.
+    /// The key's bytes. Never show or log them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -52,7 +52,7 @@ impl fmt::Debug for WebhookKey {
 }
 
 impl Registry {
-    /// Makes a new secret for the calls of an agent's webhooks; the one before ends after `overlap`.
+    /// Creates a new secret for an agent's webhooks; the previous one ends after `overlap`.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the agent, or [`RegistryError::Unavailable`].
@@ -65,7 +65,7 @@ impl Registry {
         let tenant = self.tenant_of(agent).await;
         let tenant = tenant.ok_or(RegistryError::NotFound { what: "agent" })?;
         let key: [u8; KEY_BYTES] = rand::random();
-        let made = WebhookSecret {
+        let created = WebhookSecret {
             key: Bytes::copy_from_slice(&key),
             created_at: Some(time::to_proto(at)),
             ends_at: None,
@@ -73,58 +73,44 @@ impl Registry {
         };
         let entry = webhook_secrets_key(&tenant, agent);
         for _ in 0..CHANGES_MAX {
-            let held = self.held_webhook_secrets(agent);
+            let held = self.webhook_secrets_entry(agent);
             let (revision, current) = held.map(|held| (held.revision, held.value)).unzip();
-            let rotated = rotated(current.unwrap_or_default().secrets, &made, overlap, at);
-            if self
-                .put_webhook_secrets(&entry, &tenant, agent, rotated, revision)
-                .await?
-                == Change::Made
-            {
-                return Ok(Secret::of_text(format!("{PREFIX}{}", STANDARD.encode(key))));
+            let rotated = rotated(current.unwrap_or_default().secrets, &created, overlap, at);
+            let stored = WebhookSecrets {
+                agent_id: agent.as_str().to_owned(),
+                tenant_id: tenant.as_str().to_owned(),
+                secrets: rotated,
+            };
+            let put = self.shared().put_webhook_secrets(&entry, stored, revision);
+            if put.await? == PutOutcome::Stored {
+                return Ok(Secret::from_text(format!(
+                    "{PREFIX}{}",
+                    STANDARD.encode(key)
+                )));
             }
         }
-        Err(Unavailable::new("the webhooks' secrets keep changing").into())
+        Err(Unavailable::new("the webhook secrets keep changing").into())
     }
 
-    /// The keys by which calls of an agent's webhooks are signed now, the newest first; none where no secret was made.
+    /// The valid keys for signing calls of an agent's webhooks, the newest first; empty without a secret.
     #[must_use]
     pub fn webhook_keys(&self, agent: &AgentId, now: Timestamp) -> Vec<WebhookKey> {
-        let held = self.held_webhook_secrets(agent);
+        let held = self.webhook_secrets_entry(agent);
         let secrets = held.map(|held| held.value.secrets).unwrap_or_default();
         let valid = secrets.into_iter().filter(|secret| is_valid(secret, now));
         valid.map(|secret| WebhookKey(secret.key)).collect()
     }
 
-    /// The only place where these secrets are written.
-    async fn put_webhook_secrets(
-        &self,
-        entry: &str,
-        tenant: &TenantId,
-        agent: &AgentId,
-        secrets: Vec<WebhookSecret>,
-        expected: Option<domain::Sequence>,
-    ) -> Result<Change, Unavailable> {
-        let stored = WebhookSecrets {
-            agent_id: agent.as_str().to_owned(),
-            tenant_id: tenant.as_str().to_owned(),
-            secrets,
-        };
-        let shared = self.shared();
-        shared.put_webhook_secrets(entry, stored, expected).await
-    }
-
-    /// The only place where they are read.
-    fn held_webhook_secrets(&self, agent: &AgentId) -> Option<Held<WebhookSecrets>> {
+    fn webhook_secrets_entry(&self, agent: &AgentId) -> Option<Entry<WebhookSecrets>> {
         let shared = self.shared();
         shared.read(|entries| entries.webhook_secrets.get(agent).cloned())
     }
 }
 
-/// The new secret before the newest of the current ones, which ends after `overlap` if it does not end sooner.
+/// The new secret, then the newest valid one, which ends after `overlap` or sooner.
 fn rotated(
     current: Vec<WebhookSecret>,
-    made: &WebhookSecret,
+    created: &WebhookSecret,
     overlap: Duration,
     at: Timestamp,
 ) -> Vec<WebhookSecret> {
@@ -139,12 +125,12 @@ fn rotated(
             ..secret
         }
     });
-    let secrets = std::iter::once(made.clone()).chain(ending);
+    let secrets = std::iter::once(created.clone()).chain(ending);
     let valid = secrets.filter(|secret| is_valid(secret, at));
     valid.take(WEBHOOK_SECRETS_MAX).collect()
 }
 
-/// A time that cannot be read has come: in doubt a secret is not used.
+/// A secret with an invalid time is treated as ended.
 fn is_valid(secret: &WebhookSecret, now: Timestamp) -> bool {
     let ends = |ends_at| time::from_proto(ends_at).is_ok_and(|end| now < end);
     secret.ends_at.is_none_or(ends)
@@ -182,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn the_one_before_ends_after_the_overlap() {
+    fn the_previous_secret_ends_after_the_overlap() {
         let first = rotate(&[], 1, 60, 0);
         assert_eq!(names(&first, 1_000_000), [1]);
         let second = rotate(&first, 2, 60, 100);
         assert_eq!(names(&second, 159), [2, 1]);
         assert_eq!(names(&second, 160), [2]);
-        // A third within the overlap: of two at most, the oldest goes at once.
+        // A third within the overlap: the oldest is dropped at once, as two is the maximum.
         let third = rotate(&second, 3, 60, 110);
         assert_eq!(names(&third, 111), [3, 2]);
         assert_eq!(names(&third, 170), [3]);

@@ -16,7 +16,7 @@ fn sealed() -> Bytes {
 }
 
 #[test]
-fn a_secret_opens_by_its_key_and_in_its_entry() {
+fn secrets_decrypt_with_their_key_in_their_entry() {
     let sealed = sealed();
     assert_eq!(sealed.len(), HEADER_BYTES + NONCE_LEN + SECRET.len() + 16);
     assert!(!sealed.windows(8).any(|part| SECRET.starts_with(part)));
@@ -38,7 +38,7 @@ fn a_secret_opens_by_its_key_and_in_its_entry() {
 }
 
 #[test]
-fn every_bit_counts() {
+fn every_bit_is_authenticated() {
     let sealed = sealed();
     for bit in 0..sealed.len() * 8 {
         let mut flipped = sealed.to_vec();
@@ -58,13 +58,13 @@ fn every_byte_is_needed() {
 }
 
 #[test]
-fn the_same_secret_is_never_sealed_alike() {
+fn nonces_differ() {
     assert_ne!(sealed(), sealed());
     assert_eq!(keys(None, Some(1)).seal(ENTRY, SECRET), Ok(None));
 }
 
 #[test]
-fn keys_are_read_as_they_are_written_and_not_printed() {
+fn keys_round_trip_and_are_not_printed() {
     let key = MasterKey::generate();
     assert_eq!(
         MasterKey::parse(&format!(" {}\n", key.reveal())),

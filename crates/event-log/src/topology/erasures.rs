@@ -1,10 +1,10 @@
-//! The stream of erasures in progress: one for all partitions, beside the record.
+//! The stream of erasures in progress, one for all partitions.
 
 use domain::ConversationKey;
 
 use super::key;
 
-/// The stream.
+/// The name of the stream.
 pub(crate) const STREAM: &str = "HANSARD_ERASURES";
 /// The subjects of all entries.
 pub(crate) const SUBJECTS: &str = "hansard_erasures.>";
@@ -14,7 +14,7 @@ pub(crate) fn subject(key: &ConversationKey) -> String {
     format!("hansard_erasures.{}.{}", key.tenant, key.conversation)
 }
 
-/// The conversation of a subject; `None`: it is no conversation's.
+/// The conversation of a subject; `None`: not the subject of an entry.
 pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     let names = subject.strip_prefix("hansard_erasures.")?;
     let (tenant, conversation) = names.split_once('.')?;
@@ -29,9 +29,8 @@ mod tests {
     fn subjects_name_their_conversations() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
             let key = key_of(text);
-            let names = key
-                .as_ref()
-                .map(|key| (key.tenant.as_str(), key.conversation.as_str()));
+            let key_ref = key.as_ref();
+            let names = key_ref.map(|key| (key.tenant.as_str(), key.conversation.as_str()));
             assert_eq!(names, expected, "{text}");
             assert_eq!(key.as_ref().map(subject).as_deref(), expected.map(|_| text));
         };

@@ -1,20 +1,20 @@
-//! The stream of calls of model servers, logged and metered: one for all conversations, beside the record.
+//! The stream of logged and metered calls of model servers, one for all conversations.
 //!
-//! Without it everything works but the log and the metering: a server that has no room for it is told of, and nothing ends.
+//! It is optional: on a server without room for it, only the log and the metering are off, and a warning is logged.
 
 use async_nats::jetstream::stream::Config;
 use domain::{ConversationKey, OwnerDigest, TenantId};
 use tokio::time::Instant;
 
-use super::{key, make};
+use super::{ensure, key};
 use crate::connection::Connection;
 use crate::error::RecordError;
 
-/// The stream.
+/// The name of the stream.
 pub(crate) const STREAM: &str = "HANSARD_LOGS";
-/// In the subject of what nobody owns.
+/// The subject token of calls without an owner.
 const NOBODY: &str = "nobody";
-/// All that it holds.
+/// All subjects of the stream.
 pub(super) const SUBJECTS: &str = "hansard_logs.>";
 
 /// The subject of a conversation's logged calls.
@@ -22,13 +22,13 @@ pub(crate) fn subject(key: &ConversationKey) -> String {
     format!("hansard_logs.{}.{}", key.tenant, key.conversation)
 }
 
-/// The conversation of a subject; `None`: it is no conversation's.
+/// The conversation of a subject; `None`: not a conversation's subject.
 pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     let (tenant, conversation) = subject.strip_prefix("hansard_logs.")?.split_once('.')?;
     key(tenant, conversation)
 }
 
-/// The subject of a tenant's metered calls by an owner, or by nobody. It has one token more than a conversation's.
+/// The subject of a tenant's metered calls with or without an owner. It has one token more than a conversation's subject.
 pub(crate) fn usage_subject(tenant: &TenantId, owner: Option<&OwnerDigest>) -> String {
     let owner = owner.map_or(NOBODY, OwnerDigest::as_str);
     format!("hansard_logs.{tenant}.usage.{owner}")
@@ -42,7 +42,7 @@ pub(crate) fn usage_subjects(tenant: &TenantId, owner: Option<&OwnerDigest>) -> 
     }
 }
 
-/// The tenant of a subject of metered calls; `None`: it is no such subject.
+/// The tenant of a subject of metered calls; `None`: another subject.
 pub(crate) fn metered_tenant_of(subject: &str) -> Option<TenantId> {
     let (tenant, rest) = subject.strip_prefix("hansard_logs.")?.split_once('.')?;
     let owner = rest.strip_prefix("usage.")?;
@@ -50,18 +50,18 @@ pub(crate) fn metered_tenant_of(subject: &str) -> Option<TenantId> {
     TenantId::parse(tenant).ok().filter(|_| is_owner)
 }
 
-/// Makes the stream, where the server has room for it.
+/// Creates the stream if the server has room for it.
 pub(super) async fn create(
     connection: &Connection,
     config: Config,
     deadline: Instant,
 ) -> Result<(), RecordError> {
-    match make(connection, config, deadline).await {
+    match ensure(connection, config, deadline).await {
         Err(RecordError::Refused { what, reason }) => {
             tracing::warn!(
                 what,
                 reason,
-                "calls of model servers cannot be logged: the server refused the stream for them"
+                "calls of model servers are neither logged nor metered: the server rejected their stream"
             );
             Ok(())
         }
@@ -75,9 +75,8 @@ mod tests {
 
     fn check(subject_of: &str, expected: Option<(&str, &str)>) {
         let key = key_of(subject_of);
-        let names = key
-            .as_ref()
-            .map(|key| (key.tenant.as_str(), key.conversation.as_str()));
+        let key_ref = key.as_ref();
+        let names = key_ref.map(|key| (key.tenant.as_str(), key.conversation.as_str()));
         assert_eq!(names, expected, "{subject_of}");
         if let Some(key) = key {
             assert_eq!(subject(&key), subject_of);

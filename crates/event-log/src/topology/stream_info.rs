@@ -1,19 +1,19 @@
-//! What a stream's leader says of it.
+//! Configuration and state of a stream, as its leader returns them.
 
 use async_nats::jetstream::stream::Config;
 use domain::Sequence;
 use serde::Deserialize;
 
-/// What a partition holds.
+/// The first and last sequence of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionBounds {
-    /// The first message; one past `last` when there is none.
+    /// The first message; `last + 1` for an empty partition.
     pub first: Sequence,
-    /// The last sequence that was given out; 0 before the first.
+    /// The last assigned sequence; 0 before the first message.
     pub last: Sequence,
 }
 
-/// A stream as its leader describes it.
+/// The reply of `STREAM.INFO`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamInfo {
     pub(crate) config: Config,
@@ -21,16 +21,16 @@ pub(crate) struct StreamInfo {
     pub(crate) cluster: Option<StreamCluster>,
 }
 
-/// Which servers keep a stream.
+/// The replicas of a stream.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct StreamCluster {
     pub(crate) leader: Option<String>,
-    /// Those that follow the leader.
+    /// The followers.
     #[serde(default)]
     pub(crate) replicas: Vec<StreamReplica>,
 }
 
-/// A server that follows a stream's leader.
+/// A follower of a stream's leader.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamReplica {
     pub(crate) name: String,
@@ -40,7 +40,7 @@ pub(crate) struct StreamReplica {
     pub(crate) offline: bool,
 }
 
-/// What a stream holds.
+/// The state of a stream.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamState {
     pub(crate) messages: u64,

@@ -1,4 +1,4 @@
-//! Changes of the registry by two processes.
+//! Registry changes by two processes.
 
 use domain::Timestamp;
 use event_log::registry::{AllowedOrigins, Registry, RegistryError, Scope};
@@ -9,14 +9,12 @@ use crate::support::{agent, tenant, until};
 const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 
 #[tokio::test]
-async fn ids_are_taken_once_by_whichever_process_and_tenant() {
+async fn ids_are_unique_across_processes_and_tenants() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let taken = |what| Err(RegistryError::AlreadyExists { what });
-    assert_eq!(
-        second.create_tenant(&tenant("acme"), "", NOW).await,
-        taken("tenant")
-    );
+    let again = second.create_tenant(&tenant("acme"), "", NOW).await;
+    assert_eq!(again, taken("tenant"));
     for owner in ["acme", "other"] {
         let again = second
             .create_agent(&tenant(owner), &agent("bot"), "", NOW)
@@ -30,17 +28,15 @@ async fn ids_are_taken_once_by_whichever_process_and_tenant() {
     let orphan = first
         .create_service_token(token("x", &[], Some("missing")), NOW)
         .await;
-    assert_eq!(
-        orphan.map(drop),
-        Err(RegistryError::NotFound { what: "tenant" })
-    );
+    let actual = orphan.map(drop);
+    assert_eq!(actual, Err(RegistryError::NotFound { what: "tenant" }));
     let raced = tenant("raced");
     let (one, other) = tokio::join!(
         first.create_tenant(&raced, "one", NOW),
         second.create_tenant(&raced, "other", NOW),
     );
     assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
-    // Known in the other process before any change can have come by itself.
+    // Known in the other process before the change can have arrived.
     first
         .create_agent(&tenant("acme"), &agent("new"), "", NOW)
         .await
@@ -69,7 +65,7 @@ async fn ids_are_taken_once_by_whichever_process_and_tenant() {
 }
 
 #[tokio::test]
-async fn api_keys_belong_to_their_agent_and_end() {
+async fn api_keys_of_an_agent_are_created_and_revoked() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let (key, secret) = first
@@ -78,18 +74,13 @@ async fn api_keys_belong_to_their_agent_and_end() {
         .unwrap();
     assert!(secret.reveal().starts_with("hp_"));
     assert_eq!((key.tenant_id.as_str(), key.key_sha256.len()), ("acme", 0));
-    assert_eq!(
-        first.authenticate(secret.reveal()).await,
-        None,
-        "it is no service token"
-    );
+    let actual = first.authenticate(secret.reveal()).await;
+    assert_eq!(actual, None, "not a service token");
     let orphan = first
         .create_api_key(&agent("missing"), "", AllowedOrigins::default(), NOW)
         .await;
-    assert_eq!(
-        orphan.map(drop),
-        Err(RegistryError::NotFound { what: "agent" })
-    );
+    let actual = orphan.map(drop);
+    assert_eq!(actual, Err(RegistryError::NotFound { what: "agent" }));
 
     until("the key", || async {
         second.api_key(&key.api_key_id).is_some()
@@ -97,7 +88,7 @@ async fn api_keys_belong_to_their_agent_and_end() {
     .await;
     let ended = second.revoke_api_key(&key.api_key_id, LATER).await.unwrap();
     assert!(ended.revoked_at.is_some());
-    // A process that has not yet heard of it finds out when it tries.
+    // A process without the change reads it on its own attempt.
     assert_eq!(
         first.revoke_api_key(&key.api_key_id, NOW).await,
         Ok(ended.clone())

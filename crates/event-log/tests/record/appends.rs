@@ -1,4 +1,4 @@
-//! Appends, retries, races.
+//! Appends, retries and races.
 
 use domain::CommitId;
 use event_log::{AppendOutcome, Record};
@@ -8,11 +8,11 @@ use uuid::Uuid;
 use crate::support::{Writer, all_messages, config, noise, record_of_one};
 
 #[tokio::test]
-async fn a_commit_is_there_once_whatever_is_retried() {
+async fn retries_store_a_commit_once() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
-    let first = writer.draw("first");
+    let first = writer.seal("first");
     let at = writer.append(&record, "first").await;
     assert_eq!(at.0, 1);
     // Another commit than the first of an existing conversation.
@@ -24,12 +24,12 @@ async fn a_commit_is_there_once_whatever_is_retried() {
 
     let mut retries = Vec::new();
     for number in 0..12 {
-        let draught = writer.draw(&number.to_string());
-        let outcome = record.append(&writer.key, draught.append.clone()).await;
-        let sequence = writer.took(draught.clone(), outcome);
-        retries.push((draught.append, sequence));
+        let sealed = writer.seal(&number.to_string());
+        let outcome = record.append(&writer.key, sealed.append.clone()).await;
+        let sequence = writer.advance(sealed.clone(), outcome);
+        retries.push((sealed.append, sequence));
     }
-    // All of them again: the latest are named by the head, the others are more than eight commits back.
+    // Retry all: the head lists the latest; the others are more than eight commits back.
     for (append, sequence) in &retries {
         let outcome = record.append(&writer.key, append.clone()).await.unwrap();
         let expected = AppendOutcome::Committed {
@@ -37,11 +37,11 @@ async fn a_commit_is_there_once_whatever_is_retried() {
         };
         assert_eq!(outcome, expected);
     }
-    // A writer that has forgotten them asks after the last one; the stream's own window knows them.
+    // A retry that expects the last commit: the stream's duplicate window has the id.
     let (_, last) = writer.head.clone().unwrap();
-    let mut forgotten = retries[1].0.clone();
-    forgotten.expected = Some(last);
-    let outcome = record.append(&writer.key, forgotten).await.unwrap();
+    let mut retry = retries[1].0.clone();
+    retry.expected = Some(last);
+    let outcome = record.append(&writer.key, retry).await.unwrap();
     let expected = AppendOutcome::Committed {
         sequence: retries[1].1,
     };
@@ -50,16 +50,16 @@ async fn a_commit_is_there_once_whatever_is_retried() {
 }
 
 #[tokio::test]
-async fn another_commit_under_the_same_id_is_told_apart() {
+async fn another_commit_with_the_same_id_is_a_duplicate() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
     writer.append(&record, "first").await;
     let id = CommitId(Uuid::now_v7());
-    let (ours, theirs) = (writer.draw_as(id, "ours"), writer.draw_as(id, "theirs"));
+    let (ours, theirs) = (writer.seal_as(id, "ours"), writer.seal_as(id, "theirs"));
     let outcome = record.append(&writer.key, theirs.append.clone()).await;
-    let sequence = writer.took(theirs, outcome);
-    // The head names it, then it is too far back, and then only the stream's window knows it.
+    let sequence = writer.advance(theirs, outcome);
+    // The head lists it; later it is too far back, and only the stream's duplicate window has it.
     for later in 0..10 {
         let outcome = record.append(&writer.key, ours.append.clone()).await;
         assert_eq!(
@@ -68,9 +68,9 @@ async fn another_commit_under_the_same_id_is_told_apart() {
             "{later}"
         );
         let last = writer.append(&record, &later.to_string()).await;
-        let mut forgotten = ours.append.clone();
-        forgotten.expected = Some(last);
-        let outcome = record.append(&writer.key, forgotten).await;
+        let mut retry = ours.append.clone();
+        retry.expected = Some(last);
+        let outcome = record.append(&writer.key, retry).await;
         assert_eq!(
             outcome,
             Ok(AppendOutcome::Duplicate { sequence }),
@@ -81,12 +81,12 @@ async fn another_commit_under_the_same_id_is_told_apart() {
 }
 
 #[tokio::test]
-async fn superseded_says_by_what_also_after_many_commits() {
+async fn superseded_returns_the_last_commit() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
     writer.append(&record, "first").await;
-    let late = writer.draw("late");
+    let late = writer.seal("late");
     for number in 0..10 {
         let at = writer.append(&record, &number.to_string()).await;
         let outcome = record.append(&writer.key, late.append.clone()).await;
@@ -94,30 +94,27 @@ async fn superseded_says_by_what_also_after_many_commits() {
             panic!("{outcome:?}");
         };
         assert_eq!(last.position.sequence, at);
-        assert_eq!(
-            last.open().unwrap().opened.commit.head,
-            writer.head.clone().unwrap().0
-        );
+        let actual = last.open().unwrap().opened.commit.head;
+        assert_eq!(actual, writer.head.clone().unwrap().0);
     }
-    // Expecting what is not there is superseded, too.
-    let mut strange = Writer::of("none").draw("x").append;
+    // An append that expects a missing commit is superseded, too.
+    let mut strange = Writer::of("none").seal("x").append;
     strange.expected = Some(domain::Sequence(1));
     let outcome = record.append(&Writer::of("none").key, strange).await;
     assert_eq!(outcome, Ok(AppendOutcome::Superseded { last: None }));
 }
 
 #[tokio::test]
-async fn of_racing_writers_exactly_one_wins_each_round() {
+async fn one_of_several_racing_writers_wins() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
     for round in 0..20 {
-        let draughts: Vec<_> = (0..16)
-            .map(|n| writer.draw(&format!("{round}/{n}")))
+        let sealed_commits: Vec<_> = (0..16)
+            .map(|n| writer.seal(&format!("{round}/{n}")))
             .collect();
-        let racing = draughts.iter().map(|draught| {
-            let (record, key, append) =
-                (record.clone(), writer.key.clone(), draught.append.clone());
+        let racing = sealed_commits.iter().map(|sealed| {
+            let (record, key, append) = (record.clone(), writer.key.clone(), sealed.append.clone());
             tokio::spawn(async move { record.append(&key, append).await.unwrap() })
         });
         let outcomes: Vec<_> = join_all(racing)
@@ -126,9 +123,9 @@ async fn of_racing_writers_exactly_one_wins_each_round() {
             .map(Result::unwrap)
             .collect();
         let mut won = Vec::new();
-        for (draught, outcome) in draughts.into_iter().zip(outcomes) {
+        for (sealed, outcome) in sealed_commits.into_iter().zip(outcomes) {
             match outcome {
-                AppendOutcome::Committed { sequence } => won.push((draught, sequence)),
+                AppendOutcome::Committed { sequence } => won.push((sealed, sequence)),
                 AppendOutcome::Superseded { last: Some(last) } => {
                     assert_eq!(last.position.sequence.0, round + 1);
                 }
@@ -139,7 +136,7 @@ async fn of_racing_writers_exactly_one_wins_each_round() {
         }
         let (winner, sequence) = won.pop().unwrap();
         assert!(won.is_empty(), "{} more won", won.len());
-        writer.took(winner, Ok(AppendOutcome::Committed { sequence }));
+        writer.advance(winner, Ok(AppendOutcome::Committed { sequence }));
     }
     assert_eq!(all_messages(&server.url()).await.len(), 20);
 }
@@ -150,15 +147,15 @@ async fn one_id_in_two_conversations_is_two_commits() {
     let record = record_of_one(&server).await;
     let id = CommitId(Uuid::now_v7());
     let (mut one, mut other) = (Writer::of("one"), Writer::of("other"));
-    let draught = one.draw_as(id, "one");
-    let outcome = record.append(&one.key, draught.append.clone()).await;
-    assert_eq!(one.took(draught, outcome).0, 1);
+    let sealed = one.seal_as(id, "one");
+    let outcome = record.append(&one.key, sealed.append.clone()).await;
+    assert_eq!(one.advance(sealed, outcome).0, 1);
 
-    let draught = other.draw_as(id, "other");
-    let append = draught.append.clone();
+    let sealed = other.seal_as(id, "other");
+    let append = sealed.append.clone();
     let outcome = record.append(&other.key, append.clone()).await;
-    assert_eq!(other.took(draught, outcome).0, 2);
-    // A retry gets the same answer, by head or by the stream's window.
+    assert_eq!(other.advance(sealed, outcome).0, 2);
+    // A retry gets the same outcome, by the head or by the stream's duplicate window.
     let again = record.append(&other.key, append.clone()).await.unwrap();
     assert_eq!(
         again,
@@ -169,9 +166,9 @@ async fn one_id_in_two_conversations_is_two_commits() {
     for number in 0..9 {
         other.append(&record, &number.to_string()).await;
     }
-    let mut forgotten = append;
-    forgotten.expected = other.head.clone().map(|(_, at)| at);
-    let again = record.append(&other.key, forgotten).await.unwrap();
+    let mut retry = append;
+    retry.expected = other.head.clone().map(|(_, at)| at);
+    let again = record.append(&other.key, retry).await.unwrap();
     assert_eq!(
         again,
         AppendOutcome::Committed {
@@ -182,31 +179,27 @@ async fn one_id_in_two_conversations_is_two_commits() {
 }
 
 #[tokio::test]
-async fn the_largest_commit_goes_in_and_comes_out_everywhere() {
+async fn the_largest_commit_is_stored_and_read() {
     let server = devstack::test::nats().await;
     let record = Record::create(config(&server.url())).await.unwrap();
     let mut writer = Writer::of("c");
     writer.append(&record, "first").await;
-    let mut draught = writer.draw("x");
-    draught.append.message = noise(record.payload_bytes_max())
-        .split_off(0)
-        .into_bytes()
-        .into_iter()
-        .take(record.payload_bytes_max())
-        .collect::<Vec<_>>()
-        .into();
-    draught.append.trace.put("traceparent", &"t".repeat(512));
-    draught.append.trace.put("tracestate", &"s".repeat(512));
-    let outcome = record.append(&writer.key, draught.append.clone()).await;
-    let at = writer.took(draught.clone(), outcome);
+    let mut sealed = writer.seal("x");
+    let mut message = noise(record.payload_bytes_max());
+    message.truncate(record.payload_bytes_max());
+    sealed.append.message = message.into();
+    sealed.append.trace.put("traceparent", &"t".repeat(512));
+    sealed.append.trace.put("tracestate", &"s".repeat(512));
+    let outcome = record.append(&writer.key, sealed.append.clone()).await;
+    let at = writer.advance(sealed.clone(), outcome);
     for read in [
         record.last(&writer.key).await,
         record.last_from_leader(&writer.key).await,
     ] {
         let read = read.unwrap().unwrap();
         assert_eq!(read.position.sequence, at);
-        assert_eq!(read.message, draught.append.message);
-        assert_eq!(read.trace, draught.append.trace);
+        assert_eq!(read.message, sealed.append.message);
+        assert_eq!(read.trace, sealed.append.trace);
         assert!(read.open().is_err_and(|error| error.sequence == at));
     }
     let tail = record.tail(
@@ -216,6 +209,6 @@ async fn the_largest_commit_goes_in_and_comes_out_everywhere() {
     );
     let tail = tail.await.unwrap();
     assert_eq!(tail.commits.len(), 1);
-    assert_eq!(tail.commits[0].message, draught.append.message);
+    assert_eq!(tail.commits[0].message, sealed.append.message);
     assert_eq!(tail.resume_after, None);
 }

@@ -1,14 +1,14 @@
-//! Archives of streams, taken under a writer and brought back on another server.
+//! Snapshots of streams, taken during writes and restored on another server.
 
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
-use event_log::{Record, RecordConfig, Restoration, RestoreError, StreamDescription, TailBounds};
+use event_log::{Record, Restoration, RestoreError, StreamDescription, TailBounds};
 use futures::stream;
 
-use crate::support::{Writer, all_messages, config, noise, record_of_one};
+use crate::support::{Writer, all_messages, config_of_one, noise, record_of_one};
 
-/// The archive of a stream, in pieces.
+/// The snapshot of a stream, in chunks.
 async fn archive(record: &Record, name: &str) -> (StreamDescription, Vec<Bytes>) {
     let mut snapshot = record.snapshot(name).await.unwrap();
     let mut pieces = Vec::new();
@@ -18,19 +18,12 @@ async fn archive(record: &Record, name: &str) -> (StreamDescription, Vec<Bytes>)
     (snapshot.description, pieces)
 }
 
-fn of_one(server: &NatsServer) -> RecordConfig {
-    RecordConfig {
-        partitions: 1,
-        ..config(&server.url())
-    }
-}
-
 async fn restoration_on(server: &NatsServer) -> Result<Restoration, RestoreError> {
-    Restoration::of("a backup".to_owned(), of_one(server)).await
+    Restoration::of("a backup".to_owned(), config_of_one(server)).await
 }
 
 #[tokio::test]
-async fn a_record_comes_back_message_by_message() {
+async fn a_restored_record_has_every_message() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
@@ -64,26 +57,22 @@ async fn a_record_comes_back_message_by_message() {
                 (description.messages(), description.last_sequence()),
                 (61, 63)
             );
-            // The archive is of a moment: what comes later is not in it.
+            // The snapshot excludes later commits.
             writer.append(&record, "late").await;
         }
         let pieces = stream::iter(pieces.into_iter().map(Ok));
-        restoration
-            .stream(&name, &description, pieces)
-            .await
-            .unwrap();
+        let outcome = restoration.stream(&name, &description, pieces);
+        outcome.await.unwrap();
     }
-    let again = Record::open(of_one(&new)).await.unwrap();
+    let again = Record::open(config_of_one(&new)).await.unwrap();
     assert_eq!(again.id(), record.id());
     assert_eq!(all_messages(&new.url()).await, before);
     let keys = record.receipt_keys_made().await.unwrap();
     assert_eq!(again.receipt_keys_made().await.unwrap(), keys);
 
-    // It goes on where it was.
-    let tail = again
-        .tail(&writer.key, Sequence(59), TailBounds::default())
-        .await
-        .unwrap();
+    // Appends continue where they were.
+    let outcome = again.tail(&writer.key, Sequence(59), TailBounds::default());
+    let tail = outcome.await.unwrap();
     writer.head = tail
         .commits
         .last()
@@ -103,7 +92,7 @@ async fn check_occupied(server: &NatsServer) {
 }
 
 #[tokio::test]
-async fn a_damaged_archive_is_refused() {
+async fn a_damaged_snapshot_is_rejected() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
@@ -124,14 +113,14 @@ async fn a_damaged_archive_is_refused() {
 }
 
 #[tokio::test]
-async fn what_was_cut_short_is_gone_on_with_and_nothing_else_is() {
+async fn an_interrupted_restore_is_continued() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     Writer::of("c").append(&record, "on").await;
     let before = all_messages(&server.url()).await;
     let new = devstack::test::nats().await;
     let names = record.stream_names();
-    // One stream more each time, and the same ones again.
+    // One more stream each time, and the same ones again.
     for tried in 1..=names.len() {
         let restoration = restoration_on(&new).await.unwrap();
         assert_eq!(restoration.is_begun(), tried > 1);
@@ -143,7 +132,7 @@ async fn what_was_cut_short_is_gone_on_with_and_nothing_else_is() {
             let restored = restoration.stream(name, &description, pieces);
             restored.await.unwrap();
         }
-        let another = Restoration::of("another".to_owned(), of_one(&new)).await;
+        let another = Restoration::of("another".to_owned(), config_of_one(&new)).await;
         let refused = another.map(drop);
         assert!(
             matches!(&refused, Err(RestoreError::Another { backup }) if backup == "a backup"),
@@ -152,9 +141,5 @@ async fn what_was_cut_short_is_gone_on_with_and_nothing_else_is() {
     }
     assert_eq!(all_messages(&new.url()).await, before);
     restoration_on(&new).await.unwrap().end().await.unwrap();
-    let occupied = restoration_on(&new).await.map(drop);
-    assert!(
-        matches!(occupied, Err(RestoreError::Occupied { .. })),
-        "{occupied:?}"
-    );
+    check_occupied(&new).await;
 }

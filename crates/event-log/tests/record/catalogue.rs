@@ -1,4 +1,4 @@
-//! The archive's catalogue, and the end of commits that an archive holds.
+//! The archive's catalogue, and trimming of archived commits.
 
 use std::slice::from_ref;
 
@@ -45,7 +45,7 @@ async fn entries(record: &Record, partition: Option<u16>) -> Vec<CataloguedEntry
 }
 
 #[tokio::test]
-async fn a_change_names_what_it_changes_and_a_reader_sees_the_last() {
+async fn changes_are_conditional_and_readers_see_the_last() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     record.ensure_archive().await.unwrap();
@@ -68,12 +68,12 @@ async fn a_change_names_what_it_changes_and_a_reader_sees_the_last() {
     let changed = record.put_archive_entry(&one, Some(written.revision));
     let changed = changed.await.unwrap();
     assert_eq!(entries(&record, Some(0)).await, from_ref(&changed));
-    // A former revision is gone already: what replaced it stands.
+    // Removing a former revision keeps its successor.
     record.remove_archive_entry(&written).await.unwrap();
     assert_eq!(entries(&record, Some(0)).await, from_ref(&changed));
     record.remove_archive_entry(&changed).await.unwrap();
     assert_eq!(entries(&record, Some(0)).await, []);
-    // Whoever still holds it changes nothing any more.
+    // A change with a removed revision is rejected.
     let late = record.put_archive_entry(&one, Some(changed.revision)).await;
     assert!(
         matches!(late, Err(CatalogueError::Superseded { .. })),
@@ -82,7 +82,7 @@ async fn a_change_names_what_it_changes_and_a_reader_sees_the_last() {
 }
 
 #[tokio::test]
-async fn what_is_trimmed_is_gone_and_the_rest_stays() {
+async fn trimming_removes_exactly_the_given_commits() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (mut a, mut b) = (Writer::of("a"), Writer::of("b"));

@@ -52,7 +52,7 @@ async fn cluster() -> Cluster {
     Cluster { servers, record }
 }
 
-/// A free port that no outgoing connection is given while its server is away.
+/// A free port outside the range of outgoing connections, so that it stays free while its server is down.
 fn route_port() -> u16 {
     loop {
         let port = rand::random_range(12_000..32_000);
@@ -63,7 +63,7 @@ fn route_port() -> u16 {
 }
 
 #[tokio::test]
-async fn three_replicas_keep_every_commit_once_over_kills() {
+async fn three_replicas_store_every_commit_once_despite_kills() {
     let Cluster {
         mut servers,
         record,
@@ -71,22 +71,22 @@ async fn three_replicas_keep_every_commit_once_over_kills() {
     let mut writer = Writer::of("c");
     let mut retries = Vec::new();
     for number in 0..120 {
-        // The quorum of two goes on while each server in turn is away.
+        // Two servers are a quorum while the third is down.
         if number % 40 == 10 {
             servers[number / 40].kill();
         }
         if number % 40 == 30 {
             servers[number / 40].restart().await.unwrap();
         }
-        let draught = writer.draw(&number.to_string());
+        let sealed = writer.seal(&number.to_string());
         let outcome = loop {
-            let outcome = record.append(&writer.key, draught.append.clone()).await;
+            let outcome = record.append(&writer.key, sealed.append.clone()).await;
             if outcome.is_ok() {
                 break outcome;
             }
         };
-        let append = draught.append.clone();
-        retries.push((append, writer.took(draught, outcome)));
+        let append = sealed.append.clone();
+        retries.push((append, writer.advance(sealed, outcome)));
     }
     for (append, expected) in retries {
         let outcome = record.append(&writer.key, append).await;
@@ -116,10 +116,10 @@ async fn one_id_in_two_conversations_is_two_commits() {
     let mut appends = Vec::new();
     for conversation in ["one", "other", "third"] {
         let mut writer = Writer::of(conversation);
-        let draught = writer.draw_as(id, conversation);
-        let outcome = record.append(&writer.key, draught.append.clone()).await;
-        let append = draught.append.clone();
-        let at = writer.took(draught, outcome);
+        let sealed = writer.seal_as(id, conversation);
+        let outcome = record.append(&writer.key, sealed.append.clone()).await;
+        let append = sealed.append.clone();
+        let at = writer.advance(sealed, outcome);
         appends.push((writer, append, at));
     }
     for (writer, append, at) in appends {
@@ -130,11 +130,11 @@ async fn one_id_in_two_conversations_is_two_commits() {
     }
 }
 
-/// Where a server keeps its Raft logs, below its folder.
+/// The folder of Raft logs inside a server's folder.
 const RAFT_LOGS: &str = "store/jetstream/$SYS/_js_";
 
 #[tokio::test]
-async fn erased_commits_are_in_no_replicas_stream() {
+async fn erased_commits_are_in_no_file_of_any_replica() {
     const SECRET: &str = "three-copies-of-one-secret";
     let Cluster { servers, record } = Box::pin(cluster()).await;
     let mut writer = Writer::of("c");
@@ -147,22 +147,24 @@ async fn erased_commits_are_in_no_replicas_stream() {
         let logs = server.folder().join(RAFT_LOGS);
         assert!(logs.is_dir(), "{logs:?}");
         until("the end of a replica's copy", || async {
-            // The log repeats what was appended until the server compacts it.
+            // The Raft log contains appended messages until the server compacts it.
             files_with(server.folder(), SECRET) == files_with(&logs, SECRET)
         })
         .await;
     }
-    // What is gone is gone, and nothing else goes. The faults of a cluster show that it mends a replica.
-    let mut told = 0;
+    // It is idempotent and removes nothing else. The fault tests of a cluster show that it repairs a replica.
+    let mut progress = 0;
     let streams = record.erased_streams();
-    let again = record.erase_again(&streams[0], |done| told = done).await;
-    assert_eq!((again, told), (Ok(20), 20));
+    let again = record
+        .erase_again(&streams[0], |done| progress = done)
+        .await;
+    assert_eq!((again, progress), (Ok(20), 20));
     let tail = record.tail(&writer.key, Sequence(0), TailBounds::default());
     assert_eq!(tail.await.unwrap().commits.len(), 1);
 }
 
 #[tokio::test]
-async fn parts_logs_and_secrets_are_erased_again_too() {
+async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     let Cluster {
         servers: _servers,
         record,
@@ -187,9 +189,9 @@ async fn parts_logs_and_secrets_are_erased_again_too() {
     let mut again = BTreeMap::new();
     for stream in record.erased_streams() {
         let removed = record.removed_of(&stream).await.unwrap();
-        let mut told = 0;
-        let erased = record.erase_again(&stream, |done| told = done).await;
-        assert_eq!((erased, told), (Ok(removed), removed), "{stream:?}");
+        let mut progress = 0;
+        let erased = record.erase_again(&stream, |done| progress = done).await;
+        assert_eq!((erased, progress), (Ok(removed), removed), "{stream:?}");
         again.insert(stream.name, removed);
     }
     let expected = [

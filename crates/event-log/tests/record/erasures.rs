@@ -1,4 +1,4 @@
-//! What is erased is in no file of the server's store.
+//! Erased content is in no file of the server's store.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +7,17 @@ use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{Partition, RunId, Sequence, Timestamp};
 use event_log::registry::{KeyPurpose, NewSigningKey, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, Registry};
 use uuid::Uuid;
 use wire::proto::operate::v1::SigningKeyUse;
 
 use crate::registry::{NOW, token, two};
-use crate::support::{Writer, agent, config, record_of_one, tenant, until};
+use crate::support::{Writer, agent, config_of_one, record_of_one, tenant, until};
 
 const SECRET: &str = "the-parcel-is-under-the-blue-bench";
 const KEPT: &str = "the-weather-is-fine-in-oslo";
 
-/// How many files of the server's folder hold a text.
+/// The number of files of the server's folder that contain a text.
 pub(crate) fn files_with(folder: &Path, text: &str) -> usize {
     let entries = fs::read_dir(folder).unwrap();
     let count = |entry: std::io::Result<fs::DirEntry>| {
@@ -25,18 +25,15 @@ pub(crate) fn files_with(folder: &Path, text: &str) -> usize {
         if path.is_dir() {
             return files_with(&path, text);
         }
-        // Files come and go while the server works.
+        // The server creates and deletes files meanwhile.
         let bytes = fs::read(&path).unwrap_or_default();
-        usize::from(
-            bytes
-                .windows(text.len())
-                .any(|window| window == text.as_bytes()),
-        )
+        let mut windows = bytes.windows(text.len());
+        usize::from(windows.any(|window| window == text.as_bytes()))
     };
     entries.map(count).sum()
 }
 
-/// How many files hold a text, once the server has been killed and started again.
+/// The number of files that contain a text after the server was killed and restarted.
 pub(crate) async fn after_restart(server: &mut NatsServer, text: &str) -> usize {
     server.kill();
     server.restart().await.unwrap();
@@ -62,7 +59,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
     erased.append(&record, "a tombstone").await;
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
     assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
-    // There is no other server that could have kept anything.
+    // There is no other replica to repair.
     let standing = record.standing_of(Partition(0)).await.unwrap();
     assert_eq!(standing.removed(), 40);
     for stream in record.erased_streams() {
@@ -91,7 +88,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
 }
 
 #[tokio::test]
-async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
+async fn a_removed_tenant_has_no_entries_and_no_access() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let signing = NewSigningKey {
@@ -148,29 +145,24 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
     until("the end of the secret", || async { key(&second).is_none() }).await;
     assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
     assert_eq!(first.has_known(&acme).await, Ok(true));
-    anew(&first, &server).await;
+    check_created_again(&first, &server).await;
 }
 
-/// What is made again after its removal is there, also for who comes later.
-async fn anew(registry: &Registry, server: &NatsServer) {
+/// A tenant that is created again after its removal exists, also for later processes.
+async fn check_created_again(registry: &Registry, server: &NatsServer) {
     let later = Timestamp(NOW.0 + 1);
     registry
         .create_tenant(&tenant("acme"), "again", later)
         .await
         .unwrap();
-    let config = RecordConfig {
-        partitions: 1,
-        ..config(&server.url())
-    };
-    let third = Registry::open(&Record::open(config).await.unwrap())
-        .await
-        .unwrap();
+    let record = Record::open(config_of_one(server)).await.unwrap();
+    let third = Registry::open(&record).await.unwrap();
     assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");
     assert_eq!(third.list_agents(&tenant("acme")), []);
 }
 
 #[tokio::test]
-async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
+async fn pending_erasures_are_listed_until_they_end() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     record.ensure_erasures().await.unwrap();
@@ -178,15 +170,13 @@ async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
     let (a, b) = (Writer::of("a").key, Writer::of("b").key);
     assert_eq!(record.pending_erasure(&a).await, Ok(None));
     assert_eq!(record.count_pending_erasures().await, Ok(0));
-    record
-        .begin_erasure(&a, Sequence(7), one, Timestamp(1))
-        .await
-        .unwrap();
-    record
-        .begin_erasure(&b, Sequence(3), one, Timestamp(2))
-        .await
-        .unwrap();
-    // Asked for again, behind an earlier commit and by another: the later commit and the earlier time stay.
+    for (key, behind, now) in [
+        (&a, Sequence(7), Timestamp(1)),
+        (&b, Sequence(3), Timestamp(2)),
+    ] {
+        record.begin_erasure(key, behind, one, now).await.unwrap();
+    }
+    // Requested again by another process, with an earlier commit: the later commit and the earlier time stay.
     let first = record.pending_erasure(&a).await.unwrap();
     let later = Timestamp(9);
     let unseen = record.replace_erasure(&a, Sequence(5), other, later, None);
@@ -214,7 +204,7 @@ async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
         record.pending_erasure(&a).await.unwrap().unwrap().holder,
         one
     );
-    // Of an entry that was written again since, the later one stays.
+    // An entry that was written again since stays.
     record.end_erasure(&entry).await.unwrap();
     assert_eq!(record.count_pending_erasures().await, Ok(2));
     for _ in 0..2 {
@@ -226,7 +216,7 @@ async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
 }
 
 #[tokio::test]
-async fn a_partition_is_exhausted_where_its_leader_holds_no_more() {
+async fn a_partition_is_exhausted_without_further_messages() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (mut gone, mut kept) = (Writer::of("gone"), Writer::of("kept"));
@@ -235,7 +225,7 @@ async fn a_partition_is_exhausted_where_its_leader_holds_no_more() {
         gone.append(&record, "another").await;
     }
     record.erase_before_last(&gone.key).await.unwrap();
-    // What is left: 1 and 4.
+    // The messages 1 and 4 remain.
     for (after, last, expected) in [
         (0, 0, true),
         (0, 1, false),

@@ -1,18 +1,17 @@
-//! Following a partition over losses.
+//! Following a partition across losses of connection and consumer.
 
 use std::pin::pin;
 use std::time::Duration;
 
-use async_nats::jetstream;
 use domain::{Partition, Sequence, Timestamp};
 use event_log::{FollowedMessage, Record, Unavailable};
 use futures::{Stream, StreamExt as _};
 
-use crate::support::{Writer, all_messages, noise, record_of_one, soon};
+use crate::support::{Writer, all_messages, jetstream, noise, record_of_one, soon};
 
 const ONLY: Partition = Partition(0);
 
-/// Reads on until a sequence; how many losses were told on the way.
+/// Reads up to a sequence; returns the number of losses.
 async fn read_to(
     follow: &mut (impl Stream<Item = Result<FollowedMessage, Unavailable>> + Unpin),
     last: u64,
@@ -32,7 +31,7 @@ async fn read_to(
     losses
 }
 
-/// What was followed is what is stored: in order, once, and nothing else.
+/// The followed messages are exactly the stored ones, in order.
 async fn check_equal(url: &str, read: &[FollowedMessage]) {
     let read: Vec<_> = read
         .iter()
@@ -52,7 +51,7 @@ async fn fill(record: &Record, writers: &mut [Writer], commits: usize) -> u64 {
 }
 
 #[tokio::test]
-async fn it_goes_on_exactly_after_a_kill_and_over_holes() {
+async fn it_continues_after_a_kill_and_across_gaps() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writers = ["a", "b", "c"].map(Writer::of);
@@ -68,16 +67,14 @@ async fn it_goes_on_exactly_after_a_kill_and_over_holes() {
 
     for _ in 0..3 {
         server.kill();
-        assert!(matches!(
-            soon("the loss", follow.next()).await,
-            Some(Err(_))
-        ));
+        let loss = soon("the loss", follow.next()).await;
+        assert!(matches!(loss, Some(Err(_))));
         server.restart().await.unwrap();
         let last = fill(&record, &mut writers, 5).await;
         read_to(&mut follow, last, &mut read).await;
         check_equal(&server.url(), &read).await;
     }
-    // Another reader from a hole on.
+    // Another reader that starts in a gap.
     let mut follow = pin!(record.follow(ONLY, Sequence(5)));
     let mut rest = Vec::new();
     let last = read.last().unwrap().message.position.sequence.0;
@@ -87,11 +84,11 @@ async fn it_goes_on_exactly_after_a_kill_and_over_holes() {
 }
 
 #[tokio::test]
-async fn it_survives_a_kill_in_the_middle_of_much() {
+async fn it_survives_kills_during_a_large_read() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writers: Vec<_> = (0..4).map(|n| Writer::of(&format!("c{n}"))).collect();
-    // More bytes than a reader may have on its way.
+    // More bytes than one pull request may have.
     for writer in &mut writers {
         for _ in 0..12 {
             writer.append(&record, &noise(400_000)).await;
@@ -119,11 +116,8 @@ async fn it_survives_the_loss_of_its_consumer() {
     writer.append(&record, "first").await;
     read_to(&mut follow, 1, &mut read).await;
 
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let stream = jetstream::new(client)
-        .get_stream("HANSARD_0")
-        .await
-        .unwrap();
+    let stream = jetstream(&server).await.get_stream("HANSARD_0").await;
+    let stream = stream.unwrap();
     let names: Vec<_> = stream.consumer_names().collect().await;
     assert_eq!(names.len(), 1);
     for name in names {
@@ -135,7 +129,7 @@ async fn it_survives_the_loss_of_its_consumer() {
 }
 
 #[tokio::test]
-async fn a_silent_server_is_told_and_waited_for() {
+async fn a_paused_server_is_a_loss_and_reading_continues() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
@@ -147,10 +141,8 @@ async fn a_silent_server_is_told_and_waited_for() {
     assert!((before..=Timestamp(now() + 1_000_000_000)).contains(&read[0].stored_at));
 
     server.pause();
-    assert!(matches!(
-        soon("the loss", follow.next()).await,
-        Some(Err(_))
-    ));
+    let loss = soon("the loss", follow.next()).await;
+    assert!(matches!(loss, Some(Err(_))));
     server.resume();
     writer.append(&record, "second").await;
     read_to(&mut follow, 2, &mut read).await;
@@ -158,7 +150,7 @@ async fn a_silent_server_is_told_and_waited_for() {
 }
 
 #[tokio::test]
-async fn an_idle_reader_stays_and_gets_what_comes() {
+async fn an_idle_reader_receives_later_messages() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");

@@ -1,4 +1,4 @@
-//! What frontends and their users show: API keys, and the keys that sign tokens.
+//! API keys of frontends, and signing keys of user tokens.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use crate::registry::{NOW, two};
 use crate::support::{agent, tenant, until};
 
 const SECOND: i64 = 1_000_000_000;
+const KIND: &str = "signing key";
 
 fn after(seconds: i64) -> Timestamp {
     Timestamp(NOW.0 + seconds * SECOND)
@@ -24,35 +25,26 @@ fn origins(texts: &[&str]) -> AllowedOrigins {
 }
 
 async fn key(registry: &Registry) -> (String, Secret) {
-    let made = registry
-        .create_api_key(
-            &agent("bot"),
-            "web",
-            origins(&["https://shop.example"]),
-            NOW,
-        )
-        .await;
-    let (key, secret) = made.unwrap();
+    let origins = origins(&["https://shop.example"]);
+    let bot = agent("bot");
+    let made = registry.create_api_key(&bot, "web", origins, NOW);
+    let (key, secret) = made.await.unwrap();
     (key.api_key_id, secret)
 }
 
 async fn is_valid(registry: &Registry, secret: &Secret, at: Timestamp) -> bool {
-    registry
-        .authenticate_api_key(secret.reveal(), at)
-        .await
-        .is_some()
+    let frontend = registry.authenticate_api_key(secret.reveal(), at).await;
+    frontend.is_some()
 }
 
 #[tokio::test]
-async fn a_key_speaks_for_its_agent_in_every_process_until_it_is_revoked() {
+async fn a_key_is_valid_in_every_process_until_it_is_revoked() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let (id, secret) = key(&first).await;
-    // Looked up by the process that has not heard of it yet.
-    let frontend = second
-        .authenticate_api_key(secret.reveal(), NOW)
-        .await
-        .unwrap();
+    // The other process looks it up in the bucket.
+    let authenticated = second.authenticate_api_key(secret.reveal(), NOW);
+    let frontend = authenticated.await.unwrap();
     assert_eq!(frontend.api_key_id, id);
     assert_eq!(frontend.access.tenant.tenant(), &tenant("acme"));
     assert_eq!(frontend.access.agent, agent("bot"));
@@ -60,11 +52,8 @@ async fn a_key_speaks_for_its_agent_in_every_process_until_it_is_revoked() {
     assert!(frontend.allows_origin(Some("https://shop.example")));
     let longer = format!("{}x", secret.reveal());
     for unknown in ["", "hp_", "hs_unknown", &secret.reveal()[3..], &longer] {
-        assert_eq!(
-            first.authenticate_api_key(unknown, NOW).await,
-            None,
-            "{unknown}"
-        );
+        let actual = first.authenticate_api_key(unknown, NOW).await;
+        assert_eq!(actual, None, "{unknown}");
     }
     let changed = second
         .set_api_key_origins(&id, origins(&["*"]))
@@ -80,7 +69,7 @@ async fn a_key_speaks_for_its_agent_in_every_process_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_rotated_key_goes_on_for_its_overlap_and_no_longer() {
+async fn a_rotated_key_is_valid_for_its_overlap() {
     let server = devstack::test::nats().await;
     let (first, _) = two(&server).await;
     let (id, old) = key(&first).await;
@@ -91,16 +80,12 @@ async fn a_rotated_key_goes_on_for_its_overlap_and_no_longer() {
     assert!(is_valid(&first, &old, Timestamp(after(60).0 - 1)).await);
     assert!(!is_valid(&first, &old, after(60)).await);
     assert!(is_valid(&first, &new, after(86_400 * 365)).await);
-    // Rotated again: it ends no later than it was to end.
-    first
-        .rotate_api_key(&id, OVERLAP_MAX, after(1))
-        .await
-        .unwrap();
+    // A second rotation does not extend the overlap.
+    let rotated = first.rotate_api_key(&id, OVERLAP_MAX, after(1));
+    rotated.await.unwrap();
     assert!(!is_valid(&first, &old, after(60)).await);
-    first
-        .rotate_api_key(&id, Duration::ZERO, after(2))
-        .await
-        .unwrap();
+    let rotated = first.rotate_api_key(&id, Duration::ZERO, after(2));
+    rotated.await.unwrap();
     assert!(!is_valid(&first, &old, after(2)).await);
     let gone = Err(RegistryError::NotFound {
         what: "valid API key",
@@ -109,10 +94,8 @@ async fn a_rotated_key_goes_on_for_its_overlap_and_no_longer() {
     assert_eq!(ended.map(drop), gone);
     let revoked = &made.api_key_id;
     first.revoke_api_key(revoked, NOW).await.unwrap();
-    assert_eq!(
-        first.rotate_api_key(revoked, minute, NOW).await.map(drop),
-        gone
-    );
+    let actual = first.rotate_api_key(revoked, minute, NOW).await.map(drop);
+    assert_eq!(actual, gone);
     assert_eq!(first.rotate_api_key("0", minute, NOW).await.map(drop), gone);
 }
 
@@ -125,7 +108,7 @@ fn signing(owner: &str, id: &str, key_use: SigningKeyUse) -> NewSigningKey {
     }
 }
 
-/// The ids of the keys that are valid.
+/// The ids of the valid keys.
 fn valid(registry: &Registry, owner: &str, key_use: SigningKeyUse, at: Timestamp) -> Vec<String> {
     let keys = registry.signing_keys(&tenant(owner), key_use, at);
     keys.iter().map(|key| key.signing_key_id.clone()).collect()
@@ -136,10 +119,8 @@ async fn signing_keys_belong_to_a_tenant_and_a_use() {
     use SigningKeyUse::{Admin, User};
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
-    let (shown, secret) = first
-        .add_signing_key(signing("acme", "a", User), NOW)
-        .await
-        .unwrap();
+    let added = first.add_signing_key(signing("acme", "a", User), NOW);
+    let (shown, secret) = added.await.unwrap();
     let secret = secret.unwrap();
     assert!(secret.reveal().starts_with("hk_"));
     assert_eq!(shown.kind, Some(Kind::Hs256Secret(bytes::Bytes::new())));
@@ -152,35 +133,25 @@ async fn signing_keys_belong_to_a_tenant_and_a_use() {
     let taken = second
         .add_signing_key(signing("acme", "a", Admin), NOW)
         .await;
-    assert_eq!(
-        taken.map(drop),
-        Err(RegistryError::AlreadyExists {
-            what: "signing key"
-        })
-    );
-    second
-        .add_signing_key(signing("other", "a", Admin), NOW)
-        .await
-        .unwrap();
+    let actual = taken.map(drop);
+    assert_eq!(actual, Err(RegistryError::AlreadyExists { what: KIND }));
+    let added = second.add_signing_key(signing("other", "a", Admin), NOW);
+    added.await.unwrap();
     let orphan = first
         .add_signing_key(signing("missing", "a", User), NOW)
         .await;
-    assert_eq!(
-        orphan.map(drop),
-        Err(RegistryError::NotFound { what: "tenant" })
-    );
+    let actual = orphan.map(drop);
+    assert_eq!(actual, Err(RegistryError::NotFound { what: "tenant" }));
     until("both keys", || async {
         valid(&second, "acme", User, NOW) == ["a"] && valid(&first, "other", Admin, NOW) == ["a"]
     })
     .await;
-    assert!(
-        valid(&first, "acme", Admin, NOW).is_empty()
-            && valid(&first, "other", User, NOW).is_empty()
-    );
+    assert_eq!(valid(&first, "acme", Admin, NOW), [""; 0]);
+    assert_eq!(valid(&first, "other", User, NOW), [""; 0]);
 }
 
 #[tokio::test]
-async fn signing_keys_retire_when_they_are_to() {
+async fn signing_keys_retire_at_their_time() {
     use SigningKeyUse::User;
     let server = devstack::test::nats().await;
     let (first, _) = two(&server).await;
@@ -204,25 +175,17 @@ async fn signing_keys_retire_when_they_are_to() {
     );
     assert!(valid(&first, "acme", User, after(60)).is_empty());
     assert_eq!(retire(after(10), after(5)).await, seconds(after(10)));
-    assert_eq!(
-        retire(after(99), after(10)).await,
-        seconds(after(10)),
-        "it has ended"
-    );
+    let actual = retire(after(99), after(10)).await;
+    assert_eq!(actual, seconds(after(10)), "it has ended");
     assert_eq!(first.list_signing_keys(&tenant("acme")).len(), 1);
     let missing = first
         .retire_signing_key(&tenant("missing"), &id, NOW, NOW)
         .await;
-    assert_eq!(
-        missing,
-        Err(RegistryError::NotFound {
-            what: "signing key"
-        })
-    );
+    assert_eq!(missing, Err(RegistryError::NotFound { what: KIND }));
 }
 
 #[tokio::test]
-async fn a_tenant_has_so_many_valid_keys_for_a_use() {
+async fn the_valid_keys_of_a_use_are_limited() {
     let server = devstack::test::nats().await;
     let (registry, _) = two(&server).await;
     for number in 0..SIGNING_KEYS_MAX {
@@ -249,7 +212,7 @@ async fn a_tenant_has_so_many_valid_keys_for_a_use() {
 }
 
 #[tokio::test]
-async fn settings_are_kept_beside_the_policy() {
+async fn settings_and_policy_are_stored_together() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let signed = AgentSettings {

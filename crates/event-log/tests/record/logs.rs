@@ -1,35 +1,36 @@
-//! The stream of logged calls: kept once and for a while, erased in every file; and a record that has no such stream.
+//! The stream of calls: stored once, for a limited time, erasable in every file; and a record without the stream.
 
 use std::time::Duration;
 
-use async_nats::jetstream;
 use bytes::Bytes;
 use domain::{ConversationKey, LogId, MeteredCall, OwnerDigest, Sequence};
-use event_log::{LoggedSubject, Record, Unavailable};
+use event_log::{LoggedSubject, Record};
 use futures::StreamExt as _;
 use uuid::Uuid;
 
 use crate::erasures::{after_restart, files_with};
-use crate::support::{Writer, record_of_one, until};
+use crate::support::{Writer, jetstream, record_of_one, until};
 
 const SECRET: &str = "the-ladder-is-behind-the-barn";
 const KEPT: &str = "the-ladder-is-new";
 const HOUR: Duration = Duration::from_hours(1);
 
-async fn keep(record: &Record, of: &Writer, (text, kept_for): (&str, Duration)) -> LogId {
+async fn publish(record: &Record, writer: &Writer, text: &'static str, ttl: Duration) -> LogId {
     let id = LogId(Uuid::now_v7());
-    again(record, of, id, (text, kept_for)).await.unwrap();
+    let published = record.publish_log(&writer.key, id, text.into(), ttl);
+    published.await.unwrap();
     id
 }
 
-async fn again(
-    record: &Record,
-    of: &Writer,
-    id: LogId,
-    (text, kept_for): (&str, Duration),
-) -> Result<(), Unavailable> {
-    let message = Bytes::from(text.to_owned());
-    record.publish_log(&of.key, id, message, kept_for).await
+fn usage(id: LogId, owner: Option<&OwnerDigest>) -> MeteredCall {
+    MeteredCall {
+        id,
+        agent: domain::AgentId::parse("support").unwrap(),
+        api_key: None,
+        owner: owner.cloned(),
+        input_tokens: 1,
+        output_tokens: 2,
+    }
 }
 
 fn conversation_of(subject: &LoggedSubject) -> ConversationKey {
@@ -40,31 +41,27 @@ fn conversation_of(subject: &LoggedSubject) -> ConversationKey {
 }
 
 #[tokio::test]
-async fn calls_are_kept_once_in_order_and_erased_in_every_file() {
+async fn calls_are_stored_once_in_order_and_erased_in_every_file() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (erased, kept) = (Writer::of("erased"), Writer::of("kept"));
     for _ in 0..3 {
-        let id = keep(&record, &erased, (SECRET, HOUR)).await;
-        again(&record, &erased, id, (SECRET, HOUR)).await.unwrap();
-        keep(&record, &kept, (KEPT, HOUR)).await;
+        let id = publish(&record, &erased, SECRET, HOUR).await;
+        let again = record.publish_log(&erased.key, id, SECRET.into(), HOUR);
+        again.await.unwrap();
+        publish(&record, &kept, KEPT, HOUR).await;
     }
     let followed: Vec<_> = record.follow_logs(Sequence(2)).take(4).collect().await;
-    let followed = followed.into_iter().map(Result::unwrap);
-    let followed: Vec<_> = followed
-        .map(|message| {
-            (
-                message.sequence.0,
-                conversation_of(&message.subject),
-                message.bytes,
-            )
-        })
-        .collect();
+    let followed = followed.into_iter().map(|message| {
+        let message = message.unwrap();
+        let conversation = conversation_of(&message.subject);
+        (message.sequence.0, conversation, message.bytes)
+    });
     let expected = (3..=6).map(|sequence| match sequence % 2 {
         1 => (sequence, erased.key.clone(), Bytes::from(SECRET)),
         _ => (sequence, kept.key.clone(), Bytes::from(KEPT)),
     });
-    assert_eq!(followed, expected.collect::<Vec<_>>());
+    assert!(followed.eq(expected));
     assert_eq!(files_with(server.folder(), SECRET), 1);
     assert_eq!(record.erase_logs(&erased.key).await, Ok(3));
     assert_eq!(record.erase_logs(&erased.key).await, Ok(0));
@@ -74,20 +71,13 @@ async fn calls_are_kept_once_in_order_and_erased_in_every_file() {
 }
 
 #[tokio::test]
-async fn metered_calls_are_kept_once_and_erased_by_owner_in_every_file() {
+async fn metered_calls_are_stored_once_and_erased_by_owner_in_every_file() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let tenant = Writer::of("c").key.tenant;
     let [ada, bob] = ["a1", "b2"].map(|digits| OwnerDigest::parse(&digits.repeat(16)).unwrap());
     let meter = async |owner: Option<&OwnerDigest>| {
-        let call = MeteredCall {
-            id: LogId(Uuid::now_v7()),
-            agent: domain::AgentId::parse("support").unwrap(),
-            api_key: None,
-            owner: owner.cloned(),
-            input_tokens: 1,
-            output_tokens: 2,
-        };
+        let call = usage(LogId(Uuid::now_v7()), owner);
         for _ in 0..2 {
             assert_eq!(record.publish_usage(&tenant, &call).await, Ok(true));
         }
@@ -112,12 +102,12 @@ async fn metered_calls_are_kept_once_and_erased_by_owner_in_every_file() {
 }
 
 #[tokio::test]
-async fn a_call_goes_when_its_time_is_over() {
+async fn calls_expire() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
-    let of = Writer::of("c");
-    keep(&record, &of, (KEPT, Duration::from_secs(1))).await;
-    keep(&record, &of, (KEPT, HOUR)).await;
+    let writer = Writer::of("c");
+    publish(&record, &writer, KEPT, Duration::from_secs(1)).await;
+    publish(&record, &writer, KEPT, HOUR).await;
     until("the first is gone", || async {
         let bounds = record.logs_bounds().await.ok().flatten();
         bounds.is_some_and(|bounds| (bounds.first, bounds.last) == (Sequence(2), Sequence(2)))
@@ -126,31 +116,24 @@ async fn a_call_goes_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn without_the_stream_there_is_no_log_and_all_else_works() {
+async fn without_the_stream_only_the_log_is_off() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let deleted = jetstream::new(client).delete_stream("HANSARD_LOGS").await;
-    deleted.unwrap();
+    let context = jetstream(&server).await;
+    context.delete_stream("HANSARD_LOGS").await.unwrap();
     let mut writer = Writer::of("c");
     writer.append(&record, "hello").await;
     assert_eq!(record.logs_bounds().await, Ok(None));
     assert_eq!(record.erase_logs(&writer.key).await, Ok(0));
-    let refused = again(&record, &writer, LogId(Uuid::nil()), (KEPT, HOUR)).await;
-    assert!(refused.is_err());
-    let call = MeteredCall {
-        id: LogId(Uuid::nil()),
-        agent: domain::AgentId::parse("support").unwrap(),
-        api_key: None,
-        owner: None,
-        input_tokens: 1,
-        output_tokens: 2,
-    };
+    let id = LogId(Uuid::nil());
+    let rejected = record.publish_log(&writer.key, id, KEPT.into(), HOUR).await;
+    assert!(rejected.is_err());
+    let call = usage(id, None);
     let tenant = &writer.key.tenant;
     assert_eq!(record.publish_usage(tenant, &call).await, Ok(false));
     assert_eq!(record.last_usage(tenant, None).await, Ok(None));
     assert_eq!(record.erase_usage(tenant, None).await, Ok(0));
-    // A writer that starts makes it.
+    // A writer that starts creates it.
     let record = record_of_one(&server).await;
-    keep(&record, &writer, (KEPT, HOUR)).await;
+    publish(&record, &writer, KEPT, HOUR).await;
 }

@@ -1,4 +1,4 @@
-//! How partitions stand, and when their messages were stored.
+//! The status of partitions, and the storage times of their messages.
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::{PartitionBounds, Record};
@@ -7,11 +7,11 @@ use crate::support::{Writer, record_of_one, until};
 
 const ONLY: Partition = Partition(0);
 
-/// Waits until nothing that is stored from now on has the time of what is stored.
-async fn next_moment() {
+/// Waits until later messages get another storage time.
+async fn next_time() {
     let now = || time::OffsetDateTime::now_utc().unix_timestamp_nanos();
-    let began = now();
-    until("another moment", || async { now() > began + 2_000_000 }).await;
+    let start = now();
+    until("another moment", || async { now() > start + 2_000_000 }).await;
 }
 
 async fn check_next(record: &Record, after: u64, expected: Option<u64>) {
@@ -21,15 +21,12 @@ async fn check_next(record: &Record, after: u64, expected: Option<u64>) {
 
 async fn check_since(record: &Record, since: i64, expected: Option<u64>) {
     let first = record.first_since(ONLY, Timestamp(since)).await.unwrap();
-    assert_eq!(
-        first.map(|first| first.sequence.0),
-        expected,
-        "since {since}"
-    );
+    let first = first.map(|first| first.sequence.0);
+    assert_eq!(first, expected, "since {since}");
 }
 
 #[tokio::test]
-async fn holes_are_counted_and_passed_over() {
+async fn gaps_are_counted_and_skipped() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let empty = record.standing_of(ONLY).await.unwrap();
@@ -46,23 +43,23 @@ async fn holes_are_counted_and_passed_over() {
     }
     other.append(&record, "last").await;
     record.erase_before_last(&erased.key).await.unwrap();
-    let standing = record.standing_of(ONLY).await.unwrap();
+    let status = record.standing_of(ONLY).await.unwrap();
     let bounds = PartitionBounds {
         first: Sequence(1),
         last: Sequence(6),
     };
-    assert_eq!(standing.bounds, bounds);
-    assert_eq!((standing.messages, standing.holes()), (3, 3));
-    assert!(standing.size_bytes > 0);
-    assert_eq!((standing.replicas, standing.behind.len()), (1, 0));
+    assert_eq!(status.bounds, bounds);
+    assert_eq!((status.messages, status.holes()), (3, 3));
+    assert!(status.size_bytes > 0);
+    assert_eq!((status.replicas, status.behind.len()), (1, 0));
     for (after, expected) in [(0, 1), (1, 5), (4, 5), (5, 6)] {
         check_next(&record, after, Some(expected)).await;
     }
     check_next(&record, 6, None).await;
     check_next(&record, u64::MAX, None).await;
     record.erase_before_last(&other.key).await.unwrap();
-    let standing = record.standing_of(ONLY).await.unwrap();
-    assert_eq!((standing.holes(), standing.trimmed()), (0, 4));
+    let status = record.standing_of(ONLY).await.unwrap();
+    assert_eq!((status.holes(), status.trimmed()), (0, 4));
 }
 
 #[tokio::test]
@@ -72,7 +69,7 @@ async fn messages_are_found_by_their_times() {
     let mut writer = Writer::of("a");
     let mut times = Vec::new();
     for number in 0..3 {
-        next_moment().await;
+        next_time().await;
         let at = writer.append(&record, &number.to_string()).await;
         let stored = record.next_after(ONLY, Sequence(at.0 - 1)).await.unwrap();
         times.push(stored.unwrap().stored_at.0);

@@ -1,6 +1,5 @@
 //! The parts of runs.
 
-use async_nats::jetstream;
 use bytes::Bytes;
 use domain::{RunId, Sequence, Timestamp};
 use event_log::{
@@ -10,7 +9,7 @@ use event_log::{
 use uuid::Uuid;
 
 use crate::proxy::Proxy;
-use crate::support::{Writer, config, record_of_one, soon, until};
+use crate::support::{Writer, config, jetstream, record_of_one, soon, until};
 
 const NONE: Sequence = Sequence(0);
 
@@ -43,7 +42,7 @@ async fn texts_after(record: &Record, run: RunId, after: Sequence) -> Vec<Bytes>
 }
 
 #[tokio::test]
-async fn every_batch_names_the_one_that_it_follows() {
+async fn batches_follow_the_named_batch() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let key = Writer::of("c").key;
@@ -58,22 +57,17 @@ async fn every_batch_names_the_one_that_it_follows() {
     let superseded = PartsOutcome::Superseded { last: Some(last) };
     for (case, previous) in [
         ("as if first", NONE),
-        ("behind a", a),
-        ("behind another run's", other),
-        ("behind what is not there", Sequence(99)),
+        ("after a", a),
+        ("after another run's", other),
+        ("after a missing batch", Sequence(99)),
     ] {
-        assert_eq!(
-            publish(&record, one, previous, "c").await,
-            superseded,
-            "{case}"
-        );
+        let outcome = publish(&record, one, previous, "c").await;
+        assert_eq!(outcome, superseded, "{case}");
     }
-    // The same bytes behind the same batch are the same batch.
+    // Equal bytes after the same batch are the same batch.
     assert_eq!(published(&record, one, a, "b").await, b);
-    assert_eq!(
-        texts_after(&record, one, NONE).await,
-        [batch("a"), batch("b")]
-    );
+    let texts = texts_after(&record, one, NONE).await;
+    assert_eq!(texts, [batch("a"), batch("b")]);
     for (at, of, expected) in [
         (a, one, Some("a")),
         (other, one, None),
@@ -87,7 +81,7 @@ async fn every_batch_names_the_one_that_it_follows() {
 }
 
 #[tokio::test]
-async fn pages_end_at_their_bounds_and_go_on() {
+async fn pages_end_at_their_bounds_and_continue() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (key, run) = (Writer::of("c").key, run());
@@ -153,14 +147,12 @@ async fn live_parts_are_the_stored_ones_and_nothing_else() {
     server.restart().await.unwrap();
     assert_eq!(next(&mut live).await, None);
     let sequence = published(&record, run_id, sequence, "c").await;
-    assert_eq!(
-        next(&mut live).await.map(|stored| stored.sequence),
-        Some(sequence)
-    );
+    let stored = next(&mut live).await.map(|stored| stored.sequence);
+    assert_eq!(stored, Some(sequence));
 }
 
 #[tokio::test]
-async fn an_erasure_takes_every_run_of_its_conversation_and_no_other() {
+async fn an_erasure_removes_exactly_the_runs_of_its_conversation() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (one, two) = (run(), run());
@@ -177,13 +169,13 @@ async fn an_erasure_takes_every_run_of_its_conversation_and_no_other() {
     }
     let theirs = record.last_parts(&neighbour, one).await.unwrap();
     assert_eq!(theirs.map(|stored| stored.bytes), Some(batch("theirs")));
-    // What follows something purged is fenced off.
+    // A batch after an erased one is superseded.
     let late = publish(&record, one, a, "late").await;
     assert_eq!(late, PartsOutcome::Superseded { last: None });
 }
 
 #[tokio::test]
-async fn parts_are_gone_for_their_age_and_the_rest_tells() {
+async fn parts_expire() {
     let server = devstack::test::nats().await;
     let aging = RecordConfig {
         partitions: 1,
@@ -203,32 +195,26 @@ async fn parts_are_gone_for_their_age_and_the_rest_tells() {
 }
 
 #[tokio::test]
-async fn an_outcome_without_an_answer_is_asked_for() {
+async fn a_lost_reply_is_resolved() {
     let server = devstack::test::nats().await;
     let direct = record_of_one(&server).await;
     let proxy = Proxy::to(&server.url()).await;
-    let through = RecordConfig {
-        partitions: 1,
-        ..config(&proxy.url)
-    };
-    let record = Record::open(through).await.unwrap();
+    let record = proxy.record().await;
     let run = run();
     let first = published(&record, run, NONE, "a").await;
-    proxy.swallow();
+    proxy.drop_reply();
     let second = published(&record, run, first, "b").await;
-    assert!(!proxy.is_swallowing(), "the answer was not lost");
-    assert_eq!(
-        texts_after(&direct, run, NONE).await,
-        [batch("a"), batch("b")]
-    );
+    assert!(!proxy.is_dropping(), "no reply was lost");
+    let texts = texts_after(&direct, run, NONE).await;
+    assert_eq!(texts, [batch("a"), batch("b")]);
     published(&record, run, second, "c").await;
 }
 
 #[tokio::test]
-async fn a_record_from_before_there_were_parts() {
+async fn a_record_of_an_earlier_version_without_parts() {
     let server = devstack::test::nats().await;
     let made = Record::create(config(&server.url())).await.unwrap();
-    let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    let context = jetstream(&server).await;
     for partition in 0..8 {
         let stream = format!("HANSARD_PARTS_{partition}");
         context.delete_stream(stream).await.unwrap();
@@ -240,18 +226,12 @@ async fn a_record_from_before_there_were_parts() {
     assert_eq!(again.id(), made.id());
     assert_eq!(reader.last_parts(&key, run).await.unwrap(), None);
     published(&again, run, NONE, "a").await;
-    // A stream of another record is refused by who would fill it.
-    let mut other = context
-        .get_stream("HANSARD_PARTS_2")
-        .await
-        .unwrap()
-        .cached_info()
-        .config
-        .clone();
+    // A stream of another record is rejected.
+    let stream = context.get_stream("HANSARD_PARTS_2").await.unwrap();
+    let mut other = stream.cached_info().config.clone();
     assert_eq!(other.max_age, std::time::Duration::from_hours(1));
-    other
-        .metadata
-        .insert("hansard_record".to_owned(), "0011223344556677".to_owned());
+    let record = "0011223344556677".to_owned();
+    other.metadata.insert("hansard_record".to_owned(), record);
     context.update_stream(other).await.unwrap();
     let refused = Record::create(config(&server.url())).await.unwrap_err();
     assert!(

@@ -1,16 +1,19 @@
-//! A TCP proxy between client and server, whose direction from the server can be cut without a word.
+//! A TCP proxy between client and server that can drop a reply of the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use event_log::{Record, RecordConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Dropped: all connections are closed.
+use crate::support::config;
+
+/// Closes all connections when it is dropped.
 pub(crate) struct Proxy {
-    pub(crate) url: String,
-    swallows: Arc<AtomicBool>,
+    url: String,
+    drops_reply: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
@@ -19,8 +22,8 @@ impl Proxy {
         let server = url.trim_start_matches("nats://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("nats://{}", listener.local_addr().unwrap());
-        let swallows = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&swallows);
+        let drops_reply = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&drops_reply);
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
@@ -32,18 +35,27 @@ impl Proxy {
         });
         Self {
             url,
-            swallows,
+            drops_reply,
             task: task.abort_handle(),
         }
     }
 
-    /// The next thing that the server says is lost, and its connection with it.
-    pub(crate) fn swallow(&self) {
-        self.swallows.store(true, Ordering::SeqCst);
+    /// A record of one partition through the proxy.
+    pub(crate) async fn record(&self) -> Record {
+        let config = RecordConfig {
+            partitions: 1,
+            ..config(&self.url)
+        };
+        Record::open(config).await.unwrap()
     }
 
-    pub(crate) fn is_swallowing(&self) -> bool {
-        self.swallows.load(Ordering::SeqCst)
+    /// Drops the next reply of the server, and closes its connection.
+    pub(crate) fn drop_reply(&self) {
+        self.drops_reply.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_dropping(&self) -> bool {
+        self.drops_reply.load(Ordering::SeqCst)
     }
 }
 
@@ -53,8 +65,8 @@ impl Drop for Proxy {
     }
 }
 
-/// Ends when the server has said something that was swallowed, or either side has closed.
-async fn relay(client: TcpStream, server: TcpStream, swallows: Arc<AtomicBool>) {
+/// Ends after a dropped reply, or when either side closes.
+async fn relay(client: TcpStream, server: TcpStream, drops_reply: Arc<AtomicBool>) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let up = async { copy(&mut from_client, &mut to_server).await.map(drop) };
@@ -62,7 +74,7 @@ async fn relay(client: TcpStream, server: TcpStream, swallows: Arc<AtomicBool>) 
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let count = from_server.read(&mut buffer).await?;
-            if count == 0 || swallows.swap(false, Ordering::SeqCst) {
+            if count == 0 || drops_reply.swap(false, Ordering::SeqCst) {
                 return Ok::<(), std::io::Error>(());
             }
             to_client.write_all(&buffer[..count]).await?;

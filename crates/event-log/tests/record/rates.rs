@@ -1,4 +1,4 @@
-//! Rates and latencies, beside the floor that they are judged by. Run with `--release -- --ignored --nocapture rates`.
+//! Rates and latencies, with the rates of NATS alone for comparison. Run with `--release -- --ignored --nocapture rates`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,25 +16,25 @@ use crate::support::{Writer, config};
 const IN_FLIGHT: usize = 256;
 const RUN: Duration = Duration::from_secs(6);
 
-/// Each of `IN_FLIGHT` tasks runs `once` again and again; how often a second.
+/// The calls of `once` per second by one task for each state.
 async fn rate<S, F>(states: Vec<S>, once: impl Fn(S) -> F + Clone + Send + Sync + 'static) -> f64
 where
     S: Send + 'static,
     F: Future<Output = S> + Send,
 {
     let done = Arc::new(AtomicU64::new(0));
-    let began = Instant::now();
+    let start = Instant::now();
     let tasks = states.into_iter().map(|mut state| {
         let (once, done) = (once.clone(), Arc::clone(&done));
         tokio::spawn(async move {
-            while began.elapsed() < RUN {
+            while start.elapsed() < RUN {
                 state = once(state).await;
                 done.fetch_add(1, Ordering::Relaxed);
             }
         })
     });
     join_all(tasks).await;
-    f64::from(u32::try_from(done.load(Ordering::Relaxed)).unwrap()) / began.elapsed().as_secs_f64()
+    f64::from(u32::try_from(done.load(Ordering::Relaxed)).unwrap()) / start.elapsed().as_secs_f64()
 }
 
 async fn raw(record: &Record, url: &str, tag: &str) -> f64 {
@@ -44,22 +44,16 @@ async fn raw(record: &Record, url: &str, tag: &str) -> f64 {
         let writer = Writer::of(&format!("raw{tag}-{n}"));
         let partition = record.partition_of(&writer.key);
         let subject = format!("hansard.{partition}.acme.{}", writer.key.conversation);
-        (
-            context.clone(),
-            subject,
-            writer.draw("x").append.message,
-            0_u64,
-        )
+        let message = writer.seal("x").append.message;
+        (context.clone(), subject, message, 0_u64)
     });
     rate(
         states.collect(),
         |(context, subject, message, last)| async move {
             let mut headers = HeaderMap::new();
             headers.insert("Nats-Msg-Id", uuid::Uuid::now_v7().to_string().as_str());
-            headers.insert(
-                "Nats-Expected-Last-Subject-Sequence",
-                last.to_string().as_str(),
-            );
+            let expected = last.to_string();
+            headers.insert("Nats-Expected-Last-Subject-Sequence", expected.as_str());
             let publish = context.publish_with_headers(subject.clone(), headers, message.clone());
             let last = publish.await.unwrap().await.unwrap().sequence;
             (context, subject, message, last)
@@ -71,7 +65,7 @@ async fn raw(record: &Record, url: &str, tag: &str) -> f64 {
 async fn appends(record: &Record, tag: &str) -> f64 {
     let states = (0..IN_FLIGHT).map(|n| {
         let writer = Writer::of(&format!("append{tag}-{n}"));
-        let message = writer.draw("x").append.message;
+        let message = writer.seal("x").append.message;
         (record.clone(), writer, message, None)
     });
     rate(
@@ -94,7 +88,7 @@ async fn appends(record: &Record, tag: &str) -> f64 {
 }
 
 async fn followed(record: &Record) -> f64 {
-    let began = Instant::now();
+    let start = Instant::now();
     let partitions = (0..record.partitions()).map(|partition| {
         let record = record.clone();
         tokio::spawn(async move {
@@ -114,20 +108,24 @@ async fn followed(record: &Record) -> f64 {
     });
     let counts = join_all(partitions).await;
     let count: u32 = counts.into_iter().map(Result::unwrap).sum();
-    f64::from(count) / began.elapsed().as_secs_f64()
+    f64::from(count) / start.elapsed().as_secs_f64()
 }
 
-/// Half of, and all but a hundredth of, many calls take no longer than this.
+/// Prints the median and the 99th percentile of many calls.
 async fn latency(what: &str, count: usize, mut call: impl AsyncFnMut()) {
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
-        let began = Instant::now();
+        let start = Instant::now();
         call().await;
-        times.push(began.elapsed());
+        times.push(start.elapsed());
     }
+    print_percentiles(what, times);
+}
+
+fn print_percentiles(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
-    let (half, most) = (times[count / 2], times[count * 99 / 100]);
-    println!("{what}: p50 {half:?}, p99 {most:?}");
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!("{what}: p50 {p50:?}, p99 {p99:?}");
 }
 
 async fn reads(record: &Record) {
@@ -148,11 +146,8 @@ async fn reads(record: &Record) {
     for length in [0, 1, 20] {
         let after = after[after.len() - 1 - length];
         latency(&format!("tail of {length}"), 1_000, async || {
-            let tail = record
-                .tail(key, after, TailBounds::default())
-                .await
-                .unwrap();
-            assert_eq!(tail.commits.len(), length);
+            let tail = record.tail(key, after, TailBounds::default()).await;
+            assert_eq!(tail.unwrap().commits.len(), length);
         })
         .await;
     }
@@ -166,16 +161,12 @@ async fn follows(record: &Record) {
     let mut times = Vec::new();
     for _ in 0..300 {
         let sequence = writer.append(record, "x").await;
-        let began = Instant::now();
+        let start = Instant::now();
         let message = follow.next().await.unwrap().unwrap();
         assert_eq!(message.message.position.sequence, sequence);
-        times.push(began.elapsed());
+        times.push(start.elapsed());
     }
-    times.sort_unstable();
-    println!(
-        "follow after the answer: p50 {:?}, p99 {:?}",
-        times[150], times[297]
-    );
+    print_percentiles("follow after the acknowledgement", times);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -186,10 +177,8 @@ async fn rates() {
     for round in ["a", "b", "c"] {
         let raw = raw(&record, &server.url(), round).await;
         let appends = appends(&record, round).await;
-        println!(
-            "raw {raw:.0}/s, append {appends:.0}/s, ratio {:.3}",
-            appends / raw
-        );
+        let ratio = appends / raw;
+        println!("raw {raw:.0}/s, append {appends:.0}/s, ratio {ratio:.3}");
     }
     println!("follow of all partitions: {:.0}/s", followed(&record).await);
     reads(&record).await;

@@ -1,38 +1,34 @@
-//! The keys of receipts: made once, rotated, and moved to where gateways do not read.
+//! Receipt keys: created once, rotated, and moved to the restricted bucket.
 
 use devstack::NatsServer;
 use domain::Timestamp;
 use event_log::Record;
 
 use crate::registry::NOW;
-use crate::support::record_of_one;
+use crate::support::{jetstream, record_of_one};
 
 const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 const SEED: [u8; 32] = [7; 32];
 const LEGACY: &str = "$KV.HANSARD_registry.receipt.seed";
 
-/// A record in which an earlier version has signed.
+/// A record with the seed of an earlier version.
 async fn signed_before(server: &NatsServer) -> Record {
     let record = record_of_one(server).await;
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let jetstream = async_nats::jetstream::new(client);
-    let stored = jetstream.publish(LEGACY, SEED.to_vec().into()).await;
+    let context = jetstream(server).await;
+    let stored = context.publish(LEGACY, SEED.to_vec().into()).await;
     stored.unwrap().await.unwrap();
     record
 }
 
 #[tokio::test]
-async fn they_are_made_once_and_rotated() {
+async fn keys_are_created_once_and_rotated() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     assert_eq!(record.receipt_keys_made().await, Ok(None));
     let (one, other) = tokio::join!(record.receipt_keys(NOW), record.receipt_keys(LATER));
     let keys = one.unwrap();
     assert_eq!(other.as_ref(), Ok(&keys));
-    assert_eq!(
-        record.receipt_keys_made().await.unwrap().as_ref(),
-        Some(&keys)
-    );
+    assert_eq!(record.receipt_keys_made().await, Ok(Some(keys.clone())));
     let rotated = record.rotate_receipt_key(LATER).await.unwrap();
     let ids = |keys: &event_log::ReceiptKeys| {
         let ids = keys.list().iter().map(|key| key.id.clone());
@@ -56,16 +52,15 @@ async fn the_seed_of_an_earlier_version_leaves_the_registry() {
         let keys = record.receipt_keys_made().await.unwrap().unwrap();
         assert_eq!(keys.signing().map(|(_, seed)| *seed), Some(SEED));
         assert_eq!(keys.list()[0].public_key, before.list()[0].public_key);
-        let client = async_nats::connect(server.url()).await.unwrap();
-        let jetstream = async_nats::jetstream::new(client);
-        let registry = jetstream.get_stream("KV_HANSARD_registry").await.unwrap();
+        let context = jetstream(&server).await;
+        let registry = context.get_stream("KV_HANSARD_registry").await.unwrap();
         let left = registry.get_last_raw_message_by_subject(LEGACY).await;
         assert!(left.unwrap().payload.is_empty());
     }
 }
 
 #[tokio::test]
-async fn there_are_so_many_keys() {
+async fn the_number_of_keys_is_limited() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     for _ in 1..event_log::RECEIPT_KEYS_MAX {

@@ -1,14 +1,13 @@
-//! The record's messages once more, under other subjects.
+//! Replays of the record under other subjects.
 
 use std::pin::pin;
 
-use async_nats::jetstream;
 use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use domain::{Partition, Sequence};
 use event_log::{FollowedMessage, Record, ReplayPrefix, Unavailable};
 use futures::StreamExt as _;
 
-use crate::support::{Writer, record_of_one, soon};
+use crate::support::{Writer, jetstream, record_of_one, soon};
 
 /// Commits of two conversations.
 const COMMITS: usize = 600;
@@ -44,7 +43,7 @@ async fn replay(
 }
 
 #[tokio::test]
-async fn who_listens_gets_what_is_stored() {
+async fn subscribers_get_the_stored_messages() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let messages = filled(&record).await;
@@ -61,7 +60,7 @@ async fn who_listens_gets_what_is_stored() {
     }
 }
 
-fn kept(max_messages: i64) -> Config {
+fn copy_stream(max_messages: i64) -> Config {
     Config {
         name: "COPY".to_owned(),
         subjects: vec!["team.>".to_owned()],
@@ -72,13 +71,12 @@ fn kept(max_messages: i64) -> Config {
 }
 
 #[tokio::test]
-async fn a_stream_keeps_each_message_once() {
+async fn a_stream_stores_each_message_once() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let messages = filled(&record).await;
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let jetstream = jetstream::new(client);
-    let mut copies = jetstream.create_stream(kept(-1)).await.unwrap();
+    let context = jetstream(&server).await;
+    let mut copies = context.create_stream(copy_stream(-1)).await.unwrap();
     for _ in 0..2 {
         let stream = replay(&record, &messages).await.unwrap();
         assert_eq!(stream.as_deref(), Some("COPY"));
@@ -88,12 +86,11 @@ async fn a_stream_keeps_each_message_once() {
 }
 
 #[tokio::test]
-async fn what_a_stream_refuses_is_told() {
+async fn a_full_stream_is_an_error() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let messages = filled(&record).await;
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let jetstream = jetstream::new(client);
-    jetstream.create_stream(kept(599)).await.unwrap();
+    let context = jetstream(&server).await;
+    context.create_stream(copy_stream(599)).await.unwrap();
     assert!(replay(&record, &messages).await.is_err());
 }

@@ -1,4 +1,4 @@
-//! What became of appends whose answer was lost.
+//! Outcomes of appends whose acknowledgement was lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,32 +10,20 @@ use event_log::{AppendOutcome, Record, RecordConfig};
 use crate::proxy::Proxy;
 use crate::support::{Writer, all_messages, config, record_of_one, soon, until};
 
-async fn record_behind(proxy: &Proxy) -> Record {
-    let config = RecordConfig {
-        partitions: 1,
-        ..config(&proxy.url)
-    };
-    Record::open(config).await.unwrap()
-}
-
 #[tokio::test]
-async fn a_lost_answer_is_found_out() {
+async fn a_lost_reply_is_resolved() {
     let server = devstack::test::nats().await;
     let direct = record_of_one(&server).await;
     let proxy = Proxy::to(&server.url()).await;
-    let record = record_behind(&proxy).await;
+    let record = proxy.record().await;
     let mut writer = Writer::of("c");
     for number in 0..20 {
-        proxy.swallow();
-        let began = Instant::now();
+        proxy.drop_reply();
+        let start = Instant::now();
         let at = writer.append(&record, &number.to_string()).await;
         assert_eq!(at.0, number + 1);
-        assert!(
-            began.elapsed() < Duration::from_secs(1),
-            "{:?}",
-            began.elapsed()
-        );
-        assert!(!proxy.is_swallowing(), "the answer was not lost");
+        check_elapsed(start, Duration::from_secs(1));
+        assert!(!proxy.is_dropping(), "no reply was lost");
     }
     assert_eq!(all_messages(&server.url()).await.len(), 20);
     let last = direct.last(&writer.key).await.unwrap().unwrap();
@@ -43,24 +31,24 @@ async fn a_lost_answer_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_found_out_under_later_commits() {
+async fn a_lost_reply_is_resolved_after_later_commits() {
     let server = devstack::test::nats().await;
     let direct = record_of_one(&server).await;
     let proxy = Proxy::to(&server.url()).await;
-    let record = record_behind(&proxy).await;
-    // As many later commits as the head names, and more.
+    let record = proxy.record().await;
+    // As many later commits as the head lists, and more.
     for later in [1, 7, 8, 20] {
         let mut writer = Writer::of(&format!("c{later}"));
         writer.append(&direct, "first").await;
-        let draught = writer.draw("ours");
-        // The commit is in, and its answer lost with the process that asked.
-        let outcome = direct.append(&writer.key, draught.append.clone()).await;
-        let at = writer.took(draught.clone(), outcome);
+        let sealed = writer.seal("ours");
+        // The commit is stored, and its reply is lost with the process.
+        let outcome = direct.append(&writer.key, sealed.append.clone()).await;
+        let at = writer.advance(sealed.clone(), outcome);
         for number in 0..later {
             writer.append(&direct, &number.to_string()).await;
         }
-        proxy.swallow();
-        let outcome = record.append(&writer.key, draught.append).await;
+        proxy.drop_reply();
+        let outcome = record.append(&writer.key, sealed.append).await;
         assert_eq!(
             outcome,
             Ok(AppendOutcome::Committed { sequence: at }),
@@ -69,7 +57,7 @@ async fn a_lost_answer_is_found_out_under_later_commits() {
     }
 }
 
-/// What eight appenders share.
+/// Shared by eight appenders.
 #[derive(Default)]
 struct Load {
     committed: AtomicUsize,
@@ -77,7 +65,7 @@ struct Load {
 }
 
 #[tokio::test]
-async fn every_commit_is_there_once_over_kills() {
+async fn every_commit_is_stored_once_despite_kills() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let load = Arc::<Load>::default();
@@ -111,10 +99,10 @@ async fn every_commit_is_there_once_over_kills() {
     assert_eq!(stored, committed);
     stored.sort_unstable_by_key(|(_, id)| *id);
     stored.dedup_by_key(|(_, id)| *id);
-    assert_eq!(stored.len(), committed.len(), "a commit is there twice");
+    assert_eq!(stored.len(), committed.len(), "a commit is stored twice");
 }
 
-/// Appends to one conversation, each commit until it is known to be in.
+/// Appends to one conversation; retries each commit until its outcome is known.
 async fn append_until(
     record: Record,
     conversation: String,
@@ -123,22 +111,22 @@ async fn append_until(
     let mut writer = Writer::of(&conversation);
     let mut committed = Vec::new();
     while !load.stops.load(Ordering::SeqCst) {
-        let draught = writer.draw("x");
+        let sealed = writer.seal("x");
         let outcome = loop {
-            let outcome = record.append(&writer.key, draught.append.clone()).await;
+            let outcome = record.append(&writer.key, sealed.append.clone()).await;
             if outcome.is_ok() {
                 break outcome;
             }
         };
-        let id = draught.append.commit;
-        committed.push((writer.took(draught, outcome).0, id));
+        let id = sealed.append.commit;
+        committed.push((writer.advance(sealed, outcome).0, id));
         load.committed.fetch_add(1, Ordering::SeqCst);
     }
     committed
 }
 
 #[tokio::test]
-async fn without_a_server_calls_end_in_time_and_go_on_after() {
+async fn calls_time_out_without_a_server_and_succeed_later() {
     let mut server = devstack::test::nats().await;
     let config = RecordConfig {
         partitions: 1,
@@ -154,60 +142,46 @@ async fn without_a_server_calls_end_in_time_and_go_on_after() {
         } else {
             server.kill();
         }
-        let draught = writer.draw("second");
-        let began = Instant::now();
-        let many = (0..5_000).map(|_| record.append(&writer.key, draught.append.clone()));
+        let sealed = writer.seal("second");
+        let start = Instant::now();
+        let many = (0..5_000).map(|_| record.append(&writer.key, sealed.append.clone()));
         let outcomes = futures::future::join_all(many).await;
         assert!(outcomes.iter().all(Result::is_err));
         assert!(record.last(&writer.key).await.is_err());
-        assert!(
-            record
-                .tail(
-                    &writer.key,
-                    domain::Sequence(0),
-                    event_log::TailBounds::default()
-                )
-                .await
-                .is_err()
-        );
+        let bounds = event_log::TailBounds::default();
+        let tail = record.tail(&writer.key, domain::Sequence(0), bounds).await;
+        assert!(tail.is_err());
         assert!(record.live(&writer.key).await.is_err() || frozen);
         assert!(record.check().await.is_err());
-        assert!(
-            began.elapsed() < Duration::from_secs(5),
-            "{:?}",
-            began.elapsed()
-        );
+        check_elapsed(start, Duration::from_secs(5));
         if frozen {
             server.resume();
         } else {
             server.restart().await.unwrap();
         }
         until("the record", || async { record.check().await.is_ok() }).await;
-        let outcome = record.append(&writer.key, draught.append.clone()).await;
-        writer.took(draught, outcome);
+        let outcome = record.append(&writer.key, sealed.append.clone()).await;
+        writer.advance(sealed, outcome);
     }
     assert_eq!(all_messages(&server.url()).await.len(), 3);
 }
 
 #[tokio::test]
-async fn a_check_takes_a_second_at_most() {
+async fn a_check_times_out_after_a_second() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     record.check().await.unwrap();
     server.pause();
-    let began = Instant::now();
+    let start = Instant::now();
     assert!(record.check().await.is_err());
-    assert!(
-        began.elapsed() < Duration::from_millis(1_300),
-        "{:?}",
-        began.elapsed()
-    );
+    check_elapsed(start, Duration::from_millis(1_300));
     server.kill();
-    let began = Instant::now();
+    let start = Instant::now();
     assert!(record.check().await.is_err());
-    assert!(
-        began.elapsed() < Duration::from_millis(1_300),
-        "{:?}",
-        began.elapsed()
-    );
+    check_elapsed(start, Duration::from_millis(1_300));
+}
+
+fn check_elapsed(start: Instant, max: Duration) {
+    let elapsed = start.elapsed();
+    assert!(elapsed < max, "{elapsed:?}");
 }

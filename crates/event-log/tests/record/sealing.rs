@@ -1,6 +1,5 @@
-//! Secrets at rest: sealed by a master key, sealed anew by another, and out of reach without.
+//! Secrets at rest: encrypted with a master key, encrypted again with another, and unreadable without.
 
-use async_nats::jetstream;
 use devstack::NatsServer;
 use domain::SigningKeyId;
 use event_log::registry::{KeyPurpose, NewSigningKey};
@@ -9,7 +8,7 @@ use event_log::{Record, RecordConfig, Registry};
 use wire::proto::operate::v1::SigningKeyUse;
 
 use crate::registry::{NOW, two};
-use crate::support::{config, tenant};
+use crate::support::{config_of_one, jetstream, tenant};
 
 fn keys(current: &MasterKey, previous: Option<&MasterKey>) -> MasterKeys {
     MasterKeys {
@@ -20,22 +19,20 @@ fn keys(current: &MasterKey, previous: Option<&MasterKey>) -> MasterKeys {
 
 async fn opened(server: &NatsServer, master_keys: MasterKeys) -> (Record, Registry) {
     let config = RecordConfig {
-        partitions: 1,
         master_keys,
-        ..config(&server.url())
+        ..config_of_one(server)
     };
     let record = Record::open(config).await.unwrap();
     let registry = Registry::open(&record).await.unwrap();
     (record, registry)
 }
 
-/// Whether a text is in any message of the two buckets.
+/// Whether a text is in any message of both buckets.
 async fn is_stored(server: &NatsServer, secret: &[u8]) -> bool {
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let jetstream = jetstream::new(client);
+    let context = jetstream(server).await;
     let mut found = false;
     for name in ["KV_HANSARD_registry", "KV_HANSARD_restricted"] {
-        let mut stream = jetstream.get_stream(name).await.unwrap();
+        let mut stream = context.get_stream(name).await.unwrap();
         let last = stream.info().await.unwrap().state.last_sequence;
         for sequence in 1..=last {
             if let Ok(message) = stream.get_raw_message(sequence).await {
@@ -48,7 +45,7 @@ async fn is_stored(server: &NatsServer, secret: &[u8]) -> bool {
 }
 
 #[tokio::test]
-async fn secrets_are_sealed_and_sealed_anew() {
+async fn secrets_are_encrypted_and_encrypted_again() {
     let server = devstack::test::nats().await;
     let (clear, _other) = two(&server).await;
     let acme = tenant("acme");
@@ -73,34 +70,28 @@ async fn secrets_are_sealed_and_sealed_anew() {
     assert_eq!(registry.reseal().await, Ok(0));
     assert_eq!(registry.secrets_in_clear(), 0);
     assert!(!is_stored(&server, &first).await);
-    let (_, second) = registry
-        .add_signing_key(signing("second"), NOW)
-        .await
-        .unwrap();
+    let added = registry.add_signing_key(signing("second"), NOW);
+    let (_, second) = added.await.unwrap();
     let second = second.unwrap().reveal().as_bytes().to_vec();
     assert!(!is_stored(&server, &second).await);
     assert!(!is_stored(&server, receipts.mark_secret()).await);
 
-    // Cut short after some, and done again: both keys open what is there.
+    // During a rotation both keys decrypt.
     let (record, registry) = opened(&server, keys(&new, Some(&old))).await;
     assert_eq!(registry.check_secrets(), Ok(()));
     assert_eq!(registry.reseal().await, Ok(4));
     record.reseal_receipt_keys().await.unwrap();
     let (record, registry) = opened(&server, keys(&new, None)).await;
     assert_eq!(registry.check_secrets(), Ok(()));
-    assert_eq!(
-        registry.tenant_key(&acme, KeyPurpose::Session),
-        Some(session)
-    );
-    assert_eq!(
-        registry.signing_keys(&acme, SigningKeyUse::User, NOW).len(),
-        2
-    );
+    let derived = registry.tenant_key(&acme, KeyPurpose::Session);
+    assert_eq!(derived, Some(session));
+    let signing_keys = registry.signing_keys(&acme, SigningKeyUse::User, NOW);
+    assert_eq!(signing_keys.len(), 2);
     assert_eq!(record.receipt_keys_made().await, Ok(Some(receipts)));
 }
 
 #[tokio::test]
-async fn without_its_key_nothing_is_opened_or_replaced() {
+async fn without_its_key_no_secret_is_decrypted_or_replaced() {
     let server = devstack::test::nats().await;
     let _ = two(&server).await;
     let key = MasterKey::generate();

@@ -1,4 +1,4 @@
-//! Records, conversations and commits to test with.
+//! Records, conversations and commits for tests.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use event_log::{Append, AppendOutcome, Record, RecordConfig, TraceHeaders, Unava
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
-/// How long a test waits for what must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of a condition.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn config(url: &str) -> RecordConfig {
     RecordConfig {
@@ -26,11 +26,18 @@ pub(crate) fn config(url: &str) -> RecordConfig {
 
 /// A record of one partition, so that all conversations share a stream.
 pub(crate) async fn record_of_one(server: &NatsServer) -> Record {
-    let config = RecordConfig {
+    Record::create(config_of_one(server)).await.unwrap()
+}
+
+pub(crate) fn config_of_one(server: &NatsServer) -> RecordConfig {
+    RecordConfig {
         partitions: 1,
         ..config(&server.url())
-    };
-    Record::create(config).await.unwrap()
+    }
+}
+
+pub(crate) async fn jetstream(server: &NatsServer) -> async_nats::jetstream::Context {
+    async_nats::jetstream::new(async_nats::connect(server.url()).await.unwrap())
 }
 
 pub(crate) fn tenant(id: &str) -> TenantId {
@@ -41,16 +48,16 @@ pub(crate) fn agent(id: &str) -> AgentId {
     AgentId::parse(id).unwrap()
 }
 
-/// A conversation as one writer knows it.
+/// A conversation and the last head that its writer knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     pub(crate) key: ConversationKey,
     pub(crate) head: Option<(Head, Sequence)>,
 }
 
-/// A sealed commit, and the head that it makes.
+/// A sealed commit and its head.
 #[derive(Debug, Clone)]
-pub(crate) struct Draught {
+pub(crate) struct SealedCommit {
     pub(crate) append: Append,
     pub(crate) head: Head,
 }
@@ -66,12 +73,12 @@ impl Writer {
         }
     }
 
-    /// The next commit: the first begins the conversation, later ones note something.
-    pub(crate) fn draw(&self, text: &str) -> Draught {
-        self.draw_as(CommitId(Uuid::now_v7()), text)
+    /// The next commit: the first creates the conversation, later ones are notes.
+    pub(crate) fn seal(&self, text: &str) -> SealedCommit {
+        self.seal_as(CommitId(Uuid::now_v7()), text)
     }
 
-    pub(crate) fn draw_as(&self, id: CommitId, text: &str) -> Draught {
+    pub(crate) fn seal_as(&self, id: CommitId, text: &str) -> SealedCommit {
         let events = [Event {
             id: EventId::derived(id, 0),
             occurred_at: None,
@@ -90,7 +97,7 @@ impl Writer {
         };
         let previous = self.head.as_ref().map(|(head, at)| (head, *at));
         let sealed = seal(&draft, previous).unwrap();
-        Draught {
+        SealedCommit {
             append: Append {
                 commit: id,
                 message: sealed.message,
@@ -119,21 +126,21 @@ impl Writer {
         })
     }
 
-    /// Appends the next commit, and goes on from it.
+    /// Appends the next commit.
     pub(crate) async fn append(&mut self, record: &Record, text: &str) -> Sequence {
-        let draught = self.draw(text);
-        let outcome = record.append(&self.key, draught.append.clone()).await;
-        self.took(draught, outcome)
+        let sealed = self.seal(text);
+        let outcome = record.append(&self.key, sealed.append.clone()).await;
+        self.advance(sealed, outcome)
     }
 
-    pub(crate) fn took(
+    pub(crate) fn advance(
         &mut self,
-        draught: Draught,
+        sealed: SealedCommit,
         outcome: Result<AppendOutcome, Unavailable>,
     ) -> Sequence {
         match outcome {
             Ok(AppendOutcome::Committed { sequence } | AppendOutcome::Duplicate { sequence }) => {
-                self.head = Some((draught.head, sequence));
+                self.head = Some((sealed.head, sequence));
                 sequence
             }
             other => panic!("{other:?}"),
@@ -141,7 +148,7 @@ impl Writer {
     }
 }
 
-/// Text that no compression makes much smaller.
+/// Random text that hardly compresses.
 pub(crate) fn noise(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 36);
     while text.len() < bytes {
@@ -150,10 +157,10 @@ pub(crate) fn noise(bytes: usize) -> String {
     text
 }
 
-/// Awaits what must come in time.
-pub(crate) async fn soon<T>(what: &str, coming: impl Future<Output = T>) -> T {
-    let came = tokio::time::timeout(PATIENCE, coming).await;
-    came.unwrap_or_else(|_| panic!("{what} did not come in time"))
+/// Awaits a future with a timeout.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let result = tokio::time::timeout(TIMEOUT, future).await;
+    result.unwrap_or_else(|_| panic!("timeout: {what}"))
 }
 
 /// Polls until a condition holds.
@@ -166,7 +173,7 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
     soon(what, polling).await;
 }
 
-/// Every message of a record's only partition, straight from the stream.
+/// Every message of a record's only partition, read from its stream.
 pub(crate) async fn all_messages(url: &str) -> Vec<(u64, Bytes)> {
     let client = async_nats::connect(url).await.unwrap();
     let stream = async_nats::jetstream::new(client);

@@ -1,4 +1,4 @@
-//! Reading a conversation's commits.
+//! Reads of a conversation's commits.
 
 use domain::{CommitId, Position, Sequence, Timestamp};
 use event_log::{Record, TailBounds};
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::support::{Writer, record_of_one};
 
-/// Three conversations, their commits interleaved: 30 each.
+/// Three conversations with 30 interleaved commits each.
 async fn interleaved(record: &Record) -> [Writer; 3] {
     let mut writers = ["a", "b", "c"].map(Writer::of);
     for number in 0..30 {
@@ -24,10 +24,8 @@ async fn check(
     bounds: TailBounds,
     tail: (&[u64], bool),
 ) {
-    let read = record
-        .tail(&writer.key, Sequence(after), bounds)
-        .await
-        .unwrap();
+    let read = record.tail(&writer.key, Sequence(after), bounds).await;
+    let read = read.unwrap();
     let sequences: Vec<u64> = read.commits.iter().map(|c| c.position.sequence.0).collect();
     assert_eq!(sequences, tail.0, "after {after}, {bounds:?}");
     let resume_after = tail.0.last().copied().filter(|_| tail.1).map(Sequence);
@@ -35,7 +33,7 @@ async fn check(
 }
 
 #[tokio::test]
-async fn tails_are_whole_in_order_and_bounded() {
+async fn tails_are_complete_ordered_and_bounded() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let [_, writer, _] = interleaved(&record).await;
@@ -58,22 +56,16 @@ async fn tails_are_whole_in_order_and_bounded() {
     check(&record, &writer, u64::MAX, of(9, large), (&[], false)).await;
     check(&record, &Writer::of("none"), 0, of(9, large), (&[], false)).await;
 
-    let commits = record
-        .tail(&writer.key, Sequence(0), TailBounds::default())
-        .await;
-    let sizes: Vec<usize> = commits
-        .unwrap()
-        .commits
-        .iter()
-        .map(|c| c.message.len())
-        .collect();
+    let tail = record.tail(&writer.key, Sequence(0), TailBounds::default());
+    let commits = tail.await.unwrap().commits;
+    let sizes: Vec<usize> = commits.iter().map(|c| c.message.len()).collect();
     let two = sizes[0] + sizes[1];
     check(&record, &writer, 0, of(30, 0), (&all[..1], true)).await;
     check(&record, &writer, 0, of(30, two - 1), (&all[..1], true)).await;
 }
 
 #[tokio::test]
-async fn a_tail_within_small_bounds_is_read_to_its_end() {
+async fn small_bounds_read_all_commits() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let [_, _, writer] = interleaved(&record).await;
@@ -98,16 +90,16 @@ async fn a_tail_within_small_bounds_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn commits_are_found_by_id_and_by_place() {
+async fn commits_are_found_by_id_and_by_position() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
     let mut ids = Vec::new();
     for number in 0..1_100 {
-        let draught = writer.draw(&number.to_string());
-        ids.push(draught.append.commit);
-        let outcome = record.append(&writer.key, draught.append.clone()).await;
-        writer.took(draught, outcome);
+        let sealed = writer.seal(&number.to_string());
+        ids.push(sealed.append.commit);
+        let outcome = record.append(&writer.key, sealed.append.clone()).await;
+        writer.advance(sealed, outcome);
     }
     let now = i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos()).unwrap();
     let minute = 60_000_000_000;
@@ -135,7 +127,7 @@ async fn commits_are_found_by_id_and_by_place() {
 }
 
 #[tokio::test]
-async fn an_erasure_leaves_only_the_last() {
+async fn an_erasure_keeps_only_the_last_commit() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let [kept, mut erased, _] = interleaved(&record).await;
@@ -147,10 +139,8 @@ async fn an_erasure_leaves_only_the_last() {
     check(&record, &kept, 0, TailBounds::default(), (&all, false)).await;
     let bounds = record.bounds_of(domain::Partition(0)).await.unwrap();
     assert_eq!((bounds.first, bounds.last), (Sequence(1), Sequence(90)));
-    // The conversation goes on after it.
+    // Appends continue after the erasure.
     assert_eq!(erased.append(&record, "more").await.0, 91);
-    record
-        .erase_before_last(&Writer::of("none").key)
-        .await
-        .unwrap();
+    let unknown = Writer::of("none").key;
+    record.erase_before_last(&unknown).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Root secrets of tenants: made once, the same in every process.
+//! Root secrets of tenants: created once, equal in every process.
 
 use event_log::registry::{KeyPurpose, Registry};
 use prost::Message as _;
@@ -26,7 +26,7 @@ async fn every_process_derives_the_same_keys() {
         first.tenant_key(&tenant("missing"), KeyPurpose::Session),
         None
     );
-    // A second try to make the tenant changes nothing.
+    // A second attempt to create the tenant changes nothing.
     let taken = second.create_tenant(&tenant("acme"), "", NOW).await;
     assert!(taken.is_err());
     let again = second.tenant_key(&tenant("acme"), KeyPurpose::Session);
@@ -34,7 +34,7 @@ async fn every_process_derives_the_same_keys() {
 }
 
 #[tokio::test]
-async fn a_tenant_of_an_earlier_version_gets_its_secret_once() {
+async fn a_tenant_of_an_earlier_version_gets_one_secret() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let old = Tenant {

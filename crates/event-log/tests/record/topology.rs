@@ -1,14 +1,15 @@
-//! How a record comes into being, and what is refused.
+//! Creation of a record, and rejected configurations.
 
-use async_nats::jetstream::{self, stream};
+use async_nats::jetstream::{Context, stream};
 use devstack::NatsServer;
 use event_log::{Durability, Record, RecordConfig, RecordError};
 use futures::future::join_all;
 
-use crate::support::{Writer, config};
+use crate::support::{Writer, config, jetstream};
 
-async fn context(server: &NatsServer) -> jetstream::Context {
-    jetstream::new(async_nats::connect(server.url()).await.unwrap())
+async fn stream_config(context: &Context, name: &str) -> stream::Config {
+    let stream = context.get_stream(name).await.unwrap();
+    stream.cached_info().config.clone()
 }
 
 fn with(server: &NatsServer, change: impl FnOnce(&mut RecordConfig)) -> RecordConfig {
@@ -18,7 +19,7 @@ fn with(server: &NatsServer, change: impl FnOnce(&mut RecordConfig)) -> RecordCo
 }
 
 #[tokio::test]
-async fn any_number_may_create_it_at_once() {
+async fn several_processes_may_create_it_at_once() {
     let server = devstack::test::nats().await;
     let creating = (0..6).map(|_| Record::create(config(&server.url())));
     let records = join_all(creating).await;
@@ -33,7 +34,7 @@ async fn any_number_may_create_it_at_once() {
 }
 
 #[tokio::test]
-async fn another_number_of_partitions_is_refused_with_both() {
+async fn another_number_of_partitions_is_rejected() {
     let server = devstack::test::nats().await;
     let made = Record::create(config(&server.url())).await.unwrap();
     for partitions in [1, 7, 9] {
@@ -50,7 +51,7 @@ async fn another_number_of_partitions_is_refused_with_both() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_and_made() {
+async fn missing_streams_are_named_and_created() {
     let server = devstack::test::nats().await;
     let check = async |missing: &str| {
         let error = Record::open(config(&server.url())).await.unwrap_err();
@@ -61,7 +62,7 @@ async fn what_is_missing_is_named_and_made() {
     };
     check("HANSARD_0").await;
     let made = Record::create(config(&server.url())).await.unwrap();
-    let context = context(&server).await;
+    let context = jetstream(&server).await;
     for stream in ["HANSARD_7", "KV_HANSARD_registry"] {
         context.delete_stream(stream).await.unwrap();
         check(stream).await;
@@ -71,9 +72,9 @@ async fn what_is_missing_is_named_and_made() {
 }
 
 #[tokio::test]
-async fn streams_of_something_else_are_refused() {
+async fn foreign_streams_are_rejected() {
     let server = devstack::test::nats().await;
-    let context = context(&server).await;
+    let context = jetstream(&server).await;
     let foreign = |name: &str| stream::Config {
         name: name.to_owned(),
         subjects: vec![format!("{name}.>")],
@@ -96,22 +97,15 @@ async fn streams_of_something_else_are_refused() {
     context.delete_stream("HANSARD_0").await.unwrap();
     Record::create(config(&server.url())).await.unwrap();
     // A stream of another record, such as a restored one.
-    let mut other = context
-        .get_stream("HANSARD_3")
-        .await
-        .unwrap()
-        .cached_info()
-        .config
-        .clone();
-    other
-        .metadata
-        .insert("hansard_record".to_owned(), "0011223344556677".to_owned());
+    let mut other = stream_config(&context, "HANSARD_3").await;
+    let record = "0011223344556677".to_owned();
+    other.metadata.insert("hansard_record".to_owned(), record);
     context.update_stream(other).await.unwrap();
     check("HANSARD_3").await;
 }
 
 #[tokio::test]
-async fn a_server_that_loses_data_is_refused_unless_told() {
+async fn a_server_that_loses_data_is_rejected_by_default() {
     for (durability, seen) in [
         (devstack::Durability::Always, Durability::Durable),
         (
@@ -139,7 +133,7 @@ async fn a_server_that_loses_data_is_refused_unless_told() {
         let record = Record::create(accepting()).await.unwrap();
         assert_eq!(record.durability().await.unwrap(), seen);
         Record::open(monitored()).await.unwrap();
-        // Without the page, nothing is seen of it.
+        // Unknown without the page.
         for monitor_url in [
             None,
             Some("http://127.0.0.1:1".to_owned()),
@@ -156,14 +150,8 @@ async fn a_server_that_loses_data_is_refused_unless_told() {
 async fn a_stream_in_memory_is_not_durable() {
     let server = devstack::test::nats().await;
     Record::create(config(&server.url())).await.unwrap();
-    let context = context(&server).await;
-    let mut config_of_5 = context
-        .get_stream("HANSARD_5")
-        .await
-        .unwrap()
-        .cached_info()
-        .config
-        .clone();
+    let context = jetstream(&server).await;
+    let mut config_of_5 = stream_config(&context, "HANSARD_5").await;
     context.delete_stream("HANSARD_5").await.unwrap();
     config_of_5.storage = stream::StorageType::Memory;
     context.create_stream(config_of_5).await.unwrap();
@@ -175,39 +163,34 @@ async fn a_stream_in_memory_is_not_durable() {
 }
 
 #[tokio::test]
-async fn without_a_server_it_says_so_in_time() {
+async fn opening_times_out_without_a_server() {
     let mut server = devstack::test::nats().await;
     server.kill();
     let error = Record::open(config(&server.url())).await.unwrap_err();
     assert!(matches!(error, RecordError::Unavailable(_)), "{error:?}");
     server.restart().await.unwrap();
     server.pause();
-    let began = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let error = Record::open(config(&server.url())).await.unwrap_err();
     assert!(matches!(error, RecordError::Unavailable(_)), "{error:?}");
-    assert!(began.elapsed() < std::time::Duration::from_secs(4));
+    assert!(start.elapsed() < std::time::Duration::from_secs(4));
 }
 
 #[tokio::test]
 async fn corrupt_messages_are_named() {
     let server = devstack::test::nats().await;
     let record = crate::support::record_of_one(&server).await;
-    let context = context(&server).await;
-    let ack = context
-        .publish("hansard.0.acme.c", "not a commit".into())
-        .await
-        .unwrap();
-    assert_eq!(ack.await.unwrap().sequence, 1);
+    let context = jetstream(&server).await;
+    let ack = context.publish("hansard.0.acme.c", "not a commit".into());
+    assert_eq!(ack.await.unwrap().await.unwrap().sequence, 1);
     let message = record.last(&Writer::of("c").key).await.unwrap().unwrap();
     let error = message.open().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the message 1 of stream HANSARD_0 is corrupt"
-    );
+    let actual = error.to_string();
+    assert_eq!(actual, "message 1 of stream HANSARD_0 is corrupt");
     assert_eq!(message.open_head().unwrap_err(), error);
-    // An append onto it is superseded by it, so that whoever rebases finds it.
+    // An append is superseded by it, so that a rebase reports it.
     let outcome = record
-        .append(&Writer::of("c").key, Writer::of("c").draw("x").append)
+        .append(&Writer::of("c").key, Writer::of("c").seal("x").append)
         .await;
     assert!(
         matches!(&outcome, Ok(event_log::AppendOutcome::Superseded { last: Some(last) }) if *last == message),

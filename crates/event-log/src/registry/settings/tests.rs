@@ -40,9 +40,8 @@ fn check(change: impl FnOnce(&mut AgentSettings), expected: &str) {
     };
     change(&mut settings);
     let field = CheckedSettings::parse(settings)
-        .err()
-        .map(|violation| violation.field);
-    assert_eq!(field.unwrap_or_default(), expected);
+        .map_or_else(|violation| violation.field, |_| String::new());
+    assert_eq!(field, expected);
 }
 
 #[track_caller]
@@ -221,7 +220,7 @@ fn provider_logs() {
 }
 
 #[test]
-fn all_of_them_at_their_bound_and_one_past() {
+fn encoded_size_at_its_bound_and_one_past() {
     let sized = |bytes: usize| {
         let mut settings = AgentSettings::default();
         let full = ToolSettings {

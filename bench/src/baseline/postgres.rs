@@ -1,4 +1,4 @@
-//! Bare statements: the rows that the projector writes and the gateway reads, with nothing around them.
+//! Plain statements: the rows that the projector writes and the gateway reads, without Hansard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tokio::time::Instant;
 
 use super::columns::Columns;
 use crate::latency::{Latencies, Measure, real};
-use crate::pace::{Closed, closed_loop};
+use crate::pace::{ClosedLoop, closed_loop, pick};
 
-/// Connections that look at checkpoints while others work.
+/// Additional connections, for reading checkpoints.
 const CONNECTIONS_BESIDES: usize = 2;
 /// Rows of one insert.
 pub const ROWS_PER_INSERT: usize = 1_000;
-/// Most real rows that are inserted again.
+/// Maximum real rows that are inserted again.
 const ROWS_MAX: i64 = 50_000;
 
 /// Connections to Postgres.
@@ -25,9 +25,9 @@ pub struct Rows {
     pool: PgPool,
 }
 
-/// A conversation, and the versions of a context of it.
+/// A conversation and the version range of its context.
 #[derive(Debug, Clone)]
-pub struct Span {
+pub struct VersionRange {
     /// The conversation.
     pub conversation: String,
     /// The first version.
@@ -36,18 +36,17 @@ pub struct Span {
     pub to: i64,
 }
 
-/// Which rows a floor writes.
+/// The rows that the baseline writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// Those of events alone.
+pub enum WriteKind {
+    /// Only events.
     Events,
-    /// Those of events, and the row of each of their conversations once for each write: its version, its place in the
-    /// listings.
+    /// Events, and in each write the row of each of their conversations: its version and its listing columns.
     EventsAndConversations,
 }
 
 impl Rows {
-    /// Connects, with as many connections as reads are made at once.
+    /// Connects with one connection per reader.
     ///
     /// # Errors
     /// Postgres cannot be reached.
@@ -56,15 +55,13 @@ impl Rows {
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             .min_connections(connections);
+        let pool = pool.connect(url).await;
         Ok(Self {
-            pool: pool
-                .connect(url)
-                .await
-                .context("Postgres cannot be reached")?,
+            pool: pool.context("Postgres cannot be reached")?,
         })
     }
 
-    /// How far each partition is projected.
+    /// The checkpoint of each partition.
     ///
     /// # Errors
     /// Postgres does not answer, or has no read model.
@@ -81,71 +78,67 @@ impl Rows {
     /// The tenant of a conversation.
     ///
     /// # Errors
-    /// It has no row.
+    /// The conversation has no row.
     pub async fn tenant_of(&self, conversation: &str) -> anyhow::Result<String> {
         let sql = "SELECT tenant_id FROM conversations_v1.conversation WHERE conversation_id = $1";
-        let row = sqlx::query(sql)
+        Ok(sqlx::query_scalar(sql)
             .bind(conversation)
             .fetch_one(&self.pool)
-            .await?;
-        Ok(row.try_get(0)?)
+            .await?)
     }
 
     /// The newest event of a conversation, encoded.
     ///
     /// # Errors
-    /// It has none.
+    /// The conversation has no event.
     pub async fn newest_event(&self, conversation: &str) -> anyhow::Result<Vec<u8>> {
         let sql = "SELECT body FROM conversations_v1.event WHERE conversation_id = $1 ORDER BY version DESC LIMIT 1";
-        let row = sqlx::query(sql)
+        Ok(sqlx::query_scalar(sql)
             .bind(conversation)
             .fetch_one(&self.pool)
-            .await?;
-        Ok(row.try_get(0)?)
+            .await?)
     }
 
-    /// Selects the rows of contexts, one after the other by turns.
+    /// Selects the rows of contexts, conversation by conversation.
     ///
     /// # Errors
-    /// Postgres fails, or a span is not all there.
+    /// Postgres fails, or rows are missing.
     pub async fn select(
         &self,
-        closed: Closed,
+        closed: ClosedLoop,
         tenant: &str,
-        spans: Arc<[Span]>,
+        ranges: Arc<[VersionRange]>,
     ) -> anyhow::Result<Measure> {
         let tenant: Arc<str> = Arc::from(tenant);
         let pool = self.pool.clone();
-        closed_loop(closed, move |turn| {
-            let (pool, tenant, spans) = (pool.clone(), Arc::clone(&tenant), Arc::clone(&spans));
+        closed_loop(closed, move |call| {
+            let (pool, tenant, ranges) = (pool.clone(), Arc::clone(&tenant), Arc::clone(&ranges));
             async move {
-                let place = turn.worker + turn.count * closed.in_flight;
-                let span = spans.get(place % spans.len()).context("no conversation")?;
-                select_one(&pool, &tenant, span).await
+                let index = call.worker + call.count * closed.in_flight;
+                select_one(&pool, &tenant, pick(&ranges, index)?).await
             }
         })
         .await
     }
 
-    /// Writes real rows again, for about `duration`, into tables of the same columns and indexes, in one connection,
-    /// [`ROWS_PER_INSERT`] events at a time. Counts events; the latency is that of one write.
+    /// Writes real rows again for about `duration` into tables with the same columns and indexes, through one connection,
+    /// [`ROWS_PER_INSERT`] events at a time. The rate counts events; the latency is that of one write.
     ///
     /// # Errors
-    /// Postgres fails, or there are no rows yet.
-    pub async fn write(&self, duration: Duration, written: Written) -> anyhow::Result<Measure> {
+    /// Postgres fails, or has no rows yet.
+    pub async fn write(&self, duration: Duration, written: WriteKind) -> anyhow::Result<Measure> {
         let mut connection = self.pool.acquire().await?;
         connection.execute(include_str!("make_table.sql")).await?;
-        let batches = Columns::read(&mut connection, ROWS_MAX)
-            .await?
-            .split(ROWS_PER_INSERT);
-        anyhow::ensure!(!batches.is_empty(), "there are no rows to insert again");
+        let columns = Columns::read(&mut connection, ROWS_MAX).await?;
+        let batches = columns.split(ROWS_PER_INSERT);
+        anyhow::ensure!(!batches.is_empty(), "Postgres has no rows to insert again");
         let (mut latencies, mut rows, mut spent) = (Latencies::new()?, 0, Duration::ZERO);
         while spent < duration {
             for batch in &batches {
-                let begun = Instant::now();
+                let start = Instant::now();
                 written.write(batch, &mut connection).await?;
-                latencies.add(begun.elapsed());
-                spent += begun.elapsed();
+                latencies.add(start.elapsed());
+                spent += start.elapsed();
                 rows += batch.len();
             }
             connection.execute("TRUNCATE hansard_bench.event").await?;
@@ -153,15 +146,14 @@ impl Rows {
         connection
             .execute("DROP SCHEMA hansard_bench CASCADE")
             .await?;
-        let per_second = real(u64::try_from(rows)?) / spent.as_secs_f64();
         Ok(Measure {
-            per_second,
+            per_second: real(u64::try_from(rows)?) / spent.as_secs_f64(),
             latency: latencies.summary(),
         })
     }
 }
 
-impl Written {
+impl WriteKind {
     async fn write(self, batch: &Columns, connection: &mut PgConnection) -> anyhow::Result<()> {
         match self {
             Self::Events => batch.insert(connection).await,
@@ -175,24 +167,22 @@ impl Written {
     }
 }
 
-async fn select_one(pool: &PgPool, tenant: &str, span: &Span) -> anyhow::Result<()> {
+async fn select_one(pool: &PgPool, tenant: &str, range: &VersionRange) -> anyhow::Result<()> {
     let sql = "SELECT version, recorded_at, recorded_nanos, commit_id, body FROM conversations_v1.event \
                WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4 \
                ORDER BY version DESC";
     let rows = sqlx::query(sql)
         .bind(tenant)
-        .bind(&span.conversation)
-        .bind(span.from)
-        .bind(span.to)
+        .bind(&range.conversation)
+        .bind(range.from)
+        .bind(range.to)
         .fetch_all(pool)
         .await?;
     for row in &rows {
         let body: &[u8] = row.try_get(4)?;
         anyhow::ensure!(!body.is_empty(), "an event without a body");
     }
-    anyhow::ensure!(
-        rows.len() == usize::try_from(span.to - span.from + 1)?,
-        "rows are missing"
-    );
+    let expected = usize::try_from(range.to - range.from + 1)?;
+    anyhow::ensure!(rows.len() == expected, "rows are missing");
     Ok(())
 }

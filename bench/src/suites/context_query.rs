@@ -1,4 +1,4 @@
-//! Contexts in a form, as callers ask for them.
+//! Requests for contexts in a format.
 
 use anyhow::Context as _;
 use bytes::Bytes;
@@ -10,8 +10,8 @@ use wire::proto::read::v1::{
 
 use crate::target::Target;
 
-/// The forms, by the names of their providers.
-pub(super) const FORMS: [(&str, ContextFormat); 6] = [
+/// The formats with their display names.
+pub(super) const FORMATS: [(&str, ContextFormat); 6] = [
     ("canonical", ContextFormat::Canonical),
     ("OpenAI chat", ContextFormat::OpenaiChat),
     ("OpenAI Responses", ContextFormat::OpenaiResponses),
@@ -20,29 +20,29 @@ pub(super) const FORMS: [(&str, ContextFormat); 6] = [
     ("Ollama", ContextFormat::Ollama),
 ];
 
-/// What is asked for.
+/// The parameters of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ask {
-    /// The form.
-    pub(super) form: ContextFormat,
+pub(super) struct ContextQuery {
+    /// The format.
+    pub(super) format: ContextFormat,
     /// The policy, as JSON.
     pub(super) policy: &'static str,
-    /// Most messages; 0: as many as there is room for.
+    /// Maximum messages; 0: as many as fit.
     pub(super) messages_max: u32,
 }
 
-/// A context that was answered.
+/// An assembled context.
 #[derive(Debug)]
-pub(super) struct Answered {
+pub(super) struct Assembled {
     /// The body.
     pub(super) body: Bytes,
     /// The receipt.
     pub(super) receipt: Receipt,
 }
 
-impl Ask {
-    /// The request for a conversation at a version; 0: the newest.
-    pub(super) fn of(
+impl ContextQuery {
+    /// The request for a conversation at a version; 0: the latest.
+    pub(super) fn request(
         self,
         target: &Target,
         conversation: &str,
@@ -56,25 +56,25 @@ impl Ask {
             }),
             messages_max: self.messages_max,
             at_version: version,
-            format: self.form.into(),
+            format: self.format.into(),
             policy: Some(Policy::PolicyJson(self.policy.to_owned())),
             ..AssembleContextRequest::default()
         }
     }
 }
 
-/// Sends a request for a context in a form.
+/// Sends a request for a context.
 ///
 /// # Errors
-/// It fails, or answers no such context.
-pub(super) async fn answer(
+/// The request fails, or the reply has no body or receipt.
+pub(super) async fn assemble(
     reader: &mut Reader,
     request: AssembleContextRequest,
-) -> anyhow::Result<Answered> {
+) -> anyhow::Result<Assembled> {
     let AssembleContextResponse { body, receipt, .. } =
         reader.assemble_context(request).await?.into_inner();
     anyhow::ensure!(!body.is_empty(), "a context without a body");
-    Ok(Answered {
+    Ok(Assembled {
         body,
         receipt: receipt.context("a context without a receipt")?,
     })

@@ -1,15 +1,15 @@
-//! Entries that their marks say are gone, taken out of the registry's memory.
+//! Removal of entries from the registry's memory, by their removal markers.
 
 use std::collections::BTreeMap;
 
 use domain::{AgentId, Sequence, SigningKeyId, TenantId};
 
-use super::entries::{Entries, Held};
+use super::entries::{Entries, Entry};
 use super::error::Corrupt;
 use super::secret::{Digest, id_of};
 
 impl Entries {
-    /// Drops an entry that its mark says is gone, unless a later revision is held.
+    /// Drops the entry of a removal marker, unless memory has a later revision.
     pub(super) fn remove(&mut self, key: &str, revision: Sequence) -> Result<(), Corrupt> {
         let (kind, id) = key.split_once('.').ok_or(Corrupt)?;
         self.seals.forget(key);
@@ -65,8 +65,8 @@ fn digest_of(text: &str) -> Result<Digest, Corrupt> {
     Ok(digest)
 }
 
-fn drop_older<K: Ord, V>(held: &mut BTreeMap<K, Held<V>>, key: &K, revision: Sequence) {
-    if held.get(key).is_some_and(|held| held.revision < revision) {
-        held.remove(key);
+fn drop_older<K: Ord, V>(map: &mut BTreeMap<K, Entry<V>>, key: &K, revision: Sequence) {
+    if map.get(key).is_some_and(|entry| entry.revision < revision) {
+        map.remove(key);
     }
 }

@@ -1,36 +1,35 @@
-//! Contexts of 200 messages in each form: over gRPC against the messages as they are kept, and what of it is pure work on
-//! one core; and a budgeted context of a long conversation against one of a short conversation.
+//! Contexts of 200 messages in each format: over gRPC, compared with the stored messages, and the pure work on one core.
+//! Also budgeted contexts of long conversations, compared with short ones.
 
 mod length;
 mod pure;
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use domain::Fact;
 use formats::Format;
 
-use super::ask::{self, Ask, FORMS};
 use super::context::{closed, contexts};
+use super::context_query::{self, ContextQuery, FORMATS};
 use super::histories;
 use super::trace::{self, Shape};
 use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::closed_loop;
+use crate::pace::{closed_loop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::rounds::{median, median_ratio};
 use crate::target::Target;
 use crate::watch::caught_up;
 
-/// Times the messages' as they are kept.
+/// Times the stored messages.
 const P50: Threshold = Threshold::AtMost(1.5);
-/// Milliseconds of one core.
+/// Milliseconds on one core.
 const PURE_P50_MS: Threshold = Threshold::AtMost(1.0);
-/// Messages of a context: all of its conversation.
+/// Messages of a context and of its conversation.
 const MESSAGES: usize = 200;
-/// Conversations that are read by turns.
+/// Number of conversations.
 const CONVERSATIONS: usize = 50;
-/// Five messages a question: it, the turn that calls, two results and the answer, about 500 bytes each.
+/// Five messages per question: question, two calls, two results, answer; about 500 bytes each.
 const SHAPE: Shape = Shape {
     questions: MESSAGES / 5,
     calls: 2..=2,
@@ -46,11 +45,11 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
     Ok(comparisons)
 }
 
-/// Pure work, form by form.
+/// The pure work, format by format.
 fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
     let events = pure::recorded(facts);
     let policy = context::Policy::default();
-    let forms = [
+    let formats = [
         Format::Canonical,
         Format::OpenAiChat,
         Format::OpenAiResponses,
@@ -58,9 +57,9 @@ fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
         Format::Gemini,
         Format::Ollama,
     ];
-    let mut comparisons = Vec::with_capacity(forms.len());
-    for ((name, _), form) in FORMS.into_iter().zip(forms) {
-        let rounds = (0..plan.rounds).map(|_| pure::turn(&events, &policy, form));
+    let mut comparisons = Vec::with_capacity(formats.len());
+    for ((name, _), format) in FORMATS.into_iter().zip(formats) {
+        let rounds = (0..plan.rounds).map(|_| pure::measure(&events, &policy, format));
         let rounds: Vec<Round> = rounds.collect::<Result<_, _>>()?;
         let p50 = rounds.iter().map(|round| round.system.latency.p50_ms);
         let p50 = median(p50.collect());
@@ -70,40 +69,36 @@ fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
             load: format!("{} events, one core, no server", events.len()),
             unit: "contexts",
             base: "without rendering",
-            beside: None,
             system: "rendered",
             rounds,
             verdicts: verdict.into_iter().collect(),
-            notes: Vec::new(),
+            ..Comparison::default()
         });
     }
     Ok(comparisons)
 }
 
-/// Over gRPC; all forms take turns with the messages as they are kept.
+/// Over gRPC; all formats alternate with the stored messages.
 async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
-    let made = histories::made(target, "forms", CONVERSATIONS, &SHAPE).await?;
-    let conversations: Arc<[String]> = made.into_iter().map(|made| made.conversation).collect();
-    if let Some(floors) = &target.floors {
-        caught_up(floors).await?;
+    let generated = histories::generated(target, "formats", CONVERSATIONS, &SHAPE).await?;
+    let conversations: Arc<[String]> = generated.into_iter().map(|one| one.conversation).collect();
+    if let Some(baselines) = &target.baselines {
+        caught_up(baselines).await?;
     }
-    let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMS.len()];
+    let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMATS.len()];
     for _ in 0..plan.rounds {
-        let kept = contexts(target, closed(plan), MESSAGES, Arc::clone(&conversations)).await?;
-        for ((_, form), rounds) in FORMS.into_iter().zip(&mut rounds) {
-            let ask = Ask {
-                form,
+        let stored = contexts(target, closed(plan), MESSAGES, Arc::clone(&conversations)).await?;
+        for ((_, format), rounds) in FORMATS.into_iter().zip(&mut rounds) {
+            let query = ContextQuery {
+                format,
                 policy: "{}",
                 messages_max: 0,
             };
-            rounds.push(Round {
-                base: Some(kept),
-                beside: None,
-                system: in_form(plan, target, ask, Arc::clone(&conversations)).await?,
-            });
+            let system = in_format(plan, target, query, Arc::clone(&conversations)).await?;
+            rounds.push(Round::of(Some(stored), system));
         }
     }
-    let named = FORMS.into_iter().zip(rounds);
+    let named = FORMATS.into_iter().zip(rounds);
     Ok(named
         .map(|((name, _), rounds)| comparison(plan, name, rounds))
         .collect())
@@ -111,45 +106,40 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
 
 fn comparison(plan: &Plan, name: &str, rounds: Vec<Round>) -> Comparison {
     let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdict = p50.map(|ratio| Verdict::of("p50, times the messages' as kept", ratio, P50));
+    let verdict = p50.map(|ratio| Verdict::of("p50 / stored messages", ratio, P50));
     Comparison {
         title: format!("contexts of {MESSAGES} messages: {name}"),
         load: format!("{} readers, {CONVERSATIONS} conversations", plan.readers),
         unit: "contexts",
-        base: "as kept",
-        beside: None,
-        system: "in the form",
+        base: "stored messages",
+        system: "in the format",
         rounds,
         verdicts: verdict.into_iter().collect(),
-        notes: Vec::new(),
+        ..Comparison::default()
     }
 }
 
-async fn in_form(
+async fn in_format(
     plan: &Plan,
     target: &Target,
-    ask: Ask,
+    query: ContextQuery,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
     let closed = closed(plan);
-    let template = Arc::new(ask.of(target, "", 0));
+    let template = Arc::new(query.request(target, "", 0));
     let reader = target.gateway.reader();
-    closed_loop(closed, move |turn| {
+    closed_loop(closed, move |call| {
         let (mut reader, mut request) = (reader.clone(), template.as_ref().clone());
         let conversations = Arc::clone(&conversations);
         async move {
-            let place = turn.worker + turn.count * closed.in_flight;
-            let conversation = conversations
-                .get(place % conversations.len())
-                .context("no conversation")?;
+            let index = call.worker + call.count * closed.in_flight;
+            let conversation = pick(&conversations, index)?;
             if let Some(target) = &mut request.target {
                 conversation.clone_into(&mut target.conversation_id);
             }
-            let answered = ask::answer(&mut reader, request).await?;
-            anyhow::ensure!(
-                answered.receipt.left_out.is_none(),
-                "a context of another size"
-            );
+            let assembled = context_query::assemble(&mut reader, request).await?;
+            let left_out = assembled.receipt.left_out;
+            anyhow::ensure!(left_out.is_none(), "a context of another size");
             Ok(())
         }
     })

@@ -1,7 +1,7 @@
-//! What NATS and Postgres can do by themselves, in the same run and on the same data.
+//! Baselines: NATS and Postgres alone, in the same run and with the same data.
 //!
-//! The one exception to the rule that only `event-log` knows NATS and only `read-model` knows Postgres: a floor that
-//! went through them would measure them.
+//! Exception to the rule that only `event-log` imports the NATS client and only `read-model` imports sqlx: baselines must
+//! not include these crates.
 
 mod append;
 mod columns;
@@ -12,45 +12,47 @@ use event_log::Record;
 
 pub use append::{Committed, Inserts};
 pub use nats::Publisher;
-pub use postgres::{ROWS_PER_INSERT, Rows, Span, Written};
+pub use postgres::{ROWS_PER_INSERT, Rows, VersionRange, WriteKind};
 
 use super::addresses::Servers;
 
-/// The servers below a stack.
+/// Connections to the servers of a stack.
 #[derive(Debug)]
-pub struct Floors {
-    /// The record, to see how far it is.
+pub struct Baselines {
+    /// The record, to read its last sequences.
     pub record: Record,
     /// Raw publishes.
     pub publisher: Publisher,
-    /// Bare statements.
+    /// Plain statements.
     pub rows: Rows,
     database_url: String,
 }
 
-impl Floors {
+impl Baselines {
     /// Connects to both servers.
     ///
     /// # Errors
-    /// One of them cannot be reached.
+    /// A server cannot be reached.
     pub async fn connect(
         record: Record,
         servers: &Servers,
-        (writers, readers): (usize, usize),
+        writers: usize,
+        readers: usize,
     ) -> anyhow::Result<Self> {
+        let nats_url = &servers.record.nats_url;
+        let publisher = Publisher::connect(nats_url, record.partitions(), writers);
         Ok(Self {
-            publisher: Publisher::connect(&servers.record.nats_url, record.partitions(), writers)
-                .await?,
+            publisher: publisher.await?,
             rows: Rows::connect(&servers.database_url, readers).await?,
             database_url: servers.database_url.clone(),
             record,
         })
     }
 
-    /// Commits to Postgres alone, for so many workers with so many conversations each.
+    /// Commits to Postgres alone, for `workers` with `per_worker` conversations each.
     ///
     /// # Errors
-    /// As [`Inserts::prepare`].
+    /// Same as [`Inserts::prepare`].
     pub async fn inserts(&self, workers: usize, per_worker: usize) -> anyhow::Result<Inserts> {
         Inserts::prepare(&self.database_url, workers, per_worker).await
     }

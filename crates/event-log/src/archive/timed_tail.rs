@@ -1,20 +1,20 @@
-//! A conversation's commits with what an archive keeps beside them, and their end in the record.
+//! Commits of one conversation with their storage times, and trimming of archived commits.
 
 use domain::{ConversationKey, Sequence, Timestamp};
 
 use crate::error::Unavailable;
-use crate::get::NextOf;
+use crate::get::NextOfSubject;
 use crate::last::stored;
 use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::tail::TailBounds;
 
-/// A commit, and when the stream stored it.
+/// A commit and the time when the stream stored it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedMessage {
     /// The commit.
     pub message: StoredMessage,
-    /// When it was stored, by the server's clock.
+    /// The storage time by the server's clock.
     pub stored_at: Timestamp,
 }
 
@@ -23,12 +23,12 @@ pub struct TimedMessage {
 pub struct TimedTail {
     /// The commits.
     pub commits: Vec<TimedMessage>,
-    /// Where to read on; `None`: the conversation had no more.
+    /// The sequence to continue after; `None`: the conversation has no more commits.
     pub resume_after: Option<Sequence>,
 }
 
 impl Record {
-    /// As [`Record::tail`], with the times.
+    /// Same as [`Record::tail`], with storage times.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -40,9 +40,9 @@ impl Record {
     ) -> Result<TimedTail, Unavailable> {
         let partition = self.partition_of(key);
         let batch = self.batch_after(key, after, bounds).await?;
-        let more = batch.pending > 0;
+        let has_more = batch.pending > 0;
         Ok(TimedTail {
-            resume_after: batch.last_sequence().filter(|_| more),
+            resume_after: batch.last_sequence().filter(|_| has_more),
             commits: batch
                 .messages
                 .into_iter()
@@ -54,12 +54,12 @@ impl Record {
         })
     }
 
-    /// Overwrites and removes the commits of a conversation at these sequences, which are sealed in an archive, and no
-    /// others; how many the record still held. Done twice, it is done. They are overwritten, since what is left of them in
-    /// the store could not be erased any more.
+    /// Overwrites and removes the commits of a conversation at these sequences, which are sealed in an archive, and no others.
+    /// Returns how many the record still had. Idempotent. The bytes are overwritten because a later erasure would no longer
+    /// find them.
     ///
     /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    /// [`Unavailable`]: call again until it succeeds; removed commits stay removed.
     pub async fn trim(
         &self,
         key: &ConversationKey,
@@ -68,18 +68,17 @@ impl Record {
         self.erase_exactly(key, sequences).await
     }
 
-    /// The sequence of a conversation's first commit in the record, as the stream's leader knows it; `None`: it has none.
+    /// The sequence of a conversation's first commit in the record, read from the stream's leader; `None`: no commit.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn first_of(&self, key: &ConversationKey) -> Result<Option<Sequence>, Unavailable> {
-        let place = self.place(key);
-        let first = NextOf {
+        let route = self.route(key);
+        let first = NextOfSubject {
             seq: 1,
-            next_by_subj: &place.subject,
+            next_by_subj: &route.subject,
         };
-        let connection = self.connection();
-        let first = connection.get_from_leader(&place.stream, &first, self.deadline());
-        Ok(first.await?.map(|first| first.sequence))
+        let first = self.get_from_leader(&route.stream, &first).await?;
+        Ok(first.map(|first| first.sequence))
     }
 }

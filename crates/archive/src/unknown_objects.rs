@@ -1,4 +1,4 @@
-//! Objects that no entry of the catalogue names.
+//! Objects that the catalogue does not name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use crate::error::ArchiveError;
 use crate::store::Store;
 
 impl Archive {
-    /// The objects of this record, in the stores that the catalogue names and in the one that this archive was moved to, of
-    /// which the catalogue knows nothing, by store and name. A restore of a backup that is older than they are leaves some;
-    /// nothing reads them, and no erasure reaches them.
+    /// The objects of this record that the catalogue does not name, by store and name; in the catalogue's stores and in the store
+    /// that the archive was moved to. A restore of an older backup leaves some. Nothing reads them, and no erasure reaches
+    /// them.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -23,7 +23,7 @@ impl Archive {
         }
         for catalogued in entries {
             let entry = catalogued.entry;
-            // A store that is away has its own findings.
+            // Other commands report an unreachable store.
             let Ok(store) = self.store_of(&entry) else {
                 continue;
             };

@@ -1,8 +1,8 @@
-//! Commits to Postgres alone: what a record kept in tables would take, with the check that the record makes.
+//! Commits to Postgres alone: a record in tables, with the version check of the real record.
 //!
-//! Each commit is one durable statement, so one transaction: it advances a conversation's version if that is the one
-//! expected, and inserts the commit's events beside it. The events have the columns and indexes of the real table, the
-//! conversation has its key alone.
+//! Each commit is one durable statement, hence one transaction. It advances a conversation's version from the expected one
+//! and inserts the commit's events. The events have the columns and indexes of the real table; the conversation has only its
+//! key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,12 +15,12 @@ use sqlx::{Connection as _, Executor as _};
 use tokio::sync::Mutex;
 
 use crate::latency::Measure;
-use crate::pace::{Closed, closed_loop};
+use crate::pace::{ClosedLoop, closed_loop, pick};
 
-/// Most connections that commit at once, the others wait for theirs: Postgres has a process for each.
+/// Maximum connections, which workers share: Postgres runs a process for each.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Connections to Postgres that commit, to tables of their own.
+/// Connections to Postgres, and their tables.
 #[derive(Debug)]
 pub struct Inserts {
     connections: Arc<[Mutex<PgConnection>]>,
@@ -28,12 +28,12 @@ pub struct Inserts {
     per_worker: usize,
 }
 
-/// What a commit holds.
+/// The content of each commit.
 #[derive(Debug, Clone)]
 pub struct Committed {
-    /// Its events.
+    /// The number of events.
     pub events: i64,
-    /// The encoded event, the same each time.
+    /// The encoded event, equal each time.
     pub body: Vec<u8>,
 }
 
@@ -44,15 +44,14 @@ struct Conversation {
 }
 
 impl Inserts {
-    /// Connects, and makes the tables, with so many conversations for each of `workers`.
+    /// Connects and creates the tables, with `per_worker` conversations for each of `workers`.
     ///
     /// # Errors
-    /// Postgres cannot be reached or refuses.
+    /// Postgres cannot be reached or fails.
     pub async fn prepare(url: &str, workers: usize, per_worker: usize) -> anyhow::Result<Self> {
         let open = || async {
-            let mut connection = PgConnection::connect(url)
-                .await
-                .context("Postgres cannot be reached")?;
+            let connection = PgConnection::connect(url).await;
+            let mut connection = connection.context("Postgres cannot be reached")?;
             connection.execute("SET synchronous_commit = on").await?;
             anyhow::Ok(Mutex::new(connection))
         };
@@ -66,27 +65,26 @@ impl Inserts {
         Ok(inserts)
     }
 
-    /// Commits, each worker to conversations of its own.
+    /// Commits; each worker has its own conversations.
     ///
     /// # Errors
-    /// Postgres fails, or a version is not the one expected.
-    pub async fn commit(&self, closed: Closed, committed: Committed) -> anyhow::Result<Measure> {
+    /// Postgres fails, or a version is not the expected one.
+    pub async fn commit(
+        &self,
+        closed: ClosedLoop,
+        committed: Committed,
+    ) -> anyhow::Result<Measure> {
         let per_worker = self.per_worker;
-        let (connections, conversations) = (
-            Arc::clone(&self.connections),
-            Arc::clone(&self.conversations),
-        );
+        let connections = Arc::clone(&self.connections);
+        let conversations = Arc::clone(&self.conversations);
         let committed = Arc::new(committed);
-        closed_loop(closed, move |turn| {
-            let (connections, conversations) =
-                (Arc::clone(&connections), Arc::clone(&conversations));
-            let committed = Arc::clone(&committed);
+        closed_loop(closed, move |call| {
+            let (connections, committed) = (Arc::clone(&connections), Arc::clone(&committed));
+            let conversations = Arc::clone(&conversations);
             async move {
-                let place = turn.worker * per_worker + turn.count % per_worker;
-                let conversation = conversations.get(place).context("no conversation")?;
-                let connection = connections
-                    .get(turn.worker % connections.len())
-                    .context("no connection")?;
+                let index = call.worker * per_worker + call.count % per_worker;
+                let conversation = pick(&conversations, index)?;
+                let connection = pick(&connections, call.worker)?;
                 commit_one(&mut *connection.lock().await, conversation, &committed).await
             }
         })
@@ -100,9 +98,8 @@ impl Inserts {
     pub async fn remove_tables(&self) -> anyhow::Result<()> {
         let connection = self.connections.first().context("no connection")?;
         let mut connection = connection.lock().await;
-        connection
-            .execute("DROP SCHEMA hansard_bench CASCADE")
-            .await?;
+        let dropped = connection.execute("DROP SCHEMA hansard_bench CASCADE");
+        dropped.await?;
         Ok(())
     }
 
@@ -144,12 +141,12 @@ async fn commit_one(
         .bind(&committed.body)
         .execute(connection)
         .await?;
+    let inserted = i64::try_from(done.rows_affected())?;
     anyhow::ensure!(
-        i64::try_from(done.rows_affected())? == committed.events,
-        "a version is not the one expected"
+        inserted == committed.events,
+        "a version is not the expected one"
     );
-    conversation
-        .version
-        .store(version + committed.events, Ordering::Relaxed);
+    let next = version + committed.events;
+    conversation.version.store(next, Ordering::Relaxed);
     Ok(())
 }

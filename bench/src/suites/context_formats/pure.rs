@@ -1,4 +1,4 @@
-//! The pure part of a context, on one core and with no server: from decoded events to the bytes of a form.
+//! The pure part of a context on one core without a server: from decoded events to the bytes of a format.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ use formats::{Format, RenderOptions};
 use crate::latency::{Latencies, Measure};
 use crate::report::Round;
 
-/// Contexts that are made in one turn.
+/// Contexts of one measurement.
 const CONTEXTS: u32 = 300;
 
-/// Events as the gateway hands them on, newest first, their tokens counted.
+/// Events as the gateway passes them on: newest first, with token counts.
 pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let commit = CommitId(uuid::Uuid::nil());
     let mut through = 0;
     let mut events = Vec::with_capacity(facts.len());
-    // The first version is that of the creation.
+    // Version 1 is the creation.
     for (index, (version, fact)) in (2..).zip(facts).enumerate() {
         let own = tokens::of_fact(&fact);
         through += u64::from(own);
@@ -43,11 +43,11 @@ pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     events
 }
 
-/// One turn: the base is all but the rendering, the system is all of it.
+/// One round: the base is assembling, the system is assembling and rendering.
 ///
 /// # Errors
-/// There is no context.
-pub(super) fn turn(
+/// A context cannot be assembled.
+pub(super) fn measure(
     newest_first: &[RecordedEvent],
     policy: &Policy,
     format: Format,
@@ -69,27 +69,23 @@ pub(super) fn turn(
             rewound: Version::ZERO,
             own: None,
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         let plan = Plan::new(settings)?;
         let events = events.into_iter().map(Ok::<_, Infallible>);
         let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)?
         else {
-            anyhow::bail!("the beginning is not enough");
+            anyhow::bail!("the selection needs further events");
         };
         let assembled = plan.complete(selected)?;
-        assembling.add(begun.elapsed());
+        assembling.add(start.elapsed());
         let rendered = formats::render(format, &assembled.transcript, &options);
-        all.add(begun.elapsed());
+        all.add(start.elapsed());
         anyhow::ensure!(!rendered.body.is_empty(), "an empty body");
     }
-    Ok(Round {
-        base: Some(assembling.measure()),
-        beside: None,
-        system: all.measure(),
-    })
+    Ok(Round::of(Some(assembling.measure()), all.measure()))
 }
 
-/// Times, and their sum.
+/// Times and their sum.
 struct Times {
     latencies: Latencies,
     total: Duration,

@@ -1,4 +1,4 @@
-//! Where all conversations of a partition stand.
+//! The last commit of every conversation of a partition.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ async fn the_last_commit_of_each_conversation_is_read() {
     let record = record_of_one(&server).await;
     assert_eq!(standings(&record).await, BTreeMap::new());
     let mut expected = BTreeMap::new();
-    // More conversations than one request of the server's may name.
+    // More conversations than one request may list.
     let mut writers: Vec<Writer> = (0..1_100).map(|n| Writer::of(&format!("c{n}"))).collect();
     for (index, writer) in writers.iter_mut().enumerate() {
         for text in ["a", "b", "c"].iter().take(index % 3 + 1) {
@@ -39,7 +39,7 @@ async fn the_last_commit_of_each_conversation_is_read() {
 }
 
 #[tokio::test]
-async fn the_last_commit_up_to_a_place_is_read() {
+async fn the_last_commit_up_to_a_sequence_is_read() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (mut a, mut b) = (Writer::of("a"), Writer::of("b"));

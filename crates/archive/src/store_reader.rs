@@ -1,4 +1,4 @@
-//! Segments read by themselves: without their record, and whatever became of it.
+//! Reads segments of a store without their record.
 
 use domain::ConversationKey;
 use event_log::ArchivedSegment;
@@ -10,18 +10,18 @@ use crate::merge::Reader;
 use crate::object::Object;
 use crate::store::Store;
 
-/// What objects of segments are called in the end.
+/// Suffix of segment objects.
 const SUFFIX: &str = ".segment";
 
-/// A conversation's archived commits, in order, out of all the segments of a store; nothing else is asked. Where a store has
-/// segments of several records, a conversation of the same name in each is read as one.
+/// A conversation's archived commits, in order, from all segments of a store; needs nothing else. If a store has segments of
+/// several records, conversations with the same key are read as one.
 ///
 /// # Errors
 /// [`ArchiveError`].
 pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, ArchiveError> {
     let mut objects = Vec::new();
     for name in store.list("").await? {
-        // What is called otherwise is no segment of ours.
+        // Objects with other names are not segments.
         let Some(segment) = segment_of(&name) else {
             continue;
         };
@@ -31,7 +31,7 @@ pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, 
             sealed: unknown(name),
             indexes: Indexes::default(),
         };
-        let (index, size_bytes) = object.index_alone().await?;
+        let (index, size_bytes) = object.unchecked_index().await?;
         if index.conversation(key).is_none() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Raw publishes: the record's own messages, checks, durability and streams, with nothing around them.
+//! Raw publishes: the record's messages, sequence checks, durability and stream configuration, without Hansard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,12 @@ use futures::future::try_join_all;
 use uuid::Uuid;
 
 use crate::latency::Measure;
-use crate::pace::{Closed, closed_loop};
+use crate::pace::{ClosedLoop, closed_loop, pick};
 
-/// The subjects of the floor's streams begin with it.
+/// The first subject token of the baseline's streams.
 const SUBJECT: &str = "hansardbench";
 
-/// Connections to NATS that publish.
+/// Publishing connections to NATS.
 #[derive(Debug, Clone)]
 pub struct Publisher {
     contexts: Arc<[Context]>,
@@ -31,10 +31,8 @@ impl Publisher {
     /// NATS cannot be reached.
     pub async fn connect(url: &str, partitions: u16, connections: usize) -> anyhow::Result<Self> {
         let open = || async {
-            let client = async_nats::connect(url)
-                .await
-                .context("NATS cannot be reached")?;
-            anyhow::Ok(jetstream::new(client))
+            let client = async_nats::connect(url).await;
+            anyhow::Ok(jetstream::new(client.context("NATS cannot be reached")?))
         };
         let contexts = try_join_all((0..connections.max(1)).map(|_| open())).await?;
         Ok(Self {
@@ -43,10 +41,10 @@ impl Publisher {
         })
     }
 
-    /// Makes a stream beside each partition's, configured as that is; one that an earlier run left is made anew.
+    /// Creates a stream with the configuration of each partition's stream; replaces streams of earlier runs.
     ///
     /// # Errors
-    /// NATS refuses.
+    /// NATS rejects a stream.
     pub async fn make_streams(&self) -> anyhow::Result<()> {
         self.remove_streams().await;
         let Some(context) = self.contexts.first() else {
@@ -54,47 +52,44 @@ impl Publisher {
         };
         for partition in 0..self.partitions {
             let record = context.get_stream(format!("HANSARD_{partition}")).await?;
+            let record = &record.cached_info().config;
             let subjects = format!("{SUBJECT}.{partition}.>");
+            let republish = record.republish.as_ref().map(|republish| Republish {
+                source: subjects.clone(),
+                destination: format!("live.{subjects}"),
+                headers_only: republish.headers_only,
+            });
             let config = Config {
                 name: stream_name(partition),
-                republish: record
-                    .cached_info()
-                    .config
-                    .republish
-                    .as_ref()
-                    .map(|republish| Republish {
-                        source: subjects.clone(),
-                        destination: format!("live.{subjects}"),
-                        headers_only: republish.headers_only,
-                    }),
+                republish,
                 subjects: vec![subjects],
                 metadata: std::collections::HashMap::new(),
-                ..record.cached_info().config.clone()
+                ..record.clone()
             };
             context.create_stream(config).await?;
         }
         Ok(())
     }
 
-    /// Removes the streams; those that are not there are no matter.
+    /// Removes the streams; ignores missing ones.
     pub async fn remove_streams(&self) {
         let Some(context) = self.contexts.first() else {
             return;
         };
         for partition in 0..self.partitions {
             if let Err(error) = context.delete_stream(stream_name(partition)).await {
-                tracing::debug!(partition, %error, "no stream of a floor to remove");
+                tracing::debug!(partition, %error, "a stream of the baseline was not removed");
             }
         }
     }
 
-    /// Publishes `payload`, each to a subject of its own worker, each with the last sequence of its subject and an id.
+    /// Publishes `payload` with an id and the expected last sequence; each worker has its own subjects.
     ///
     /// # Errors
-    /// A publish is refused or not acknowledged.
+    /// A publish is rejected or not acknowledged.
     pub async fn publish(
         &self,
-        closed: Closed,
+        closed: ClosedLoop,
         subjects_per_worker: usize,
         payload: Bytes,
     ) -> anyhow::Result<Measure> {
@@ -103,23 +98,20 @@ impl Publisher {
             .map(|number| Subject::new(number, self.partitions))
             .collect();
         let contexts = Arc::clone(&self.contexts);
-        closed_loop(closed, move |turn| {
+        closed_loop(closed, move |call| {
             let (contexts, subjects) = (Arc::clone(&contexts), Arc::clone(&subjects));
             let payload = payload.clone();
             async move {
-                let place = turn.worker * subjects_per_worker + turn.count % subjects_per_worker;
-                let subject = subjects.get(place).context("no subject")?;
-                let context = contexts
-                    .get(turn.worker % contexts.len())
-                    .context("no connection")?;
-                publish_one(context, subject, payload).await
+                let index = call.worker * subjects_per_worker + call.count % subjects_per_worker;
+                let context = pick(&contexts, call.worker)?;
+                publish_one(context, pick(&subjects, index)?, payload).await
             }
         })
         .await
     }
 }
 
-/// A subject, and the sequence of its last message.
+/// A subject and the sequence of its last message.
 #[derive(Debug)]
 struct Subject {
     name: String,
@@ -142,10 +134,8 @@ async fn publish_one(context: &Context, subject: &Subject, payload: Bytes) -> an
         .payload(payload)
         .message_id(Uuid::now_v7().to_string())
         .expected_last_subject_sequence(subject.last.load(Ordering::Relaxed));
-    let ack = context
-        .send_publish(subject.name.clone(), message)
-        .await?
-        .await?;
+    let ack = context.send_publish(subject.name.clone(), message);
+    let ack = ack.await?.await?;
     subject.last.store(ack.sequence, Ordering::Relaxed);
     Ok(())
 }

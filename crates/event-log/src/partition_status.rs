@@ -1,4 +1,4 @@
-//! How a partition stands: what its stream holds, and which servers keep it.
+//! The status of a partition: the contents and the replicas of its stream.
 
 use domain::Partition;
 
@@ -7,25 +7,25 @@ use crate::record::Record;
 use crate::topology;
 use crate::topology::PartitionBounds;
 
-/// How a partition stands, as its leader says.
+/// The status of a partition, from its leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionStanding {
-    /// What it holds.
+    /// Its first and last sequence.
     pub bounds: PartitionBounds,
-    /// How many messages it holds.
+    /// The number of messages.
     pub messages: u64,
-    /// How many bytes they take, headers and subjects among them.
+    /// The size of the messages with headers and subjects, in bytes.
     pub size_bytes: u64,
-    /// On how many servers it is to be kept.
+    /// The configured number of replicas.
     pub replicas: usize,
-    /// The server that leads it; `None`: none does now, or a server that is alone does not say its name.
+    /// The leader's name; `None`: it has no leader now, or a single server does not return its name.
     pub leader: Option<String>,
-    /// The servers that keep it and are away or behind, by name.
+    /// The names of replicas that are offline or lag.
     pub behind: Vec<String>,
 }
 
 impl PartitionStanding {
-    /// Sequences that hold nothing between the first and the last: what was removed of them.
+    /// Sequences without a message between the first and the last: removed messages.
     #[must_use]
     pub fn holes(&self) -> u64 {
         let span = self.bounds.last.0.saturating_add(1);
@@ -33,13 +33,13 @@ impl PartitionStanding {
         span.saturating_sub(self.messages)
     }
 
-    /// Sequences before the first: what was removed in the beginning.
+    /// Sequences before the first: removed at the start.
     #[must_use]
     pub fn trimmed(&self) -> u64 {
         self.bounds.first.0.saturating_sub(1)
     }
 
-    /// Sequences up to the last that hold nothing.
+    /// All sequences without a message up to the last.
     #[must_use]
     pub fn removed(&self) -> u64 {
         self.holes().saturating_add(self.trimmed())
@@ -47,7 +47,7 @@ impl PartitionStanding {
 }
 
 impl Record {
-    /// How a partition stands now.
+    /// The current status of a partition.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -57,7 +57,7 @@ impl Record {
     ) -> Result<PartitionStanding, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
-        let info = info.ok_or(Unavailable::new("a stream is gone"))?;
+        let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
         let cluster = info.cluster.unwrap_or_default();
         let behind = cluster
             .replicas
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn check(first: u64, last: u64, messages: u64, expected: (u64, u64)) {
-        let standing = PartitionStanding {
+        let status = PartitionStanding {
             bounds: PartitionBounds {
                 first: Sequence(first),
                 last: Sequence(last),
@@ -92,11 +92,11 @@ mod tests {
             leader: None,
             behind: Vec::new(),
         };
-        assert_eq!((standing.holes(), standing.trimmed()), expected);
+        assert_eq!((status.holes(), status.trimmed()), expected);
     }
 
     #[test]
-    fn holes_are_what_no_message_stands_at() {
+    fn holes_are_sequences_without_a_message() {
         check(1, 0, 0, (0, 0));
         check(1, 10, 10, (0, 0));
         check(1, 10, 7, (3, 0));

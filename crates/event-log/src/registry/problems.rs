@@ -1,10 +1,10 @@
-//! What callers see when the registry does not let them: the same words from every service.
+//! Problems of rejected callers, equal for all services.
 
 use wire::status::{Problem, Reason};
 
 use super::error::AccessError;
 
-/// No bearer token, or one that is unknown or revoked.
+/// The bearer token is missing, unknown or revoked.
 #[must_use]
 pub fn unauthenticated() -> Problem {
     Problem::new(
@@ -13,7 +13,7 @@ pub fn unauthenticated() -> Problem {
     )
 }
 
-/// The token does not reach what was asked for in this field.
+/// The token may not access the value of this field.
 #[must_use]
 pub fn of_access(error: &AccessError, field: &str) -> Problem {
     match error {
@@ -24,7 +24,7 @@ pub fn of_access(error: &AccessError, field: &str) -> Problem {
         AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
             Reason::AgentNotFound,
             field,
-            "is no agent of this token's: check the id and the token's tenant",
+            "is not an agent that this token may access: check the id and the token's tenant",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration of each stream as it is made.
+//! The configuration of each stream at its creation.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,18 +16,11 @@ use super::{
 };
 use crate::config::{DUPLICATE_WINDOW, RecordConfig};
 
-/// How long the catalogue knows the ids of its messages: a change names the entry that it replaces, which is enough.
-const ARCHIVE_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// How long the list of erasures knows the ids of its messages: a change names the entry that it replaces, which is enough.
-const ERASURES_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// How long the bucket knows the ids of its messages.
-const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-
-/// How long the stream of logged calls knows the ids of its messages.
-const LOGS_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// The longest that the stream of logged calls keeps one.
+/// Duplicate window of the streams whose changes name the revision that they replace, and of logged calls.
+const SHORT_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
+/// Maximum age of logged calls.
 const LOGS_AGE_MAX: Duration = Duration::from_hours(24).saturating_mul(LOG_DAYS_MAX);
-/// Most bytes of the stream of logged calls: 1 GiB, which its server sets aside.
+/// Maximum bytes of the stream of logged calls: 1 GiB, which the server reserves.
 const LOGS_BYTES_MAX: i64 = 1_024 * 1_024 * 1_024;
 
 /// The stream of a partition.
@@ -43,11 +36,11 @@ pub(super) fn partition(partition: Partition, identity: Identity, config: &Recor
         }),
         subjects: vec![subjects],
         duplicate_window: DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
+        ..common(identity, config)
     }
 }
 
-/// A key-value bucket, as the server's own tools know one, but that its messages may be deleted: an erased tenant's are.
+/// A key-value bucket of NATS, except that messages may be deleted, for the erasure of tenants.
 pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: REGISTRY_STREAM.to_owned(),
@@ -55,25 +48,25 @@ pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
         subjects: vec![format!("{REGISTRY_PREFIX}>")],
         max_messages_per_subject: 1,
         allow_rollup: true,
-        duplicate_window: REGISTRY_DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
+        duplicate_window: SHORT_DUPLICATE_WINDOW,
+        ..common(identity, config)
     }
 }
 
-/// A bucket of what only writers and operators may read. Its messages are read from the leader alone.
+/// A bucket that only writers and operators may read, from its leader only.
 pub(super) fn restricted(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: RESTRICTED_STREAM.to_owned(),
         description: Some("Secrets of writers and operators: the keys of receipts".to_owned()),
         subjects: vec![format!("{RESTRICTED_PREFIX}>")],
         max_messages_per_subject: 1,
-        duplicate_window: REGISTRY_DUPLICATE_WINDOW,
+        duplicate_window: SHORT_DUPLICATE_WINDOW,
         allow_direct: false,
-        ..stream_config(identity, config)
+        ..common(identity, config)
     }
 }
 
-/// The stream of the parts of a partition's runs. What is published has no id: the expected sequence lets it in once.
+/// The stream of a partition's run parts. Messages have no id: the expected sequence prevents copies.
 pub(super) fn parts(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
     let subjects = format!("hansard_parts.{partition}.>");
     Config {
@@ -86,12 +79,11 @@ pub(super) fn parts(partition: Partition, identity: Identity, config: &RecordCon
         }),
         subjects: vec![subjects],
         max_age: config.parts_ttl(),
-        ..stream_config(identity, config)
+        ..common(identity, config)
     }
 }
 
-/// The stream of logged calls: a bound of its own in time and bytes, beyond which the oldest go, and a shorter time for
-/// each message that names one.
+/// The stream of logged calls: limited in age and bytes, dropping the oldest; messages may have a shorter TTL.
 pub(super) fn logs(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: logs::STREAM.to_owned(),
@@ -101,38 +93,38 @@ pub(super) fn logs(identity: Identity, config: &RecordConfig) -> Config {
         max_bytes: LOGS_BYTES_MAX,
         discard: DiscardPolicy::Old,
         allow_message_ttl: true,
-        duplicate_window: LOGS_DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
+        duplicate_window: SHORT_DUPLICATE_WINDOW,
+        ..common(identity, config)
     }
 }
 
-/// The catalogue of the archive: the last word on each segment.
-pub(super) fn archive(identity: Identity, config: &RecordConfig) -> Config {
+/// The catalogue of the archive: the last entry of each segment.
+pub(crate) fn archive(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: ARCHIVE_STREAM.to_owned(),
         description: Some("The archive's catalogue: what of the record is elsewhere".to_owned()),
         subjects: vec![format!("{ARCHIVE_PREFIX}>")],
         max_messages_per_subject: 1,
-        duplicate_window: ARCHIVE_DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
+        duplicate_window: SHORT_DUPLICATE_WINDOW,
+        ..common(identity, config)
     }
 }
 
 /// The list of erasures in progress: the last entry of each conversation.
-pub(super) fn erasures(identity: Identity, config: &RecordConfig) -> Config {
+pub(crate) fn erasures(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: erasures::STREAM.to_owned(),
         description: Some("Erasures in progress, one entry a conversation".to_owned()),
         subjects: vec![erasures::SUBJECTS.to_owned()],
         max_messages_per_subject: 1,
-        duplicate_window: ERASURES_DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
+        duplicate_window: SHORT_DUPLICATE_WINDOW,
+        ..common(identity, config)
     }
 }
 
-/// What all streams have: on disk, without a limit that would drop what was acknowledged; when the account's own limit
-/// is reached, new messages are refused.
-fn stream_config(identity: Identity, config: &RecordConfig) -> Config {
+/// Common settings: on disk, without limits that drop acknowledged messages. At the account's own limit, new messages are
+/// rejected.
+fn common(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         max_messages: -1,
         max_bytes: -1,

@@ -1,4 +1,4 @@
-//! What the entry of the receipt keys holds.
+//! The contents and the encoding of the entry of receipt keys.
 
 use std::fmt;
 
@@ -14,34 +14,34 @@ use super::{ENTRY, RECEIPT_SEED_BYTES};
 use crate::error::Unavailable;
 use crate::seal::MasterKeys;
 
-/// Bytes of the SHA-256 of a public key that its id shows.
+/// Bytes of the SHA-256 of a public key in its id.
 const ID_BYTES: usize = 8;
-const UNREADABLE: Unavailable = Unavailable::new("the receipt keys cannot be read");
+const UNREADABLE: Unavailable = Unavailable::new("the receipt keys cannot be decoded");
 
 type Seed = [u8; RECEIPT_SEED_BYTES];
 
-/// A key of receipts. Its `Debug` hides the seed.
+/// A key that signs receipts. Its `Debug` hides the seed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReceiptKey {
     /// Its id: 16 hexadecimal digits of the SHA-256 of its public half.
     pub id: String,
     /// The public half, in hexadecimal digits.
     pub public_key: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When another took its place; `None`: it signs.
+    /// When another key replaced it; `None`: it is the signing key.
     pub rotated_at: Option<Timestamp>,
     seed: Option<Seed>,
 }
 
-/// The keys of a record's receipts, the one that signs last. Its `Debug` hides secrets.
+/// The receipt keys of a record; the signing key is the last one. Its `Debug` hides secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReceiptKeys {
     mark_secret: Seed,
     keys: Vec<ReceiptKey>,
 }
 
-/// The id of the key of receipts with this public half: 16 hexadecimal digits of its SHA-256.
+/// The id of a receipt key: 16 hexadecimal digits of the SHA-256 of its public half.
 #[must_use]
 pub fn receipt_key_id(public_key: &[u8]) -> String {
     let digest = Sha256::digest(public_key);
@@ -49,7 +49,7 @@ pub fn receipt_key_id(public_key: &[u8]) -> String {
 }
 
 impl ReceiptKey {
-    fn of_seed(seed: Seed, created_at: Timestamp) -> Result<Self, Unavailable> {
+    fn from_seed(seed: Seed, created_at: Timestamp) -> Result<Self, Unavailable> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| UNREADABLE)?;
         let public_key = pair.public_key().as_ref();
         Ok(Self {
@@ -61,18 +61,18 @@ impl ReceiptKey {
         })
     }
 
-    fn of_proto(key: proto::ReceiptKey, master: &MasterKeys) -> Result<Self, Unavailable> {
+    fn from_proto(key: proto::ReceiptKey, master: &MasterKeys) -> Result<Self, Unavailable> {
         let at = |at| time::from_proto(at).map_err(|_| UNREADABLE);
-        let is_kept = !(key.seed.is_empty() && key.sealed_seed.is_empty());
+        let has_seed = !(key.seed.is_empty() && key.sealed_seed.is_empty());
         let seed = || {
             opened(
                 master,
-                &of_key(&key.receipt_key_id),
+                &seed_name(&key.receipt_key_id),
                 &key.seed,
                 &key.sealed_seed,
             )
         };
-        let seed = is_kept.then(seed);
+        let seed = has_seed.then(seed);
         Ok(Self {
             id: key.receipt_key_id,
             public_key: hex::encode(key.public_key),
@@ -84,7 +84,7 @@ impl ReceiptKey {
 
     fn to_proto(&self, master: &MasterKeys) -> Result<proto::ReceiptKey, Unavailable> {
         let kept = self.seed.as_ref();
-        let kept = kept.map(|seed| sealed(master, &of_key(&self.id), seed));
+        let kept = kept.map(|seed| sealed(master, &seed_name(&self.id), seed));
         let (seed, sealed_seed) = kept.transpose()?.unwrap_or_default();
         Ok(proto::ReceiptKey {
             receipt_key_id: self.id.clone(),
@@ -101,15 +101,15 @@ impl ReceiptKeys {
     pub(super) fn generate(at: Timestamp) -> Result<Self, Unavailable> {
         Ok(Self {
             mark_secret: rand::random(),
-            keys: vec![ReceiptKey::of_seed(rand::random(), at)?],
+            keys: vec![ReceiptKey::from_seed(rand::random(), at)?],
         })
     }
 
-    /// Earlier versions had one seed for everything.
-    pub(super) fn of_legacy(seed: Seed, at: Timestamp) -> Result<Self, Unavailable> {
+    /// Converts the single seed of earlier versions.
+    pub(super) fn from_legacy(seed: Seed, at: Timestamp) -> Result<Self, Unavailable> {
         Ok(Self {
             mark_secret: seed,
-            keys: vec![ReceiptKey::of_seed(seed, at)?],
+            keys: vec![ReceiptKey::from_seed(seed, at)?],
         })
     }
 
@@ -119,17 +119,17 @@ impl ReceiptKeys {
             rotated_at: key.rotated_at.or(Some(at)),
             ..key.clone()
         });
-        let new = ReceiptKey::of_seed(rand::random(), at)?;
+        let new = ReceiptKey::from_seed(rand::random(), at)?;
         Ok(Self {
             mark_secret: self.mark_secret,
             keys: rotated.chain([new]).collect(),
         })
     }
 
-    pub(super) fn of_bytes(bytes: &[u8], master: &MasterKeys) -> Result<Self, Unavailable> {
+    pub(super) fn from_bytes(bytes: &[u8], master: &MasterKeys) -> Result<Self, Unavailable> {
         let read = proto::ReceiptKeys::decode(bytes).map_err(|_| UNREADABLE)?;
         let keys = read.keys.into_iter();
-        let keys = keys.map(|key| ReceiptKey::of_proto(key, master));
+        let keys = keys.map(|key| ReceiptKey::from_proto(key, master));
         Ok(Self {
             mark_secret: opened(master, ENTRY, &read.mark_secret, &read.sealed_mark_secret)?,
             keys: keys.collect::<Result<_, _>>()?,
@@ -147,20 +147,20 @@ impl ReceiptKeys {
         Ok(entry.encode_to_vec().into())
     }
 
-    /// Every key, the oldest first.
+    /// All keys, the oldest first.
     #[must_use]
     pub fn list(&self) -> &[ReceiptKey] {
         &self.keys
     }
 
-    /// The key that signs, and its seed.
+    /// The signing key and its seed.
     #[must_use]
     pub fn signing(&self) -> Option<(&ReceiptKey, &[u8; RECEIPT_SEED_BYTES])> {
         let key = self.keys.last()?;
         Some((key, key.seed.as_ref()?))
     }
 
-    /// The secret of the marks of tombstones. It never changes.
+    /// The secret that marks tombstones. It never changes.
     #[must_use]
     pub fn mark_secret(&self) -> &[u8; RECEIPT_SEED_BYTES] {
         &self.mark_secret
@@ -180,12 +180,12 @@ impl fmt::Debug for ReceiptKeys {
     }
 }
 
-/// What a seed is sealed under: the entry and the key, so that seeds cannot be swapped within the entry.
-fn of_key(id: &str) -> String {
+/// The associated data of an encrypted seed: entry and key, so that seeds cannot be swapped within the entry.
+fn seed_name(id: &str) -> String {
     format!("{ENTRY}/{id}")
 }
 
-/// A secret as it is kept: in clear, or sealed.
+/// A secret as it is stored: plaintext or encrypted; the other field is empty.
 fn sealed(master: &MasterKeys, name: &str, secret: &Seed) -> Result<(Bytes, Bytes), Unavailable> {
     Ok(match master.seal(name, secret)? {
         Some(sealed) => (Bytes::new(), sealed),
@@ -200,12 +200,12 @@ fn opened(
     sealed: &[u8],
 ) -> Result<Seed, Unavailable> {
     if sealed.is_empty() {
-        return seed_of(clear);
+        return to_seed(clear);
     }
-    seed_of(&master.open(name, sealed)?)
+    to_seed(&master.open(name, sealed)?)
 }
 
-fn seed_of(bytes: &[u8]) -> Result<Seed, Unavailable> {
+fn to_seed(bytes: &[u8]) -> Result<Seed, Unavailable> {
     bytes.try_into().map_err(|_| UNREADABLE)
 }
 
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_read_as_they_were_written() {
+    fn encoding_round_trip() {
         let first = ReceiptKeys::generate(Timestamp(1)).unwrap();
         let second = first.rotated(Timestamp(2)).unwrap();
         let sealing = MasterKeys {
@@ -224,21 +224,21 @@ mod tests {
         for master in [MasterKeys::default(), sealing] {
             for keys in [&first, &second] {
                 let bytes = keys.to_bytes(&master).unwrap();
-                assert_eq!(ReceiptKeys::of_bytes(&bytes, &master).as_ref(), Ok(keys));
+                assert_eq!(ReceiptKeys::from_bytes(&bytes, &master).as_ref(), Ok(keys));
                 let (_, seed) = keys.signing().unwrap();
                 let in_clear = bytes.windows(seed.len()).any(|part| part == seed);
                 assert_eq!(in_clear, master.current.is_none());
-                let without = ReceiptKeys::of_bytes(&bytes, &MasterKeys::default());
+                let without = ReceiptKeys::from_bytes(&bytes, &MasterKeys::default());
                 assert_eq!(without.is_ok(), master.current.is_none());
             }
-            assert!(ReceiptKeys::of_bytes(b"", &master).is_err());
-            assert!(ReceiptKeys::of_bytes(b"\xff", &master).is_err());
+            assert!(ReceiptKeys::from_bytes(b"", &master).is_err());
+            assert!(ReceiptKeys::from_bytes(b"\xff", &master).is_err());
         }
     }
 
     #[test]
-    fn a_rotated_key_signs_nothing_and_stays_known() {
-        let first = ReceiptKeys::of_legacy([7; RECEIPT_SEED_BYTES], Timestamp(1)).unwrap();
+    fn rotated_keys_keep_only_their_public_half() {
+        let first = ReceiptKeys::from_legacy([7; RECEIPT_SEED_BYTES], Timestamp(1)).unwrap();
         let second = first.rotated(Timestamp(2)).unwrap();
         let third = second.rotated(Timestamp(3)).unwrap();
         assert_eq!(third.mark_secret(), first.mark_secret());
