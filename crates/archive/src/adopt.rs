@@ -18,7 +18,7 @@ pub(crate) const EMPTIED: &str = ".emptied";
 ///
 /// # Errors
 /// [`ArchiveError::Unreachable`]: the first missing object.
-pub async fn look_for(
+pub async fn check_objects(
     catalogue: &[ArchiveEntry],
     moved_to: Option<&StoreUrl>,
 ) -> Result<usize, ArchiveError> {

@@ -24,7 +24,7 @@ mod tidy;
 mod trim;
 mod unknown_objects;
 
-pub use adopt::look_for;
+pub use adopt::check_objects;
 pub use archive::{Archive, CataloguedSegment};
 pub use commits::Commits;
 pub use error::ArchiveError;
@@ -33,5 +33,5 @@ pub use merge::Reader;
 pub use seal::Draft;
 pub use store::{Store, StoreError, StoreUrl};
 pub use store_reader::read_store;
-pub use sweep::Swept;
-pub use trim::Trimmed;
+pub use sweep::SweepResult;
+pub use trim::TrimResult;

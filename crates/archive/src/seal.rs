@@ -61,7 +61,7 @@ impl Archive {
         entry: &CataloguedEntry,
         error: ArchiveError,
     ) -> ArchiveError {
-        let is_current = self.record.archive_entry_stands(entry).await;
+        let is_current = self.record.is_archive_entry_current(entry).await;
         let by_store = matches!(
             error,
             ArchiveError::Store(_) | ArchiveError::Unfaithful { .. }
@@ -79,7 +79,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn is_preceded(&self, first: &ArchivedMessage) -> Result<bool, ArchiveError> {
+    pub async fn has_predecessor(&self, first: &ArchivedMessage) -> Result<bool, ArchiveError> {
         if is_first_commit(first).map_err(unsealable)? {
             return Ok(true);
         }
@@ -151,7 +151,7 @@ impl Draft {
         let entry = &self.catalogued.entry;
         // An erasure since the read of the messages changed the entry: do not write them.
         let record = &self.archive.record;
-        if !record.archive_entry_stands(&self.catalogued).await? {
+        if !record.is_archive_entry_current(&self.catalogued).await? {
             let segment = entry.segment;
             return Err(CatalogueError::Superseded { segment }.into());
         }

@@ -22,7 +22,7 @@ const READS_IN_FLIGHT: usize = 32;
 
 /// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// Segments that were rewritten, or removed because they became empty.
     pub segments: u64,
     /// Commits that were removed from segments.
@@ -36,8 +36,11 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`]: call again until it succeeds; each step is idempotent.
-    pub async fn sweep(&self, keys: &BTreeSet<ConversationKey>) -> Result<Swept, ArchiveError> {
-        let mut swept = Swept::default();
+    pub async fn sweep(
+        &self,
+        keys: &BTreeSet<ConversationKey>,
+    ) -> Result<SweepResult, ArchiveError> {
+        let mut swept = SweepResult::default();
         for partition in self.partitions_of(keys) {
             self.withdraw(partition).await?;
             for segment in self.segments(Some(partition)).await? {
@@ -51,7 +54,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn erased_in(
+    pub async fn erased_conversations(
         &self,
         partition: Option<Partition>,
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
@@ -72,7 +75,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn held(
+    pub async fn find_archived(
         &self,
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
@@ -95,7 +98,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn commits_held(
+    pub async fn count_archived_commits(
         &self,
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<u64, ArchiveError> {
@@ -150,7 +153,7 @@ impl Archive {
         &self,
         segment: CataloguedSegment,
         keys: &BTreeSet<ConversationKey>,
-        swept: &mut Swept,
+        swept: &mut SweepResult,
     ) -> Result<(), ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;

@@ -12,7 +12,7 @@ use crate::segment::{ConversationEntry, Index};
 
 /// The result of trimming a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trimmed {
+pub struct TrimResult {
     /// Commits that were removed from the record.
     pub commits: u64,
     /// Erased conversations of the segment: it must be swept.
@@ -38,11 +38,11 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`]: call again.
-    pub async fn trim(&self, segment: CataloguedSegment) -> Result<Trimmed, ArchiveError> {
+    pub async fn trim(&self, segment: CataloguedSegment) -> Result<TrimResult, ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;
         let sealed = sequences(&object, &index).await?;
-        let mut trimmed = Trimmed::default();
+        let mut trimmed = TrimResult::default();
         // Sequentially: the server overwrites one message at a time, and other requests wait meanwhile.
         for range in &index.conversations {
             let sequences = sealed.get(&range.key).map_or(&[][..], Vec::as_slice);
@@ -99,7 +99,7 @@ impl Archive {
 
     /// Whether the record has a commit of a conversation that is not after its range.
     async fn has_commits_until(&self, range: &ConversationEntry) -> Result<bool, ArchiveError> {
-        let first = self.record.first_of(&range.key).await?;
+        let first = self.record.first_sequence(&range.key).await?;
         Ok(first.is_some_and(|first| first <= range.last))
     }
 }

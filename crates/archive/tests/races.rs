@@ -193,13 +193,19 @@ async fn an_erasure_prevents_sealing_and_removes_the_object() {
         assert_eq!(ground.loose().await.as_ref(), Some(&left));
     }
     ground.store.put(&left, of_another).await.unwrap();
-    assert_eq!(ground.archive.held(&keys("c")).await.unwrap(), keys("c"));
+    assert_eq!(
+        ground.archive.find_archived(&keys("c")).await.unwrap(),
+        keys("c")
+    );
     assert_eq!(ground.archive.unknown_objects().await.unwrap(), []);
     assert_eq!(ground.archive.tidy(None).await.unwrap(), 1);
     assert_eq!(ground.files(), BTreeSet::new());
     let entries = ground.archive.record().archive_entries(None).await;
     assert_eq!(entries.unwrap(), []);
-    assert_eq!(ground.archive.held(&keys("c")).await.unwrap(), [].into());
+    assert_eq!(
+        ground.archive.find_archived(&keys("c")).await.unwrap(),
+        [].into()
+    );
 }
 
 /// The bytes of an intact object of these messages.

@@ -50,7 +50,7 @@ struct EraseTarget<'a> {
 
 /// How much of a conversation was erased.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Overwritten {
+pub struct ErasedCounts {
     /// Erased commits.
     pub commits: u64,
     /// Erased batches of run parts.
@@ -63,15 +63,15 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
-    pub async fn erase_behind_tombstone(
+    pub async fn erase_conversation(
         &self,
         key: &ConversationKey,
-    ) -> Result<Overwritten, Unavailable> {
+    ) -> Result<ErasedCounts, Unavailable> {
         let commits = self.erase_before_last(key).await?;
         self.erase_beside(key, commits).await
     }
 
-    /// Same as [`Record::erase_behind_tombstone`] for a known tombstone: everything before it is erased, even if later commits
+    /// Same as [`Record::erase_conversation`] for a known tombstone: everything before it is erased, even if later commits
     /// exist.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Record {
         &self,
         key: &ConversationKey,
         tombstone: Sequence,
-    ) -> Result<Overwritten, Unavailable> {
+    ) -> Result<ErasedCounts, Unavailable> {
         let commits = self.erase_before(key, tombstone).await?;
         self.erase_beside(key, commits).await
     }
@@ -90,10 +90,10 @@ impl Record {
         &self,
         key: &ConversationKey,
         commits: u64,
-    ) -> Result<Overwritten, Unavailable> {
+    ) -> Result<ErasedCounts, Unavailable> {
         let parts = self.erase_parts(key).await?;
         self.erase_logs(key).await?;
-        Ok(Overwritten { commits, parts })
+        Ok(ErasedCounts { commits, parts })
     }
 
     /// Overwrites and removes all commits of a conversation except the last one; returns how many. Idempotent.

@@ -80,7 +80,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn removed_of(&self, stream: &ErasedStream) -> Result<u64, Unavailable> {
+    pub async fn count_removed(&self, stream: &ErasedStream) -> Result<u64, Unavailable> {
         let info = topology::info(self.connection(), &stream.name, self.deadline()).await?;
         let Some(info) = info.filter(|info| info.config.num_replicas > 1) else {
             return Ok(0);
@@ -101,7 +101,7 @@ impl Record {
         stream: &ErasedStream,
         mut on_progress: impl FnMut(u64),
     ) -> Result<u64, EraseAgainError> {
-        let holes = self.removed_of(stream).await?;
+        let holes = self.count_removed(stream).await?;
         if holes == 0 {
             return Ok(0);
         }

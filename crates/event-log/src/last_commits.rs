@@ -30,7 +30,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn standings(
+    pub async fn last_commits(
         &self,
         partition: Partition,
     ) -> Result<

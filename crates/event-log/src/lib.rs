@@ -54,15 +54,15 @@ pub use config::{
     REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
 pub use durability::Durability;
-pub use erase::Overwritten;
+pub use erase::ErasedCounts;
 pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
 pub use headers::TraceHeaders;
 pub use live::{LiveItem, LiveSubscription};
-pub use logs::{LoggedMessage, LoggedSubject, METERED_KEPT_FOR};
+pub use logs::{LoggedMessage, LoggedSubject, METERED_RETENTION};
 pub use message::StoredMessage;
-pub use partition_status::PartitionStanding;
+pub use partition_status::PartitionStatus;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use pending_erasures::PendingErasure;
 pub use receipt_keys::{
@@ -71,8 +71,8 @@ pub use receipt_keys::{
 pub use record::Record;
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};
-pub use restore::{Restoration, RestoreError};
-pub use seek::StoredAt;
+pub use restore::{Restore, RestoreError};
+pub use seek::TimedSequence;
 pub use snapshot::{Snapshot, StreamDescription};
 pub use subjects::ListedConversation;
 pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};

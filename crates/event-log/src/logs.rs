@@ -22,7 +22,7 @@ use crate::record::Record;
 use crate::topology::{self, PartitionBounds};
 
 /// How long the stream keeps a metered call: a projector that stops for longer misses calls.
-pub const METERED_KEPT_FOR: Duration = Duration::from_hours(48);
+pub const METERED_RETENTION: Duration = Duration::from_hours(48);
 
 /// The kind of a message, by its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Record {
         self.publish_call(outgoing).await
     }
 
-    /// Stores a metered call of a tenant for [`METERED_KEPT_FOR`]; `false`: the stream does not exist. An id is stored once.
+    /// Stores a metered call of a tenant for [`METERED_RETENTION`]; `false`: the stream does not exist. An id is stored once.
     ///
     /// # Errors
     /// Same as [`Record::publish_log`].
@@ -97,7 +97,7 @@ impl Record {
     ) -> Result<bool, Unavailable> {
         let outgoing = Outgoing {
             subject: topology::logs::usage_subject(tenant, call.owner.as_ref()),
-            headers: Some(headers::with_ttl(&call.id.to_string(), METERED_KEPT_FOR)),
+            headers: Some(headers::with_ttl(&call.id.to_string(), METERED_RETENTION)),
             payload: wire::metered_call::encode_metered(call),
         };
         match self.publish_call(outgoing).await {

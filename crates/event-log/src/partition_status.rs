@@ -9,7 +9,7 @@ use crate::topology::PartitionBounds;
 
 /// The status of a partition, from its leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartitionStanding {
+pub struct PartitionStatus {
     /// Its first and last sequence.
     pub bounds: PartitionBounds,
     /// The number of messages.
@@ -24,7 +24,7 @@ pub struct PartitionStanding {
     pub behind: Vec<String>,
 }
 
-impl PartitionStanding {
+impl PartitionStatus {
     /// Sequences without a message between the first and the last: removed messages.
     #[must_use]
     pub fn holes(&self) -> u64 {
@@ -51,10 +51,10 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn standing_of(
+    pub async fn partition_status(
         &self,
         partition: Partition,
-    ) -> Result<PartitionStanding, Unavailable> {
+    ) -> Result<PartitionStatus, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
         let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
@@ -63,7 +63,7 @@ impl Record {
             .replicas
             .into_iter()
             .filter(|replica| replica.offline || !replica.current);
-        Ok(PartitionStanding {
+        Ok(PartitionStatus {
             bounds: info.state.bounds(),
             messages: info.state.messages,
             size_bytes: info.state.bytes,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn check(first: u64, last: u64, messages: u64, expected: (u64, u64)) {
-        let status = PartitionStanding {
+        let status = PartitionStatus {
             bounds: PartitionBounds {
                 first: Sequence(first),
                 last: Sequence(last),

@@ -132,7 +132,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn hold_erasure(
+    pub async fn renew_erasure(
         &self,
         entry: &PendingErasure,
         holder: Uuid,

@@ -50,7 +50,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn receipt_keys_made(&self) -> Result<Option<ReceiptKeys>, Unavailable> {
+    pub async fn existing_receipt_keys(&self) -> Result<Option<ReceiptKeys>, Unavailable> {
         if let Some(stored) = self.stored_receipt_keys().await? {
             return Ok(Some(stored.keys));
         }
@@ -105,7 +105,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`]: call again.
-    pub async fn restrict_receipt_seed(&self, at: Timestamp) -> Result<(), Unavailable> {
+    pub async fn move_legacy_receipt_seed(&self, at: Timestamp) -> Result<(), Unavailable> {
         let Some((_, revision)) = self.legacy_receipt_seed().await? else {
             return Ok(());
         };

@@ -37,7 +37,7 @@ pub enum RestoreError {
     #[error(
         "the server has an unfinished restore of another backup ({backup}): continue that one, or restore on an empty server"
     )]
-    Another {
+    OtherBackup {
         /// The name of the other backup.
         backup: String,
     },
@@ -62,11 +62,11 @@ pub enum RestoreError {
 
 /// A restore on a server that is empty or has an interrupted restore of the same backup.
 #[derive(Debug)]
-pub struct Restoration {
+pub struct Restore {
     connection: Connection,
     config: RecordConfig,
     backup: String,
-    is_begun: bool,
+    is_resumed: bool,
 }
 
 #[derive(Deserialize)]
@@ -86,12 +86,12 @@ struct Failure {
     description: String,
 }
 
-impl Restoration {
+impl Restore {
     /// Checks the server. `backup` is the unique name of the backup.
     ///
     /// # Errors
-    /// [`RestoreError::Occupied`], [`RestoreError::Another`], [`RestoreError::Record`] or [`RestoreError::Unavailable`].
-    pub async fn of(backup: String, config: RecordConfig) -> Result<Self, RestoreError> {
+    /// [`RestoreError::Occupied`], [`RestoreError::OtherBackup`], [`RestoreError::Record`] or [`RestoreError::Unavailable`].
+    pub async fn prepare(backup: String, config: RecordConfig) -> Result<Self, RestoreError> {
         config.check()?;
         let connection = Connection::open(&config).await.map_err(RecordError::from)?;
         let deadline = Instant::now() + config.request_timeout();
@@ -104,24 +104,26 @@ impl Restoration {
             metadata.remove(KEY_BACKUP).unwrap_or_default()
         });
         match (marked, stream) {
-            (Some(marked), _) if marked != backup => Err(RestoreError::Another { backup: marked }),
+            (Some(marked), _) if marked != backup => {
+                Err(RestoreError::OtherBackup { backup: marked })
+            }
             (None, Some(stream)) => Err(RestoreError::Occupied { stream }),
             (marked, _) => Ok(Self {
                 connection,
                 config,
                 backup,
-                is_begun: marked.is_some(),
+                is_resumed: marked.is_some(),
             }),
         }
     }
 
     /// Whether the server has an interrupted restore of the backup.
     #[must_use]
-    pub fn is_begun(&self) -> bool {
-        self.is_begun
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
     }
 
-    /// Creates the marker before the first stream. Until [`Restoration::end`], the restore can be continued. The marker has as
+    /// Creates the marker before the first stream. Until [`Restore::end`], the restore can be continued. The marker has as
     /// many replicas as a stream of the backup.
     ///
     /// # Errors
@@ -138,7 +140,7 @@ impl Restoration {
             "num_replicas": replicas.cloned().unwrap_or(json!(1)),
             "metadata": {KEY_BACKUP: self.backup},
         });
-        if self.is_begun {
+        if self.is_resumed {
             return Ok(());
         }
         self.marker_request("CREATE", &marker).await
@@ -177,7 +179,7 @@ impl Restoration {
         mut archive: impl Stream<Item = std::io::Result<Bytes>> + Unpin,
     ) -> Result<(), RestoreError> {
         let connection = &self.connection;
-        if self.is_begun && self.is_restored(name, description).await? {
+        if self.is_resumed && self.is_restored(name, description).await? {
             return Ok(());
         }
         let subject = connection.api_subject(&format!("STREAM.RESTORE.{name}"));

@@ -13,7 +13,7 @@ const ANY_SUBJECT: &str = ">";
 
 /// A message's sequence and the time when the stream stored it, by the server's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoredAt {
+pub struct TimedSequence {
     /// The sequence.
     pub sequence: Sequence,
     /// The storage time.
@@ -29,7 +29,7 @@ impl Record {
         &self,
         partition: Partition,
         after: Sequence,
-    ) -> Result<Option<StoredAt>, Unavailable> {
+    ) -> Result<Option<TimedSequence>, Unavailable> {
         let stream = topology::stream_name(partition);
         let found = self.next_from_leader(&stream, after).await?;
         Ok(found.as_ref().map(stored_at))
@@ -84,7 +84,7 @@ impl Record {
         &self,
         partition: Partition,
         since: Timestamp,
-    ) -> Result<Option<StoredAt>, Unavailable> {
+    ) -> Result<Option<TimedSequence>, Unavailable> {
         let stream = topology::stream_name(partition);
         let request = BatchRequest {
             from: From::Time(to_rfc3339(since)),
@@ -98,8 +98,8 @@ impl Record {
     }
 }
 
-fn stored_at(message: &RawMessage) -> StoredAt {
-    StoredAt {
+fn stored_at(message: &RawMessage) -> TimedSequence {
+    TimedSequence {
         sequence: message.sequence,
         stored_at: message.stored_at,
     }

@@ -99,7 +99,7 @@ impl Validate for GatewayConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
         checks.section("http", &self.http);
-        for (key, mistake) in self.record.mistakes() {
+        for (key, mistake) in self.record.errors() {
             checks.invalid(&format!("record.{key}"), mistake);
         }
         for (key, mistake) in self.read_model.errors() {

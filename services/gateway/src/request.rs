@@ -55,7 +55,7 @@ impl Call {
             .registry
             .authorize(&principal, Scope::Read, &agent)
             .await;
-        access.map_err(|error| problem::of_access(&error, field))
+        access.map_err(|error| problem::access_problem(&error, field))
     }
 
     /// The target of a fresh read of a conversation; `field` is the field with the agent id, for errors.

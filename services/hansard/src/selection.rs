@@ -11,7 +11,7 @@ pub(crate) use selected_message::SelectedMessage;
 use std::collections::BTreeMap;
 
 use domain::{ConversationId, ConversationKey, Partition, Sequence, TenantId, Timestamp};
-use event_log::{Record, StoredAt, Unavailable};
+use event_log::{Record, TimedSequence, Unavailable};
 
 use crate::exit::UsageError;
 use crate::ids::{conversation, tenant};
@@ -162,7 +162,7 @@ impl Selection {
 }
 
 /// The sequence before a message; without one, the partition's last.
-fn before(message: Option<StoredAt>, last: Sequence) -> Sequence {
+fn before(message: Option<TimedSequence>, last: Sequence) -> Sequence {
     message.map_or(last, |message| {
         Sequence(message.sequence.0.saturating_sub(1))
     })

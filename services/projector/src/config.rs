@@ -98,7 +98,7 @@ impl ProjectorConfig {
 
 impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, problem) in self.record.mistakes() {
+        for (key, problem) in self.record.errors() {
             checks.invalid(&format!("record.{key}"), problem);
         }
         for (key, problem) in self.read_model.errors() {

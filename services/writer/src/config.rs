@@ -69,7 +69,7 @@ impl Default for WriterConfig {
 impl Validate for WriterConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
-        for (key, error) in self.record.mistakes() {
+        for (key, error) in self.record.errors() {
             checks.invalid(&format!("record.{key}"), error);
         }
         for (key, error) in self.read_model.errors() {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use domain::{Owner, Rejection, Sequence};
-pub use event_log::registry::{of_access, unauthenticated};
+pub use event_log::registry::{access_problem, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
 use read_model::{ForkRow, ReadModelError};
 use wire::status::{Problem, Reason};

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ::quotas::{Bucket, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
 use domain::{Action, Owner};
-use event_log::registry::of_exceeded;
+use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
 use read_model::queries::{Storage, StorageScope};
 use storage::{Addition, StorageCounts};
@@ -194,5 +194,5 @@ fn now_ms(writer: &Writer) -> u64 {
 
 fn reject(exceeded: &Exceeded) -> Problem {
     metrics::quota_exceeded(exceeded);
-    of_exceeded(exceeded)
+    quota_problem(exceeded)
 }

@@ -53,7 +53,7 @@ impl Caller {
     ) -> Result<AgentAccess, Problem> {
         let principal = self.principal(writer).await?;
         let access = writer.registry.authorize(&principal, scope, agent).await;
-        access.map_err(|error| problem::of_access(&error, field))
+        access.map_err(|error| problem::access_problem(&error, field))
     }
 
     /// The principal of the token.

@@ -80,7 +80,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
-        .trusted_callers(move |headers| known_callers.knows_service_token(headers))
+        .trusted_callers(move |headers| known_callers.has_service_token(headers))
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(write)
         .service(run)
@@ -102,7 +102,7 @@ async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
     check_secrets(&registry)?;
     let now = Timestamp(Clock::System.now_nanos());
     registry.make_missing_tenant_secrets(now).await?;
-    record.restrict_receipt_seed(now).await?;
+    record.move_legacy_receipt_seed(now).await?;
     Ok(registry)
 }
 
@@ -110,7 +110,7 @@ async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
 /// are not encrypted.
 fn check_secrets(registry: &Registry) -> Result<(), Unavailable> {
     registry.check_secrets()?;
-    let secrets = registry.secrets_in_clear();
+    let secrets = registry.count_plaintext_secrets();
     if secrets > 0 {
         tracing::warn!(
             secrets,

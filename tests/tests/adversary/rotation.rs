@@ -87,7 +87,7 @@ impl Rotation {
 async fn opens(ground: &Ground, keys: &MasterKeys) -> bool {
     let record = ground.record("operator", keys).await;
     let registry = Registry::open(&record).await.expect("a registry");
-    registry.check_secrets().is_ok() && record.receipt_keys_made().await.is_ok()
+    registry.check_secrets().is_ok() && record.existing_receipt_keys().await.is_ok()
 }
 
 /// A rotation that was killed when some secrets were sealed by the new key and others by the old one.
@@ -125,7 +125,7 @@ pub(crate) async fn is_resumed(ground: &mut Ground, receipts: &ReceiptKeys) {
     assert_eq!(rotation.run().await, 0);
     assert!(!opens(ground, &current(&rotation.old)).await);
     let record = ground.record("operator", &current(&rotation.new)).await;
-    let kept = record.receipt_keys_made().await;
+    let kept = record.existing_receipt_keys().await;
     assert_eq!(kept, Ok(Some(receipts.clone())));
     ground.set_master_key(rotation.new);
     Box::pin(ground.stack.start()).await;

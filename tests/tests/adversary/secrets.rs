@@ -30,9 +30,9 @@ async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
     assert!(keys.signing().is_some());
     let urls = ground.nats_url();
     let writer = ground.record("writer", &master).await;
-    assert_eq!(writer.receipt_keys_made().await, Ok(Some(keys.clone())));
+    assert_eq!(writer.existing_receipt_keys().await, Ok(Some(keys.clone())));
     let gateway = ground.record("gateway", &master).await;
-    assert!(gateway.receipt_keys_made().await.is_err());
+    assert!(gateway.existing_receipt_keys().await.is_err());
     for user in ["gateway", "projector"] {
         let mut thief = RawNats::connect(&urls, user, &guarded::password(user)).await;
         for prefix in ["RECORD.API", "$JS.API"] {

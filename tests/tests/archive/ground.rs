@@ -159,7 +159,7 @@ impl Ground {
     pub(crate) async fn size_bytes(&self) -> u64 {
         let mut bytes = 0;
         for partition in (0..self.record.partitions()).map(Partition) {
-            let standing = self.record.standing_of(partition).await;
+            let standing = self.record.partition_status(partition).await;
             bytes += standing.expect("a partition").size_bytes;
         }
         bytes

@@ -111,7 +111,7 @@ async fn last_commits(ground: &Ground, record: &Record) -> Result<(), String> {
     let expected = Version(committed.map_err(|status| status.to_string())?.version);
     let partition = record.partition_of(&key());
     let read = async || {
-        let last = record.standings(partition).await?;
+        let last = record.last_commits(partition).await?;
         last.try_collect::<BTreeMap<_, _>>().await
     };
     for last in join_all((0..READS).map(|_| answered(read))).await {

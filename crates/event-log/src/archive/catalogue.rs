@@ -161,7 +161,7 @@ impl Record {
         &self,
         entry: &CataloguedEntry,
     ) -> Result<(), CatalogueError> {
-        if self.archive_entry_stands(entry).await? {
+        if self.is_archive_entry_current(entry).await? {
             self.erase_message(ARCHIVE_STREAM, entry.revision).await?;
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Record {
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`].
-    pub async fn archive_entry_stands(
+    pub async fn is_archive_entry_current(
         &self,
         entry: &CataloguedEntry,
     ) -> Result<bool, CatalogueError> {

@@ -72,7 +72,10 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn first_of(&self, key: &ConversationKey) -> Result<Option<Sequence>, Unavailable> {
+    pub async fn first_sequence(
+        &self,
+        key: &ConversationKey,
+    ) -> Result<Option<Sequence>, Unavailable> {
         let route = self.route(key);
         let first = NextOfSubject {
             seq: 1,

@@ -79,7 +79,7 @@ impl Registry {
     /// Whether the service token of these headers is in memory. It never reads the bucket, so do not use the result for access
     /// decisions.
     #[must_use]
-    pub fn knows_service_token(&self, headers: &HeaderMap) -> bool {
+    pub fn has_service_token(&self, headers: &HeaderMap) -> bool {
         let Some(bearer) = wire::bearer::in_headers(headers) else {
             return false;
         };

@@ -15,7 +15,7 @@ pub fn unauthenticated() -> Problem {
 
 /// The token may not access the value of this field.
 #[must_use]
-pub fn of_access(error: &AccessError, field: &str) -> Problem {
+pub fn access_problem(error: &AccessError, field: &str) -> Problem {
     match error {
         AccessError::MissingScope(scope) => Problem::new(
             Reason::MissingScope,

@@ -24,7 +24,7 @@ pub struct ProviderLogs {
 impl ProviderLogs {
     /// The provider log of an agent's settings; `None`: off.
     #[must_use]
-    pub fn of(settings: Option<&AgentSettings>) -> Option<Self> {
+    pub fn from_settings(settings: Option<&AgentSettings>) -> Option<Self> {
         let logs = settings?.provider_logs.as_ref()?;
         let detail = match logs.detail() {
             ProviderLogDetail::Unspecified | ProviderLogDetail::Off => return None,
@@ -52,10 +52,10 @@ mod tests {
                 provider_logs: logs.map(|(detail, days)| ProviderLogSettings { detail, days }),
                 ..AgentSettings::default()
             };
-            let kept = ProviderLogs::of(Some(&settings));
+            let kept = ProviderLogs::from_settings(Some(&settings));
             assert_eq!(kept.map(|kept| (kept.detail, kept.days)), expected);
         };
-        assert_eq!(ProviderLogs::of(None), None);
+        assert_eq!(ProviderLogs::from_settings(None), None);
         check(None, None);
         check(Some((0, 7)), None);
         check(Some((1, 7)), None);

@@ -128,7 +128,7 @@ pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
 
 /// Copies the quota at a path such as `owner.runs` from `given` to `current`; `None`: the path names no quota.
 #[must_use]
-pub fn take_quota(
+pub fn copy_quota(
     current: &mut proto::Quotas,
     given: Option<&proto::Quotas>,
     path: &str,
@@ -149,7 +149,7 @@ pub fn take_quota(
 
 /// The problem of an exceeded quota: `RESOURCE_EXHAUSTED` or 429, with the quota's name and bound.
 #[must_use]
-pub fn of_exceeded(exceeded: &Exceeded) -> Problem {
+pub fn quota_problem(exceeded: &Exceeded) -> Problem {
     let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());
     Problem::new(Reason::QuotaExceeded, exceeded.to_string())
         .of_quota(scope, format!("{quota}: {}", exceeded.bound))
@@ -175,7 +175,7 @@ mod tests {
         };
         let check = |path: &str, expected: Option<Option<u64>>| {
             let mut current = proto::Quotas::default();
-            let taken = take_quota(&mut current, Some(&given), path);
+            let taken = copy_quota(&mut current, Some(&given), path);
             let runs = quota_set(&current).owner.runs;
             assert_eq!(taken.map(|()| runs), expected, "{path}");
         };
@@ -192,7 +192,7 @@ mod tests {
             check(path, None);
         }
         let mut current = given;
-        assert_eq!(take_quota(&mut current, None, "owner.runs"), Some(()));
+        assert_eq!(copy_quota(&mut current, None, "owner.runs"), Some(()));
         assert_eq!(current, proto::Quotas::default());
     }
 }

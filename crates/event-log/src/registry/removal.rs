@@ -28,7 +28,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn entries_of_tenant(
+    pub async fn count_tenant_entries(
         &self,
         tenant: &TenantId,
     ) -> Result<BTreeMap<String, u64>, Unavailable> {
@@ -45,10 +45,10 @@ impl Registry {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn has_known(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
+    pub async fn has_or_had_tenant(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
         let marker = marker_key(&tenant_key(tenant));
         let was_removed = self.shared().read_leader(&marker).await?.is_some();
-        Ok(was_removed || !self.entries_of_tenant(tenant).await?.is_empty())
+        Ok(was_removed || !self.count_tenant_entries(tenant).await?.is_empty())
     }
 
     /// Removes all entries of a tenant; returns how many of each kind. Its callers are rejected at once here, and shortly after

@@ -21,7 +21,7 @@ impl Registry {
 
     /// The number of secrets in plaintext.
     #[must_use]
-    pub fn secrets_in_clear(&self) -> usize {
+    pub fn count_plaintext_secrets(&self) -> usize {
         self.shared()
             .read(|entries| entries.seals.plaintext_count())
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
-use event_log::{Record, Restoration, RestoreError, StreamDescription, TailBounds};
+use event_log::{Record, Restore, RestoreError, StreamDescription, TailBounds};
 use futures::stream;
 
 use crate::support::{Writer, all_messages, config_of_one, noise, record_of_one};
@@ -18,8 +18,8 @@ async fn archive(record: &Record, name: &str) -> (StreamDescription, Vec<Bytes>)
     (snapshot.description, pieces)
 }
 
-async fn restoration_on(server: &NatsServer) -> Result<Restoration, RestoreError> {
-    Restoration::of("a backup".to_owned(), config_of_one(server)).await
+async fn restoration_on(server: &NatsServer) -> Result<Restore, RestoreError> {
+    Restore::prepare("a backup".to_owned(), config_of_one(server)).await
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn a_restored_record_has_every_message() {
     let again = Record::open(config_of_one(&new)).await.unwrap();
     assert_eq!(again.id(), record.id());
     assert_eq!(all_messages(&new.url()).await, before);
-    let keys = record.receipt_keys_made().await.unwrap();
-    assert_eq!(again.receipt_keys_made().await.unwrap(), keys);
+    let keys = record.existing_receipt_keys().await.unwrap();
+    assert_eq!(again.existing_receipt_keys().await.unwrap(), keys);
 
     // Appends continue where they were.
     let outcome = again.tail(&writer.key, Sequence(59), TailBounds::default());
@@ -123,7 +123,7 @@ async fn an_interrupted_restore_is_continued() {
     // One more stream each time, and the same ones again.
     for tried in 1..=names.len() {
         let restoration = restoration_on(&new).await.unwrap();
-        assert_eq!(restoration.is_begun(), tried > 1);
+        assert_eq!(restoration.is_resumed(), tried > 1);
         let (description, _) = archive(&record, "HANSARD_0").await;
         restoration.begin(&description).await.unwrap();
         for name in names.iter().rev().take(tried) {
@@ -132,10 +132,10 @@ async fn an_interrupted_restore_is_continued() {
             let restored = restoration.stream(name, &description, pieces);
             restored.await.unwrap();
         }
-        let another = Restoration::of("another".to_owned(), config_of_one(&new)).await;
+        let another = Restore::prepare("another".to_owned(), config_of_one(&new)).await;
         let refused = another.map(drop);
         assert!(
-            matches!(&refused, Err(RestoreError::Another { backup }) if backup == "a backup"),
+            matches!(&refused, Err(RestoreError::OtherBackup { backup }) if backup == "a backup"),
             "{refused:?}"
         );
     }

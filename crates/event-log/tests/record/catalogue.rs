@@ -94,7 +94,7 @@ async fn trimming_removes_exactly_the_given_commits() {
     let all = all.await.unwrap();
     assert_eq!((all.commits.len(), all.resume_after), (3, None));
     assert!(all.commits.is_sorted_by_key(|commit| commit.stored_at));
-    assert_eq!(record.first_of(&a.key).await, Ok(Some(Sequence(1))));
+    assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(1))));
     for (sequences, gone) in [(&[][..], 0), (&[3], 1), (&[3], 0), (&[1, 3], 1)] {
         let sequences: Vec<Sequence> = sequences.iter().copied().map(Sequence).collect();
         assert_eq!(
@@ -103,7 +103,7 @@ async fn trimming_removes_exactly_the_given_commits() {
             "{sequences:?}"
         );
     }
-    assert_eq!(record.first_of(&a.key).await, Ok(Some(Sequence(5))));
+    assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(5))));
     a.append(&record, "four").await;
     let left = record.tail(&a.key, Sequence(0), TailBounds::default());
     let left: Vec<u64> = left

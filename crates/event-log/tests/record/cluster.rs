@@ -185,10 +185,10 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     let made = registry.create_tenant(&acme, "Acme", Timestamp(1)).await;
     made.unwrap();
     registry.remove_tenant(&acme).await.unwrap();
-    record.erase_behind_tombstone(&erased.key).await.unwrap();
+    record.erase_conversation(&erased.key).await.unwrap();
     let mut again = BTreeMap::new();
     for stream in record.erased_streams() {
-        let removed = record.removed_of(&stream).await.unwrap();
+        let removed = record.count_removed(&stream).await.unwrap();
         let mut progress = 0;
         let erased = record.erase_again(&stream, |done| progress = done).await;
         assert_eq!((erased, progress), (Ok(removed), removed), "{stream:?}");

@@ -60,10 +60,10 @@ async fn erased_commits_and_parts_are_in_no_file() {
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
     assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
     // There is no other replica to repair.
-    let standing = record.standing_of(Partition(0)).await.unwrap();
+    let standing = record.partition_status(Partition(0)).await.unwrap();
     assert_eq!(standing.removed(), 40);
     for stream in record.erased_streams() {
-        assert_eq!(record.removed_of(&stream).await, Ok(0));
+        assert_eq!(record.count_removed(&stream).await, Ok(0));
         assert_eq!(record.erase_again(&stream, |_| {}).await, Ok(0));
     }
     for text in [SECRET, KEPT] {
@@ -117,9 +117,9 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
         .map(|(kind, count)| (kind.to_owned(), count))
         .into();
     let acme = tenant("acme");
-    assert_eq!(first.entries_of_tenant(&acme).await, Ok(expected));
-    assert_eq!(first.has_known(&acme).await, Ok(true));
-    assert_eq!(first.has_known(&tenant("nobody")).await, Ok(false));
+    assert_eq!(first.count_tenant_entries(&acme).await, Ok(expected));
+    assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
+    assert_eq!(first.has_or_had_tenant(&tenant("nobody")).await, Ok(false));
     let removed = first.remove_tenant(&acme).await.unwrap();
     assert_eq!(removed.values().sum::<u64>(), 5);
     assert_eq!(files_with(server.folder(), &secret), 0);
@@ -144,7 +144,7 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     assert_eq!(key(&first), None);
     until("the end of the secret", || async { key(&second).is_none() }).await;
     assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
-    assert_eq!(first.has_known(&acme).await, Ok(true));
+    assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
     check_created_again(&first, &server).await;
 }
 
@@ -198,8 +198,8 @@ async fn pending_erasures_are_listed_until_they_end() {
     assert_eq!(listed(Sequence(0), 1).await, std::slice::from_ref(&b));
     assert_eq!(listed(Sequence(2), 9).await, std::slice::from_ref(&a));
 
-    let held = record.hold_erasure(&entry, one).await.unwrap().unwrap();
-    assert_eq!(record.hold_erasure(&entry, other).await, Ok(None));
+    let held = record.renew_erasure(&entry, one).await.unwrap().unwrap();
+    assert_eq!(record.renew_erasure(&entry, other).await, Ok(None));
     assert_eq!(
         record.pending_erasure(&a).await.unwrap().unwrap().holder,
         one
@@ -212,7 +212,7 @@ async fn pending_erasures_are_listed_until_they_end() {
         assert_eq!(record.pending_erasure(&a).await, Ok(None));
         assert_eq!(listed(Sequence(0), 9).await, std::slice::from_ref(&b));
     }
-    assert_eq!(record.hold_erasure(&held, one).await, Ok(None));
+    assert_eq!(record.renew_erasure(&held, one).await, Ok(None));
 }
 
 #[tokio::test]

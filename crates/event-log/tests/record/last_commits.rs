@@ -9,7 +9,7 @@ use futures::TryStreamExt as _;
 use crate::support::{Writer, record_of_one};
 
 async fn standings(record: &Record) -> BTreeMap<String, u64> {
-    let read = record.standings(Partition(0)).await.unwrap();
+    let read = record.last_commits(Partition(0)).await.unwrap();
     let read: Vec<_> = read.try_collect().await.unwrap();
     read.into_iter()
         .map(|(key, message)| {

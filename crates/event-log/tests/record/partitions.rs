@@ -29,7 +29,7 @@ async fn check_since(record: &Record, since: i64, expected: Option<u64>) {
 async fn gaps_are_counted_and_skipped() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
-    let empty = record.standing_of(ONLY).await.unwrap();
+    let empty = record.partition_status(ONLY).await.unwrap();
     assert_eq!((empty.messages, empty.holes(), empty.trimmed()), (0, 0, 0));
     check_next(&record, 0, None).await;
     check_since(&record, 0, None).await;
@@ -43,7 +43,7 @@ async fn gaps_are_counted_and_skipped() {
     }
     other.append(&record, "last").await;
     record.erase_before_last(&erased.key).await.unwrap();
-    let status = record.standing_of(ONLY).await.unwrap();
+    let status = record.partition_status(ONLY).await.unwrap();
     let bounds = PartitionBounds {
         first: Sequence(1),
         last: Sequence(6),
@@ -58,7 +58,7 @@ async fn gaps_are_counted_and_skipped() {
     check_next(&record, 6, None).await;
     check_next(&record, u64::MAX, None).await;
     record.erase_before_last(&other.key).await.unwrap();
-    let status = record.standing_of(ONLY).await.unwrap();
+    let status = record.partition_status(ONLY).await.unwrap();
     assert_eq!((status.holes(), status.trimmed()), (0, 4));
 }
 

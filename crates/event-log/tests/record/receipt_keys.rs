@@ -24,11 +24,11 @@ async fn signed_before(server: &NatsServer) -> Record {
 async fn keys_are_created_once_and_rotated() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
-    assert_eq!(record.receipt_keys_made().await, Ok(None));
+    assert_eq!(record.existing_receipt_keys().await, Ok(None));
     let (one, other) = tokio::join!(record.receipt_keys(NOW), record.receipt_keys(LATER));
     let keys = one.unwrap();
     assert_eq!(other.as_ref(), Ok(&keys));
-    assert_eq!(record.receipt_keys_made().await, Ok(Some(keys.clone())));
+    assert_eq!(record.existing_receipt_keys().await, Ok(Some(keys.clone())));
     let rotated = record.rotate_receipt_key(LATER).await.unwrap();
     let ids = |keys: &event_log::ReceiptKeys| {
         let ids = keys.list().iter().map(|key| key.id.clone());
@@ -45,11 +45,11 @@ async fn keys_are_created_once_and_rotated() {
 async fn the_seed_of_an_earlier_version_leaves_the_registry() {
     let server = devstack::test::nats().await;
     let record = signed_before(&server).await;
-    let before = record.receipt_keys_made().await.unwrap().unwrap();
+    let before = record.existing_receipt_keys().await.unwrap().unwrap();
     assert_eq!(before.mark_secret(), &SEED);
     for _ in 0..2 {
-        record.restrict_receipt_seed(NOW).await.unwrap();
-        let keys = record.receipt_keys_made().await.unwrap().unwrap();
+        record.move_legacy_receipt_seed(NOW).await.unwrap();
+        let keys = record.existing_receipt_keys().await.unwrap().unwrap();
         assert_eq!(keys.signing().map(|(_, seed)| *seed), Some(SEED));
         assert_eq!(keys.list()[0].public_key, before.list()[0].public_key);
         let context = jetstream(&server).await;

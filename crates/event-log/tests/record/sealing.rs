@@ -59,16 +59,16 @@ async fn secrets_are_encrypted_and_encrypted_again() {
     let first = first.unwrap().reveal().as_bytes().to_vec();
     let session = clear.tenant_key(&acme, KeyPurpose::Session).unwrap();
     // Two tenants and a signing key.
-    assert_eq!(clear.secrets_in_clear(), 3);
+    assert_eq!(clear.count_plaintext_secrets(), 3);
     assert!(is_stored(&server, &first).await);
 
     let (old, new) = (MasterKey::generate(), MasterKey::generate());
     let (record, registry) = opened(&server, keys(&old, None)).await;
     let receipts = record.receipt_keys(NOW).await.unwrap();
-    assert_eq!(registry.secrets_in_clear(), 3);
+    assert_eq!(registry.count_plaintext_secrets(), 3);
     assert_eq!(registry.reseal().await, Ok(3));
     assert_eq!(registry.reseal().await, Ok(0));
-    assert_eq!(registry.secrets_in_clear(), 0);
+    assert_eq!(registry.count_plaintext_secrets(), 0);
     assert!(!is_stored(&server, &first).await);
     let added = registry.add_signing_key(signing("second"), NOW);
     let (_, second) = added.await.unwrap();
@@ -87,7 +87,7 @@ async fn secrets_are_encrypted_and_encrypted_again() {
     assert_eq!(derived, Some(session));
     let signing_keys = registry.signing_keys(&acme, SigningKeyUse::User, NOW);
     assert_eq!(signing_keys.len(), 2);
-    assert_eq!(record.receipt_keys_made().await, Ok(Some(receipts)));
+    assert_eq!(record.existing_receipt_keys().await, Ok(Some(receipts)));
 }
 
 #[tokio::test]

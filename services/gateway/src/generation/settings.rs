@@ -69,7 +69,7 @@ impl RunSettings {
             model: ModelChoice::of(settings.model.as_ref()),
             tools: Vec::with_capacity(settings.tools.len()),
             rules: BTreeMap::new(),
-            logs: ProviderLogs::of(Some(settings)),
+            logs: ProviderLogs::from_settings(Some(settings)),
         };
         for tool in &settings.tools {
             let name = ToolName::parse(tool.tool_name.as_str())?;

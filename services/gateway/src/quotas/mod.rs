@@ -16,7 +16,7 @@ use ::quotas::{ActiveRuns, Consumer, DayTokens, Exceeded, Quota, QuotaSet, Scope
 use domain::event::Usage;
 use domain::{AgentId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
-use event_log::registry::of_exceeded;
+use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
 use read_model::queries::{Storage, StorageScope, UsageScope, model_usage_of, storage};
 use read_model::{Day, ReadModel};
@@ -235,7 +235,7 @@ fn usage_scope(scope: Scope) -> Option<UsageScope> {
 
 fn refused(exceeded: &Exceeded) -> Problem {
     metrics::refused(exceeded);
-    of_exceeded(exceeded)
+    quota_problem(exceeded)
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

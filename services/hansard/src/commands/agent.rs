@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use event_log::registry::take_quota;
+use event_log::registry::copy_quota;
 use models::ECHO;
 use prost_types::FieldMask;
 use wire::proto::event::v1::Role;
@@ -306,7 +306,7 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
     let current = settings.quotas.get_or_insert_default();
     for path in quotas.paths {
         // `parse_all` returns valid paths only.
-        let _: Option<()> = take_quota(current, Some(&quotas.quotas), &path);
+        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
         paths.push(format!("quotas.{path}"));
     }
     if *current == Quotas::default() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use archive::Archive;
-use event_log::{Record, RecordConfig, Restoration};
+use event_log::{Record, RecordConfig, Restore};
 use serde_json::json;
 
 use super::stores::{ArchiveAddress, NatsAddress};
@@ -54,20 +54,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Some(folder) => read_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
         None => Vec::new(),
     };
-    let restoration = Restoration::of(manifest.name(), config(&args, &manifest)?).await?;
+    let restoration = Restore::prepare(manifest.name(), config(&args, &manifest)?).await?;
     // A backup contains the archive's catalogue, but not the segments.
     let catalogue = manifest.catalogue.as_deref().unwrap_or_default();
-    let segments = if restoration.is_begun() {
+    let segments = if restoration.is_resumed() {
         // The interrupted restore may have erased some segments already; the restored catalogue is checked later.
         0
     } else {
-        let found = args.archive.look_for(catalogue).await;
+        let found = args.archive.check_objects(catalogue).await;
         found
             .context(SEGMENTS_MISSING)
             .context("nothing was changed")?
     };
     let mut done = Done {
-        resumed: restoration.is_begun(),
+        resumed: restoration.is_resumed(),
         subjects: again.len(),
         segments,
         erased: 0,
@@ -104,7 +104,7 @@ struct Done {
 async fn finish(
     args: &Args,
     manifest: &Manifest,
-    restoration: &Restoration,
+    restoration: &Restore,
     again: &[RepeatedErasure],
     done: &mut Done,
 ) -> anyhow::Result<()> {
@@ -138,11 +138,7 @@ fn unfinished(erasures: usize) -> String {
     )
 }
 
-async fn restore(
-    folder: &Path,
-    manifest: &Manifest,
-    restoration: &Restoration,
-) -> anyhow::Result<()> {
+async fn restore(folder: &Path, manifest: &Manifest, restoration: &Restore) -> anyhow::Result<()> {
     let mut progress = Progress::begin("restore", Length::Bytes(manifest.size_bytes()));
     let mut bytes = 0;
     for archived in &manifest.streams {

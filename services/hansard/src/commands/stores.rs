@@ -124,8 +124,11 @@ impl ArchiveAddress {
     }
 
     /// Checks that all segments of a catalogue exist. Returns their number.
-    pub(crate) async fn look_for(&self, catalogue: &[ArchiveEntry]) -> Result<usize, ArchiveError> {
-        archive::look_for(catalogue, self.url.as_ref()).await
+    pub(crate) async fn check_objects(
+        &self,
+        catalogue: &[ArchiveEntry],
+    ) -> Result<usize, ArchiveError> {
+        archive::check_objects(catalogue, self.url.as_ref()).await
     }
 }
 

@@ -11,7 +11,7 @@ use domain::{
     RequestDigest, Sequence, Status, Timestamp, Version,
 };
 use event_log::{
-    Append, AppendOutcome, Overwritten, Record, StoredCommit, TailBounds, TraceHeaders,
+    Append, AppendOutcome, ErasedCounts, Record, StoredCommit, TailBounds, TraceHeaders,
 };
 use runtime::clock::Clock;
 use uuid::Uuid;
@@ -39,7 +39,7 @@ pub(super) async fn detach(
     archive: &Archive,
     fork: &ConversationKey,
     mark: RequestDigest,
-) -> anyhow::Result<Overwritten> {
+) -> anyhow::Result<ErasedCounts> {
     let copy = ConversationKey {
         tenant: fork.tenant.clone(),
         conversation: copy_of(&fork.conversation)?,

@@ -43,7 +43,7 @@ impl Job {
         let all = plan.conversations.iter().chain(forks);
         let all = all.chain(&plan.unfinished).chain(&plan.done);
         let keys: BTreeSet<ConversationKey> = all.map(|found| found.key.clone()).collect();
-        self.archive.commits_held(&keys).await
+        self.archive.count_archived_commits(&keys).await
     }
 
     /// Whether the subject exists or existed: it has a conversation, erased or not, or the tenant has or had an entry in the
@@ -56,6 +56,6 @@ impl Job {
             return Ok(false);
         };
         let registry = Registry::open(&self.record).await?;
-        Ok(registry.has_known(tenant).await?)
+        Ok(registry.has_or_had_tenant(tenant).await?)
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use archive::{Archive, Swept};
+use archive::{Archive, SweepResult};
 use domain::{ConversationKey, RequestDigest};
-use event_log::{Overwritten, Record, Registry};
+use event_log::{ErasedCounts, Record, Registry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::detach::detach;
@@ -44,13 +44,13 @@ pub(crate) struct ErasureResult {
     /// Batches of parts of runs that this run overwrote.
     pub(crate) parts: u64,
     /// What this run removed from archived segments.
-    pub(crate) swept: Swept,
+    pub(crate) swept: SweepResult,
     /// Entries of the registry that this run removed, by kind.
     pub(crate) registry: BTreeMap<String, u64>,
 }
 
 impl ErasureResult {
-    fn add(&mut self, Overwritten { commits, parts }: Overwritten) {
+    fn add(&mut self, ErasedCounts { commits, parts }: ErasedCounts) {
         self.commits = self.commits.saturating_add(commits);
         self.parts = self.parts.saturating_add(parts);
     }
@@ -64,7 +64,7 @@ impl Job {
     pub(crate) async fn plan(&self) -> anyhow::Result<Plan> {
         let mut found = scan(&self.record, Some(self.subject.tenant())).await?;
         mark_pending(&self.record, &mut found).await?;
-        let keys = self.record.receipt_keys_made().await?;
+        let keys = self.record.existing_receipt_keys().await?;
         let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
         Ok(plan(found, &self.subject, mark))
     }
@@ -78,7 +78,7 @@ impl Job {
             return Ok(BTreeMap::new());
         };
         let registry = Registry::open(&self.record).await?;
-        Ok(registry.entries_of_tenant(tenant).await?)
+        Ok(registry.count_tenant_entries(tenant).await?)
     }
 
     /// Executes the erasure. The callers of an erased tenant are locked out first.

@@ -7,7 +7,7 @@ use domain::{
     Action, Actor, Command, CommitId, ConversationKey, Decision, Expectation, ForkRule, Label,
     RequestDigest, Status, Timestamp, Version, decide,
 };
-use event_log::{Append, AppendOutcome, Overwritten, Record, TraceHeaders};
+use event_log::{Append, AppendOutcome, ErasedCounts, Record, TraceHeaders};
 use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
@@ -24,7 +24,7 @@ pub(super) async fn erase(
     record: &Record,
     key: &ConversationKey,
     mark: RequestDigest,
-) -> anyhow::Result<Overwritten> {
+) -> anyhow::Result<ErasedCounts> {
     for attempt in 0..ATTEMPTS_MAX {
         if append_tombstone(record, key, mark, None).await? {
             return overwrite(record, key).await;
@@ -41,13 +41,13 @@ pub(super) async fn erase(
 pub(super) async fn overwrite(
     record: &Record,
     key: &ConversationKey,
-) -> anyhow::Result<Overwritten> {
+) -> anyhow::Result<ErasedCounts> {
     // The list does not exist until a writer of this version has opened the record.
     let entry = match record.count_pending_erasures().await? {
         0 => None,
         _ => record.pending_erasure(key).await?,
     };
-    let overwritten = record.erase_behind_tombstone(key).await?;
+    let overwritten = record.erase_conversation(key).await?;
     if let Some(entry) = entry {
         record.end_erasure(&entry).await?;
     }

@@ -152,7 +152,7 @@ async fn read_record(
     Ok(RecordReading {
         id: hex::encode(record.id().0),
         durability,
-        secrets_in_clear: Registry::open(record).await?.secrets_in_clear(),
+        secrets_in_clear: Registry::open(record).await?.count_plaintext_secrets(),
         partitions: partitions.await?,
         erasures: erasures(record).await?,
     })
@@ -191,7 +191,7 @@ async fn read_partition(
     partition: Partition,
     checkpoints: Option<&Checkpoints>,
 ) -> Result<PartitionReading, Unavailable> {
-    let standing = record.standing_of(partition).await?;
+    let standing = record.partition_status(partition).await?;
     // A partition without a checkpoint has no rows yet.
     let checkpoint = checkpoints.map(|all| all.get(&partition).copied().unwrap_or(Sequence(0)));
     let waits = match checkpoint {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{Durability, PartitionStanding, StoredAt};
+use event_log::{Durability, PartitionStatus, TimedSequence};
 use read_model::SchemaStatus;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 
@@ -61,11 +61,11 @@ pub(crate) struct ErasuresReading {
 pub(crate) struct PartitionReading {
     pub(crate) partition: Partition,
     /// The state of its stream.
-    pub(crate) standing: PartitionStanding,
+    pub(crate) standing: PartitionStatus,
     /// The number of its commits that are only in the archive.
     pub(crate) archived: u64,
     /// The first message without rows; `None`: there is none, or the checkpoint is unknown.
-    pub(crate) waits: Option<StoredAt>,
+    pub(crate) waits: Option<TimedSequence>,
 }
 
 /// The readings of the read models.

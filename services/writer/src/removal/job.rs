@@ -1,7 +1,7 @@
 //! One removal: read the entry and the last commit, decide, overwrite the commits, remove the entry.
 
 use domain::{ConversationKey, ErasureStep, Sequence, Timestamp, erasure_step};
-use event_log::{Overwritten, PendingErasure, Unavailable};
+use event_log::{ErasedCounts, PendingErasure, Unavailable};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{RENEW_INTERVAL, Removals};
@@ -88,11 +88,11 @@ async fn overwrite(
 
 /// Writes the entry with this writer as its holder.
 async fn renew(removals: &Removals, entry: PendingErasure) -> Result<PendingErasure, Stopped> {
-    let held = removals.0.record.hold_erasure(&entry, removals.0.holder);
+    let held = removals.0.record.renew_erasure(&entry, removals.0.holder);
     held.await?.ok_or(Stopped::TakenOver)
 }
 
-fn report(key: &ConversationKey, overwritten: Overwritten) {
+fn report(key: &ConversationKey, overwritten: ErasedCounts) {
     metrics::removed(overwritten.commits);
     tracing::info!(tenant.id = %key.tenant, conversation.id = %key.conversation, commits = overwritten.commits, parts = overwritten.parts, "a removal is complete");
 }

@@ -30,7 +30,7 @@ pub(super) async fn print(scope: &RunScope, json: bool) -> anyhow::Result<()> {
         let sealed = catalogued.entry.sealed;
         plan.untrimmed += u64::from(sealed.is_some_and(|sealed| !sealed.is_trimmed));
     }
-    plan.erased = scope.archive.erased_in(None).await?.len();
+    plan.erased = scope.archive.erased_conversations(None).await?.len();
     for partition in (0..record.partitions()).map(Partition) {
         count(scope, partition, &mut plan).await?;
     }

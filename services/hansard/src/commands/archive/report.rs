@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Instant;
 
-use archive::{CataloguedSegment, Swept, Trimmed};
+use archive::{CataloguedSegment, SweepResult, TrimResult};
 use domain::ConversationKey;
 use indicatif::HumanBytes;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) struct Report {
     trimmed: u64,
     left: u64,
     unsound: u64,
-    swept: Swept,
+    swept: SweepResult,
 }
 
 impl Report {
@@ -40,7 +40,7 @@ impl Report {
             trimmed: 0,
             left: 0,
             unsound: 0,
-            swept: Swept::default(),
+            swept: SweepResult::default(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Report {
     }
 
     /// The messages of a segment were trimmed from the record.
-    pub(super) fn trimmed(&mut self, trimmed: &Trimmed) {
+    pub(super) fn trimmed(&mut self, trimmed: &TrimResult) {
         self.trimmed += trimmed.commits;
         let kept =
             "not trimmed: its last commit in the record is older than its last archived commit";
@@ -74,7 +74,7 @@ impl Report {
     }
 
     /// Erased conversations were removed from segments.
-    pub(super) fn swept(&mut self, swept: Swept) {
+    pub(super) fn swept(&mut self, swept: SweepResult) {
         self.swept.segments += swept.segments;
         self.swept.commits += swept.commits;
     }

@@ -78,7 +78,7 @@ impl<'s> SegmentBuilder<'s> {
             message: first.message.clone(),
             stored_at: first.stored_at,
         };
-        Ok(self.scope.archive.is_preceded(&first).await?)
+        Ok(self.scope.archive.has_predecessor(&first).await?)
     }
 
     pub(super) fn is_full(&self) -> bool {

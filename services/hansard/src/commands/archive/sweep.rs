@@ -41,12 +41,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     } else {
         Some(lock(&model).await?)
     };
-    let erased = archive.erased_in(None).await?;
+    let erased = archive.erased_conversations(None).await?;
     let swept = if lock.is_some() {
         archive.tidy(None).await?;
         archive.sweep(&erased).await?
     } else {
-        archive::Swept::default()
+        archive::SweepResult::default()
     };
     let unknown = archive.unknown_objects().await?;
     let mut out = console::out();

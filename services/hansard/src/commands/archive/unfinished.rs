@@ -17,7 +17,7 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
             trim(archive, segment, report).await?;
         }
     }
-    sweep(archive, &archive.erased_in(None).await?, report).await
+    sweep(archive, &archive.erased_conversations(None).await?, report).await
 }
 
 /// Trims the commits of a segment from the record, and removes conversations that were erased meanwhile from the segment.

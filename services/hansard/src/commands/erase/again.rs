@@ -59,7 +59,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 async fn removed(record: &Record) -> anyhow::Result<u64> {
     let mut removed = 0;
     for stream in record.erased_streams() {
-        removed += record.removed_of(&stream).await?;
+        removed += record.count_removed(&stream).await?;
     }
     Ok(removed)
 }

@@ -43,7 +43,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         (signed.is_by(public_key), Vec::new())
     } else {
         let record = args.record.open("hansard-erase").await?;
-        let keys = record.receipt_keys_made().await?;
+        let keys = record.existing_receipt_keys().await?;
         let is_genuine = keys.is_some_and(|keys| signed.is_by_any(&public_keys(&keys)));
         let remaining = remaining(&args.archive.of(&record), &signed).await?;
         (is_genuine, remaining)
@@ -79,7 +79,7 @@ async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<Str
         .buffered(READS_IN_FLIGHT);
     let in_record: Vec<Option<String>> = reads.try_collect().await?;
     let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key).collect();
-    let held = archive.held(&keys?).await?;
+    let held = archive.find_archived(&keys?).await?;
     let held = held.iter().map(|key| key.conversation.as_str().to_owned());
     let all: BTreeSet<String> = in_record.into_iter().flatten().chain(held).collect();
     Ok(all.into_iter().collect())

@@ -105,7 +105,7 @@ async fn recorded(
         .collect();
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
-    let mut standings = job.record.standings(digest.partition).await?;
+    let mut standings = job.record.last_commits(digest.partition).await?;
     while let Some((key, message)) = standings.try_next().await? {
         // A conversation with new commits is returned several times; the duplicates are removed below.
         let is_late = parked.contains_key(&key) || message.position.sequence > digest.checkpoint;

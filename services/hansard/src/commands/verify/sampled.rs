@@ -20,7 +20,7 @@ pub(super) async fn run(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     for partition in (0..job.record.partitions()).map(Partition) {
-        let mut standings = job.record.standings(partition).await?;
+        let mut standings = job.record.last_commits(partition).await?;
         while let Some((key, _)) = standings.try_next().await? {
             if range.contains(&key) {
                 selected.offer(key);

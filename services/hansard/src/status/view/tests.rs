@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{Durability, PartitionBounds, PartitionStanding, StoredAt};
+use event_log::{Durability, PartitionBounds, PartitionStatus, TimedSequence};
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
@@ -27,7 +27,7 @@ const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
 fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionReading {
     PartitionReading {
         partition: Partition(number),
-        standing: PartitionStanding {
+        standing: PartitionStatus {
             bounds: PartitionBounds {
                 first: Sequence(first),
                 last: Sequence(last),
@@ -144,7 +144,7 @@ fn read_model(readings: &mut Readings) -> &mut ReadModelReading {
 /// The rows of the second partition lag behind a message of this age.
 fn lag(readings: &mut Readings, age: i64) {
     read_model(readings).overview.partitions[1].checkpoint = Sequence(7);
-    record(readings).partitions[1].waits = Some(StoredAt {
+    record(readings).partitions[1].waits = Some(TimedSequence {
         sequence: Sequence(8),
         stored_at: Timestamp(NOW.0 - age),
     });

@@ -1,7 +1,7 @@
 //! Settings of agents.
 
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{CheckedSettings, take_quota};
+use event_log::registry::{CheckedSettings, copy_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
@@ -69,7 +69,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
                 }
                 ("quotas", field) => {
                     let quotas = current.quotas.get_or_insert_default();
-                    take_quota(quotas, given.quotas.as_ref(), field)
+                    copy_quota(quotas, given.quotas.as_ref(), field)
                 }
                 ("provider_logs", field) => {
                     let logs = current.provider_logs.get_or_insert_default();

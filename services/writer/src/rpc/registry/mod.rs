@@ -49,7 +49,7 @@ async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal,
     let principal = caller.principal(writer).await?;
     principal
         .require(Scope::Operate)
-        .map_err(|error| problem::of_access(&error, "agent_id"))?;
+        .map_err(|error| problem::access_problem(&error, "agent_id"))?;
     Ok((principal, message))
 }
 

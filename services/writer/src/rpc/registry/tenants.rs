@@ -1,7 +1,7 @@
 //! Tenants.
 
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{AccessError, Principal, Scope, take_quota};
+use event_log::registry::{AccessError, Principal, Scope, copy_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
@@ -72,7 +72,7 @@ fn changed_quotas(
     }
     check_paths(paths)?;
     for (index, path) in paths.iter().enumerate() {
-        take_quota(&mut current, given, path).ok_or_else(|| {
+        copy_quota(&mut current, given, path).ok_or_else(|| {
             let rule = "is not a quota: use a scope and a quota, such as `owner.runs`";
             Violation::new(ViolationReason::Malformed, rule)
                 .at(index)
@@ -86,7 +86,7 @@ fn require_unbound(operator: &Principal) -> Result<(), Problem> {
     if operator.tenant.is_none() {
         return Ok(());
     }
-    Err(problem::of_access(
+    Err(problem::access_problem(
         &AccessError::MissingScope(Scope::Operate),
         "tenant_id",
     ))

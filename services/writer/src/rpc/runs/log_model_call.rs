@@ -40,7 +40,7 @@ async fn keep(
         .registry
         .agent(&agent)
         .and_then(|agent| agent.settings);
-    let Some(logs) = ProviderLogs::of(settings.as_ref()) else {
+    let Some(logs) = ProviderLogs::from_settings(settings.as_ref()) else {
         return Ok(false);
     };
     let key = ConversationKey {
