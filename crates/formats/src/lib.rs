@@ -7,7 +7,6 @@
 pub mod anthropic;
 pub mod canonical;
 mod chat;
-pub mod format;
 pub mod gemini;
 pub mod loss;
 pub mod names;
@@ -19,10 +18,9 @@ pub mod registry;
 pub mod rendered;
 pub mod reply;
 
-pub use format::Format;
 pub use loss::{Loss, LostContent, Replacement};
 pub use names::Names;
 pub use options::{CallOutputs, InstructionsRole, RenderOptions, Thoughts};
-pub use registry::{parse_history, parse_reply, render};
+pub use registry::{Format, parse_history, parse_reply, render};
 pub use rendered::Rendered;
 pub use reply::{Delta, ParseError, Reply};

@@ -1,51 +1,140 @@
-//! Dispatches to the module of a format.
+//! The table of formats: [`Format`], and which module writes and reads each.
+
+use std::fmt;
 
 use context::Transcript;
 use domain::Fact;
 
-use crate::format::Format;
+use crate::canonical;
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 use crate::reply::{ParseError, Reply};
-use crate::{anthropic, canonical, gemini, ollama, openai_chat, openai_responses};
 
-/// Renders a context in a format.
-#[must_use]
-pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
-    match format {
-        Format::Canonical => canonical::render(transcript),
-        Format::OpenAiChat => openai_chat::render(transcript, options),
-        Format::OpenAiResponses => openai_responses::render(transcript, options),
-        Format::Anthropic => anthropic::render(transcript, options),
-        Format::Gemini => gemini::render(transcript, options),
-        Format::Ollama => ollama::render(transcript, options),
+/// Defines the formats by one line per provider format: its variant, its number in the protobuf enum `ContextFormat`, its
+/// name in settings and receipts, the name of its provider in facts, its module, and a description for help texts.
+macro_rules! formats {
+    ($($variant:ident = $number:literal, $name:literal, $provider:literal, $module:ident, $description:literal;)+) => {
+        /// A format of contexts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Format {
+            /// Hansard's own format.
+            Canonical,
+            $(#[doc = $description] $variant,)+
+        }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &[Self] = &[Self::Canonical, $(Self::$variant),+];
+
+            /// Its name, as settings and receipts contain it.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    Self::Canonical => "canonical",
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Its number in the protobuf enum `ContextFormat`.
+            #[must_use]
+            pub fn number(self) -> i32 {
+                match self {
+                    Self::Canonical => 1,
+                    $(Self::$variant => $number,)+
+                }
+            }
+
+            /// A description for help texts.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self {
+                    Self::Canonical => "Hansard's own format",
+                    $(Self::$variant => $description,)+
+                }
+            }
+
+            /// The provider of its models, as facts name it; `None` for the canonical format.
+            #[must_use]
+            pub fn provider(self) -> Option<&'static str> {
+                match self {
+                    Self::Canonical => None,
+                    $(Self::$variant => Some($provider),)+
+                }
+            }
+        }
+
+        /// Writes a context in a format.
+        #[must_use]
+        pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
+            match format {
+                Format::Canonical => canonical::render(transcript),
+                $(Format::$variant => crate::$module::render(transcript, options),)+
+            }
+        }
+
+        /// Reads the part of a request that contains the history.
+        ///
+        /// # Errors
+        /// [`ParseError`].
+        pub fn parse_history(format: Format, body: &[u8]) -> Result<Vec<Fact>, ParseError> {
+            match format {
+                Format::Canonical => canonical::parse_history(body),
+                $(Format::$variant => crate::$module::parse_history(body),)+
+            }
+        }
+
+        /// Reads a whole reply; `None` for the canonical format, in which no model replies.
+        #[must_use]
+        pub fn parse_reply(format: Format, body: &[u8]) -> Option<Result<Reply, ParseError>> {
+            match format {
+                Format::Canonical => None,
+                $(Format::$variant => Some(crate::$module::parse_reply(body)),)+
+            }
+        }
+    };
+}
+
+formats! {
+    OpenAiChat = 2, "openai-chat", "openai", openai_chat, "OpenAI chat completions";
+    OpenAiResponses = 3, "openai-responses", "openai", openai_responses, "OpenAI Responses";
+    Anthropic = 4, "anthropic", "anthropic", anthropic, "Anthropic messages";
+    Gemini = 5, "gemini", "gemini", gemini, "Gemini contents";
+    Ollama = 6, "ollama", "ollama", ollama, "Ollama's `/api/chat`";
+}
+
+impl Format {
+    /// The format of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|format| format.as_str() == name)
+    }
+
+    /// The format of this number in the protobuf enum `ContextFormat`.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|format| format.number() == number)
     }
 }
 
-/// Parses the history in a request.
-///
-/// # Errors
-/// [`ParseError`].
-pub fn parse_history(format: Format, body: &[u8]) -> Result<Vec<Fact>, ParseError> {
-    match format {
-        Format::Canonical => canonical::parse_history(body),
-        Format::OpenAiChat => openai_chat::parse_history(body),
-        Format::OpenAiResponses => openai_responses::parse_history(body),
-        Format::Anthropic => anthropic::parse_history(body),
-        Format::Gemini => gemini::parse_history(body),
-        Format::Ollama => ollama::parse_history(body),
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
-/// Parses a whole reply; `None` for the canonical format, which has no replies.
-#[must_use]
-pub fn parse_reply(format: Format, body: &[u8]) -> Option<Result<Reply, ParseError>> {
-    match format {
-        Format::Canonical => None,
-        Format::OpenAiChat => Some(openai_chat::parse_reply(body)),
-        Format::OpenAiResponses => Some(openai_responses::parse_reply(body)),
-        Format::Anthropic => Some(anthropic::parse_reply(body)),
-        Format::Gemini => Some(gemini::parse_reply(body)),
-        Format::Ollama => Some(ollama::parse_reply(body)),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_identify_formats() {
+        for (number, format) in (1..).zip(Format::ALL) {
+            assert_eq!(Format::parse(format.as_str()), Some(*format));
+            assert_eq!(Format::from_number(number), Some(*format));
+        }
+        assert_eq!(Format::parse("openai"), None);
+        assert_eq!(Format::from_number(0), None);
     }
 }

@@ -7,7 +7,6 @@ use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version, Violation};
 
 use super::json;
-use crate::format::Format;
 use crate::reply::ParseError;
 
 /// Parses a context that [`super::render()`] wrote.
@@ -17,7 +16,7 @@ use crate::reply::ParseError;
 pub fn parse(body: &[u8]) -> Result<Transcript, ParseError> {
     let context: json::Context<'_> =
         serde_json::from_slice(body).map_err(|error| ParseError::Malformed {
-            format: Format::Canonical.as_str(),
+            format: "canonical",
             reason: format!(
                 "{:?} at line {} column {}",
                 error.classify(),

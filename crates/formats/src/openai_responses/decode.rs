@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::PROVIDER;
-use crate::format::Format;
 use crate::reply::ParseError;
 
 /// A provider item, verbatim.
@@ -40,7 +39,7 @@ pub(super) fn malformed(error: &serde_json::Error, path: &str) -> ParseError {
     let (line, column) = (error.line(), error.column());
     let within = if path.is_empty() { "" } else { " of " };
     ParseError::Malformed {
-        format: Format::OpenAiResponses.as_str(),
+        format: "openai-responses",
         reason: format!(
             "{} at line {line}, column {column}{within}{path}",
             match error.classify() {

@@ -253,7 +253,7 @@ pub(crate) fn none<T: std::fmt::Debug>(
 }
 
 fn pairs() -> impl Strategy<Value = (Format, Format)> {
-    (select(&Format::ALL[..]), select(&Format::ALL[..]))
+    (select(Format::ALL), select(Format::ALL))
 }
 
 pub(crate) fn holds<S: Strategy>(

@@ -34,7 +34,7 @@ fn bodies_change_only_with_the_assembly_revision() {
             summary: Version(9),
         };
         let assembled = assembled(&recorded(history()), &policy, ask).unwrap();
-        for format in Format::ALL {
+        for format in Format::ALL.iter().copied() {
             let options = RenderOptions {
                 instructions_role: InstructionsRole::System,
                 thoughts: Thoughts::Replay,

@@ -126,7 +126,7 @@ fn check(history: &str, transcript: &Transcript) {
         context_tokens_max: Some(CONTEXT_TOKENS),
         ..RenderOptions::default()
     };
-    for format in Format::ALL {
+    for format in Format::ALL.iter().copied() {
         let rendered = render(format, transcript, &options);
         let broken = checkers::broken(format, &options, &reading::body(&rendered.body));
         assert_eq!(broken, Vec::<String>::new(), "{history} in {format}");

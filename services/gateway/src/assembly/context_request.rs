@@ -40,7 +40,7 @@ impl ContextRequest {
         request: proto::AssembleContextRequest,
     ) -> Result<Option<Self>, Problem> {
         let format = parse_enum::<proto::ContextFormat>(request.format, "format")?;
-        let Some(format) = from_proto(format) else {
+        let Some(format) = Format::from_number(format.into()) else {
             refuse_without_format(&request)?;
             return Ok(None);
         };
@@ -157,7 +157,7 @@ impl ContextRequest {
             .clone_into(&mut receipt.agent_id);
         receipt.version = at.0;
         receipt.policy_digest = self.policy.digest.0.to_vec().into();
-        receipt.format = to_proto(self.format).into();
+        receipt.format = self.format.number();
         receipt.render = Some(self.render);
         let count = self.messages_max.map_or(0, |count| count.0);
         receipt.messages_max = u32::try_from(count).unwrap_or(u32::MAX);
@@ -176,28 +176,5 @@ fn refuse_without_format(request: &proto::AssembleContextRequest) -> Result<(), 
             Err(out_of_range("needs a format: set `format` too".to_owned()).within(field))
         }
         None => Ok(()),
-    }
-}
-
-fn from_proto(format: proto::ContextFormat) -> Option<Format> {
-    Some(match format {
-        proto::ContextFormat::Unspecified => return None,
-        proto::ContextFormat::Canonical => Format::Canonical,
-        proto::ContextFormat::OpenaiChat => Format::OpenAiChat,
-        proto::ContextFormat::OpenaiResponses => Format::OpenAiResponses,
-        proto::ContextFormat::Anthropic => Format::Anthropic,
-        proto::ContextFormat::Gemini => Format::Gemini,
-        proto::ContextFormat::Ollama => Format::Ollama,
-    })
-}
-
-fn to_proto(format: Format) -> proto::ContextFormat {
-    match format {
-        Format::Canonical => proto::ContextFormat::Canonical,
-        Format::OpenAiChat => proto::ContextFormat::OpenaiChat,
-        Format::OpenAiResponses => proto::ContextFormat::OpenaiResponses,
-        Format::Anthropic => proto::ContextFormat::Anthropic,
-        Format::Gemini => proto::ContextFormat::Gemini,
-        Format::Ollama => proto::ContextFormat::Ollama,
     }
 }

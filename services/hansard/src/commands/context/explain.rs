@@ -2,9 +2,10 @@
 
 use std::io::Write as _;
 
+use formats::Format;
 use wire::proto::read::v1 as proto;
 
-use super::request_args::{ContextRequestArgs, Format};
+use super::request_args::ContextRequestArgs;
 use super::{RECEIPT, assemble};
 use crate::client::{Failure, Service, retrying};
 use crate::commands::address::GatewayAddress;

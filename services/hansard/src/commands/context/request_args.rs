@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use formats::Format;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy;
 
@@ -25,7 +26,7 @@ pub(super) struct ContextRequestArgs {
     #[arg(long)]
     eventual: bool,
     /// Format of the context.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = format_parser())]
     pub(super) format: Option<Format>,
     /// Version of the conversation; by default the newest.
     #[arg(long, value_name = "VERSION", requires = "format")]
@@ -49,25 +50,6 @@ struct Render {
     /// Write each output directly after its call, as some servers with the Responses format of `OpenAI` require.
     #[arg(long, requires = "format")]
     adjacent_outputs: bool,
-}
-
-/// The format of a context.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Format {
-    /// Hansard's own format.
-    Canonical,
-    /// `OpenAI` chat completions.
-    #[value(name = "openai-chat")]
-    OpenAiChat,
-    /// `OpenAI` Responses.
-    #[value(name = "openai-responses")]
-    OpenAiResponses,
-    /// Anthropic messages.
-    Anthropic,
-    /// Gemini contents.
-    Gemini,
-    /// Ollama's `/api/chat`.
-    Ollama,
 }
 
 /// The default number of messages without a format.
@@ -102,7 +84,7 @@ impl ContextRequestArgs {
             target: Some(self.target(conversation)),
             messages_max: self.messages.unwrap_or(shown),
             at_version: self.at.unwrap_or_default(),
-            format: self.format.map_or(0, |format| to_proto(format).into()),
+            format: self.format.map_or(0, Format::number),
             policy: policy.map(Policy::PolicyJson),
             render: self.format.map(|_| self.render.settings()),
             ..proto::AssembleContextRequest::default()
@@ -140,13 +122,10 @@ pub(in crate::commands) fn policy_json(file: &Path) -> anyhow::Result<String> {
     input_file::text(file, POLICY_FILE_BYTES_MAX)
 }
 
-fn to_proto(format: Format) -> proto::ContextFormat {
-    match format {
-        Format::Canonical => proto::ContextFormat::Canonical,
-        Format::OpenAiChat => proto::ContextFormat::OpenaiChat,
-        Format::OpenAiResponses => proto::ContextFormat::OpenaiResponses,
-        Format::Anthropic => proto::ContextFormat::Anthropic,
-        Format::Gemini => proto::ContextFormat::Gemini,
-        Format::Ollama => proto::ContextFormat::Ollama,
-    }
+/// Reads the name of a format; help texts list the names.
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let values = Format::ALL
+        .iter()
+        .map(|format| PossibleValue::new(format.as_str()).help(format.description()));
+    PossibleValuesParser::new(values).try_map(|name| Format::parse(&name).ok_or("is not a format"))
 }

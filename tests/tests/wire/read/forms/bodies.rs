@@ -76,16 +76,9 @@ pub(super) async fn everything(agent: &Agent) {
 
 /// The list of a body that holds the conversation.
 fn list(made: &Made) -> &[Value] {
-    let name = match made.receipt.format() {
-        ContextFormat::Canonical => "turns",
-        ContextFormat::OpenaiResponses => "input",
-        ContextFormat::Gemini => "contents",
-        ContextFormat::Unspecified
-        | ContextFormat::OpenaiChat
-        | ContextFormat::Anthropic
-        | ContextFormat::Ollama => "messages",
-    };
-    made.body[name].as_array().expect("a list")
+    let names = ["turns", "input", "contents", "messages"];
+    let mut lists = names.iter().map(|name| made.body[name].as_array());
+    lists.find_map(|list| list).expect("a list")
 }
 
 /// An entry in few words: who, and the kinds of what stands in it.
