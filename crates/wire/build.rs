@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use prost::Message as _;
 
-/// Messages with a secret in them: their `Debug` is written by hand, so that it stays hidden.
+/// Messages that contain a secret: their `Debug` is written by hand and hides it.
 const SECRET: [&str; 6] = [
     "hansard.operate.v1.SigningKey",
     "hansard.operate.v1.AddSigningKeyRequest",

@@ -1,16 +1,16 @@
-//! The proofs that a caller may act for a tenant, or look across all of them.
+//! Proofs that a caller may read the data of one tenant, or of all tenants.
 
 use crate::id::TenantId;
 
 /// A tenant that authentication has granted to a caller. Every query of the read models takes one.
 ///
-/// Only the registry's authentication and the projector, which reads the record itself, make one; a check of the
-/// import rules fails the build when [`TenantAccess::grant`] is called from anywhere else.
+/// Only the registry's authentication and the projector, which reads the record, create one. The import rules fail the
+/// build when other code calls [`TenantAccess::grant`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TenantAccess(TenantId);
 
 impl TenantAccess {
-    /// Grants access to a tenant. To be called by authentication alone.
+    /// Grants access to a tenant. Only authentication calls it.
     #[must_use]
     pub fn grant(tenant: TenantId) -> Self {
         Self(tenant)
@@ -23,15 +23,15 @@ impl TenantAccess {
     }
 }
 
-/// Leave to look across all tenants for generations that nobody makes any more. It opens nothing of what was said.
+/// Permission to list abandoned runs of all tenants. It gives no access to content.
 ///
-/// Only the registry makes one, for a principal that is bound to no tenant; a check of the import rules fails the build
-/// when [`SweepAccess::grant`] is called from anywhere else.
+/// Only the registry creates one, for a principal without a tenant. The import rules fail the build when other code calls
+/// [`SweepAccess::grant`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SweepAccess(());
 
 impl SweepAccess {
-    /// Grants it. To be called by authentication alone.
+    /// Grants it. Only authentication calls it.
     #[must_use]
     pub fn grant() -> Self {
         Self(())

@@ -1,4 +1,4 @@
-//! Whether a conversation's commits are whole: each is checked against the one before it.
+//! The audit of a conversation's commits: each is checked against the previous one.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use crate::event::{Fact, Lifecycle};
 use crate::head::{CommitFacts, Head, Status};
 use crate::position::{Sequence, Version};
 
-/// What is wrong with a commit, beside the one before it.
+/// A fault of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// Versions are missing before its first event, the first and last of them told.
+    /// Versions are missing before its first event: the first and the last of them.
     VersionsMissing(Version, Version),
-    /// Its first event has a version that was given out before.
+    /// Its first event has a version that an earlier event has.
     VersionRepeated(Version),
-    /// It is the conversation's first, and neither begins it nor is the tombstone that erasing leaves.
+    /// It is the first of the record, but neither creates the conversation nor is a tombstone.
     BeginningMissing,
     /// It has no events.
     Empty,
-    /// Its chain is not that of the commit before it and its own body.
+    /// Its chain does not follow from the previous commit and its own body.
     Chain,
-    /// Its head is not what the commit before it and its events come to, in these fields.
+    /// Its head does not follow from the previous commit and its events, in these fields.
     Head(Vec<&'static str>),
-    /// Its id is one of the latest commits'.
+    /// One of the latest commits has its id.
     IdRepeated,
-    /// It was recorded before the commit before it.
+    /// It was recorded before the previous commit.
     TimeGoesBack,
 }
 
 impl Fault {
-    /// A name for machines; stable.
+    /// The stable name of the fault.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -51,20 +51,20 @@ impl fmt::Display for Fault {
             Self::VersionsMissing(first, last) => {
                 write!(f, "versions {first} to {last} are missing")
             }
-            Self::VersionRepeated(version) => write!(f, "version {version} is there twice"),
+            Self::VersionRepeated(version) => write!(f, "version {version} exists twice"),
             Self::BeginningMissing => f.write_str("the commits before it are missing"),
             Self::Empty => f.write_str("it has no events"),
             Self::Chain => f.write_str("its chain is broken"),
             Self::Head(fields) => write!(f, "its head is wrong in {}", fields.join(", ")),
-            Self::IdRepeated => f.write_str("its id is another commit's"),
-            Self::TimeGoesBack => f.write_str("it was recorded before the commit before it"),
+            Self::IdRepeated => f.write_str("another commit has its id"),
+            Self::TimeGoesBack => f.write_str("it was recorded before the previous commit"),
         }
     }
 }
 
-/// What is wrong with a commit whose plain body is `body`; nothing in a whole record.
+/// The faults of a commit whose plain body is `body`; none in an intact record.
 ///
-/// `previous` is the head of the commit before it, and where that stands; `None` for the first that the record holds.
+/// `previous` is the head and the sequence of the previous commit; `None` for the first commit in the record.
 #[must_use]
 pub fn faults(previous: Option<(&Head, Sequence)>, commit: &Commit, body: &[u8]) -> Vec<Fault> {
     if commit.events.is_empty() {
@@ -127,7 +127,7 @@ fn facts<'c>(commit: &'c Commit, body: &'c [u8], previous: Option<Sequence>) -> 
     }
 }
 
-/// How a head differs from the one that the fold comes to; the chain by itself, since it tells of bytes.
+/// The difference between a head and the folded one. A wrong chain is a fault of its own, because it depends on bytes.
 fn fault_of_head(folded: &Head, head: &Head) -> Option<Fault> {
     if folded == head {
         return None;

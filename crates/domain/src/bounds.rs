@@ -1,4 +1,4 @@
-//! Every bound on what a conversation may hold, in one place, with its unit.
+//! Every bound of a conversation, with its unit.
 
 /// Most characters of a tenant's or an agent's id.
 pub const SCOPE_ID_CHARS_MAX: usize = 64;
@@ -16,17 +16,17 @@ pub const CLIENT_TEXT_BYTES_MAX: usize = 4_096;
 pub const METADATA_BYTES_MAX: usize = 64 * 1_024;
 /// Most events of one commit.
 pub const EVENTS_PER_COMMIT_MAX: usize = 500;
-/// What a commit counts of the stored bytes besides its events: its envelope, its head and what its rows take around them.
+/// Stored bytes that a commit counts besides its events: for its envelope, its head and the overhead of its rows.
 pub const COMMIT_OVERHEAD_BYTES: u64 = 512;
 /// Most bytes of a summary's text.
 pub const SUMMARY_BYTES_MAX: usize = 256 * 1_024;
-/// Most bytes of one event, as encoded without what the writer counted.
+/// Most bytes of one event, encoded without the counts of the writer.
 pub const EVENT_BYTES_MAX: usize = 512 * 1_024;
 /// Most parts of one message or tool result.
 pub const PARTS_MAX: usize = 1_000;
-/// Most tool calls of a conversation that may wait for a result at once.
+/// Most open tool calls of a conversation.
 pub const OPEN_CALLS_MAX: usize = 128;
-/// Most events that are recorded with the start or the end of a run: one less than a commit holds.
+/// Most events that are recorded with the start or the end of a run: one less than a commit has.
 pub const RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 /// Most parts that are published together.
 pub const PARTS_PER_BATCH_MAX: usize = 500;
@@ -34,17 +34,17 @@ pub const PARTS_PER_BATCH_MAX: usize = 500;
 pub const DELTA_BYTES_MAX: usize = 256 * 1_024;
 /// Most bytes of all deltas of the parts that are published together.
 pub const BATCH_DELTA_BYTES_MAX: usize = 1_024 * 1_024;
-/// Most bytes of what is said of a run's failure.
+/// Most bytes of the error message of a run.
 pub const RUN_ERROR_BYTES_MAX: usize = 4 * 1_024;
-/// Most bytes of a body in the log of model servers' calls; a longer one is cut, and says so.
+/// Most bytes of a body in the provider log; a longer one is cut and marked as cut.
 pub const LOGGED_BODY_BYTES_MAX: usize = 64 * 1_024;
-/// Most days for which a logged call is kept.
+/// Most days of retention of a logged call.
 pub const LOG_DAYS_MAX: u32 = 90;
-/// For how many days a logged call is kept where nothing is said.
+/// Days of retention of a logged call, by default.
 pub const LOG_DAYS_DEFAULT: u32 = 14;
-/// How many of a conversation's latest commits its head names.
+/// How many of the latest commits a head lists.
 pub const RECENT_COMMITS_MAX: usize = 8;
-/// Most conversations that may stand behind a fork, one behind the other.
+/// Most ancestors of a fork.
 pub const FORK_DEPTH_MAX: u32 = 64;
 /// Deepest nesting of a JSON document.
 pub const JSON_DEPTH_MAX: usize = 128;

@@ -1,4 +1,4 @@
-//! The hash chain that lets a record prove its own order and wholeness.
+//! The hash chain, which verifies the order and completeness of commits.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a run of commits changes in a conversation's row: the fold of projector, gateway and verifier.
+//! The changes that commits make to the row of a conversation: the fold of projector, gateway and verifier.
 
 use crate::commit::Commit;
 use crate::conversation::Conversation;
@@ -10,51 +10,51 @@ use crate::json::JsonText;
 use crate::position::{Position, Version};
 use crate::time::Timestamp;
 
-/// The sum of one conversation's successive commits: its last head, and the last value of each large field that they set.
+/// The changes of successive commits of one conversation: the last head, and the last value of each large field.
 ///
 /// It needs no earlier state, so a projector applies a batch without reading a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Whose conversation.
+    /// The tenant.
     pub tenant: TenantId,
-    /// Which conversation.
+    /// The conversation.
     pub conversation: ConversationId,
-    /// The version of the first event that it covers.
+    /// The version of the first event.
     pub first_version: Version,
     /// The head after its last commit.
     pub head: Head,
-    /// Where its last commit stands.
+    /// The position of the last commit.
     pub position: Position,
-    /// What only the first commit of a conversation sets.
-    pub beginning: Option<Beginning>,
-    /// The title, where a commit set or cleared it.
+    /// The fields that only the first commit of a conversation sets.
+    pub creation: Option<Creation>,
+    /// The title, if a commit set or cleared it.
     pub title: Option<FieldChange<String>>,
-    /// The metadata, where a commit set or cleared it.
+    /// The metadata, if a commit set or cleared it.
     pub metadata: Option<FieldChange<JsonText>>,
-    /// The stored bytes of its commits.
+    /// The stored bytes of the commits.
     pub stored_bytes: u64,
 }
 
-/// What a conversation keeps from its first commit.
+/// The fields that the first commit of a conversation sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beginning {
+pub struct Creation {
     /// When it was recorded.
     pub created_at: Timestamp,
-    /// Where the client was.
+    /// The client's context.
     pub client_context: ClientContext,
 }
 
 impl Change {
-    /// The change that one commit makes.
+    /// The change by one commit.
     #[must_use]
-    pub fn of(commit: &Commit, position: Position) -> Self {
+    pub fn new(commit: &Commit, position: Position) -> Self {
         let mut change = Self {
             tenant: commit.tenant.clone(),
             conversation: commit.conversation.clone(),
             first_version: commit.first_version,
             head: commit.head.clone(),
             position,
-            beginning: None,
+            creation: None,
             title: None,
             metadata: None,
             stored_bytes: 0,
@@ -70,10 +70,10 @@ impl Change {
         self.absorb_fields(commit);
     }
 
-    /// The row after the change; `None` when the row is missing and the change does not hold the conversation's first commit.
+    /// The row after the change; `None` if the row is missing and the change does not contain the first commit.
     #[must_use]
     pub fn apply(self, row: Option<Conversation>) -> Option<Conversation> {
-        let (created_at, client_context, title, metadata) = match (self.beginning, row) {
+        let (created_at, client_context, title, metadata) = match (self.creation, row) {
             (Some(first), _) => (first.created_at, first.client_context, None, None),
             (None, Some(row)) => (row.created_at, row.client_context, row.title, row.metadata),
             (None, None) => return None,
@@ -94,7 +94,7 @@ impl Change {
         self.stored_bytes = self.stored_bytes.saturating_add(commit.stored_bytes);
         for event in &commit.events {
             if let Fact::Lifecycle(Lifecycle::ConversationCreated(created)) = &event.fact {
-                self.beginning = Some(Beginning {
+                self.creation = Some(Creation {
                     created_at: commit.recorded_at,
                     client_context: created.client_context.clone(),
                 });

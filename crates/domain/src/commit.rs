@@ -1,4 +1,4 @@
-//! A commit: 1..N events appended as one atom, one message of the record.
+//! A commit: 1 to 500 events that are appended together, as one message of the record.
 
 use crate::bounds::COMMIT_OVERHEAD_BYTES;
 use crate::event::{Event, RecordedEvent};
@@ -8,32 +8,32 @@ use crate::position::Version;
 use crate::request_digest::RequestDigest;
 use crate::time::Timestamp;
 
-/// Who appended a commit: the service token's name, never the token.
+/// The name of the service token that appended a commit, never the token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Actor(pub Label);
 
 /// A commit as read back from the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Whose it is.
+    /// The tenant.
     pub tenant: TenantId,
-    /// Which conversation it extends.
+    /// The conversation.
     pub conversation: ConversationId,
-    /// Its id: the caller's idempotency key where one was given.
+    /// Its id: the caller's idempotency key, if there is one.
     pub id: CommitId,
     /// The version of its first event.
     pub first_version: Version,
-    /// When the writer recorded it; never goes back within a conversation.
+    /// When the writer recorded it; it never decreases within a conversation.
     pub recorded_at: Timestamp,
-    /// Who appended it.
+    /// The token that appended it.
     pub actor: Actor,
-    /// What was asked, in short.
+    /// The digest of the request.
     pub request_digest: RequestDigest,
     /// The head that it produces.
     pub head: Head,
     /// Its events, in order; the first has `first_version`.
     pub events: Vec<Event>,
-    /// What it counts of its owners' stored bytes: see [`stored_bytes`].
+    /// Its stored bytes: see [`stored_bytes`].
     pub stored_bytes: u64,
 }
 

@@ -1,9 +1,9 @@
-//! What a message or a tool result is made of.
+//! The parts of messages and tool results.
 
 use crate::id::Label;
 use crate::json::JsonText;
 
-/// One part of a message or a tool result. Texts are verbatim and may hold U+0000.
+/// One part of a message or a tool result. Texts are verbatim and may contain U+0000.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Part {
     /// Plain text.
@@ -14,7 +14,7 @@ pub enum Part {
         source: MediaSource,
         /// Its media type, `image/png` for one.
         media_type: Option<Label>,
-        /// How closely the model should look, in the provider's words: `low`, `high`, `auto`.
+        /// The level of detail in the provider's terms: `low`, `high`, `auto`.
         detail: Option<Label>,
     },
     /// Any other file, by reference.
@@ -26,20 +26,20 @@ pub enum Part {
         /// Its name, as people see it.
         filename: Option<Label>,
     },
-    /// What the model thought, with the signature that lets its provider take it back.
+    /// A thought of the model, with the signature that its provider needs to accept it again.
     Thinking {
-        /// The thought; empty where the provider shows none.
+        /// The thought; empty if the provider shows none.
         text: String,
         /// The provider's signature, verbatim.
         signature: Option<String>,
     },
-    /// A thought that its provider handed out encrypted, verbatim.
+    /// A thought that its provider encrypted, verbatim.
     RedactedThinking(String),
-    /// The model's refusal, in its words.
+    /// The model's refusal.
     Refusal(String),
-    /// A provider's own item with no canonical form, verbatim.
+    /// An item of a provider without a canonical form, verbatim.
     ProviderItem {
-        /// Whose it is: `openai`, `anthropic`, `gemini` …
+        /// The provider: `openai`, `anthropic`, `gemini` …
         provider: Label,
         /// The item.
         item: JsonText,
@@ -49,8 +49,8 @@ pub enum Part {
 /// Where a picture or file is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum MediaSource {
-    /// An address; `data:` addresses carry the content itself.
+    /// A URL; a `data:` URL contains the content.
     Url(String),
-    /// An id at the provider that keeps the file.
+    /// The provider's id of an uploaded file.
     FileId(String),
 }

@@ -1,4 +1,4 @@
-//! A conversation as readers see it.
+//! A conversation as readers get it.
 
 use crate::event::ClientContext;
 use crate::head::Head;
@@ -7,16 +7,16 @@ use crate::json::JsonText;
 use crate::position::Position;
 use crate::time::Timestamp;
 
-/// A conversation's present state, without its events: a row of the read model.
+/// The current state of a conversation without its events: a row of the read model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// Whose it is.
+    /// The tenant.
     pub tenant: TenantId,
     /// Its id.
     pub id: ConversationId,
     /// The head after its last commit.
     pub head: Head,
-    /// Where its last commit stands in the record.
+    /// The position of its last commit.
     pub position: Position,
     /// When its first commit was recorded.
     pub created_at: Timestamp,
@@ -24,6 +24,6 @@ pub struct Conversation {
     pub title: Option<String>,
     /// Its metadata: a JSON object.
     pub metadata: Option<JsonText>,
-    /// Where the client was when it began.
+    /// The client's context when the conversation was created.
     pub client_context: ClientContext,
 }

@@ -1,11 +1,11 @@
-//! What to do about an erasure in progress. Pure.
+//! The next step of an erasure in progress. Pure.
 //!
-//! An erasure has two parts. The tombstone makes the conversation gone for every reader; the caller is answered then.
-//! The removal overwrites the commits before it, which can take minutes. An entry in a durable list names each erasure
-//! from before its tombstone is appended until nothing but the tombstone is left, so a crash at any step is found again.
+//! An erasure has two parts. The tombstone hides the conversation from every reader, and then the caller gets a response.
+//! The removal overwrites the commits before the tombstone, which can take minutes. A durable list has an entry for each
+//! erasure, from before the tombstone is appended until only the tombstone is left. So a crash at any step is detected.
 //!
-//! The tombstone is appended behind one exact commit, which the entry names. So the last commit of the conversation tells
-//! whether the tombstone is there, can still come, or can never come.
+//! The tombstone is appended directly after one commit, and the entry contains the sequence of that commit. So the last
+//! commit of the conversation shows whether the tombstone exists, can still be appended, or can never be appended.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::position::Sequence;
 /// How long after its entry a tombstone may still reach the record. A publish ends with its request timeout, and a
 /// connection that does not answer for some minutes is closed by the server.
 pub const TOMBSTONE_IN_FLIGHT_MAX: Duration = Duration::from_hours(1);
-/// How long an entry without a tombstone keeps forks of its conversation from being acknowledged. It covers the look for forks
-/// (2.5 s), the longest request timeout (60 s), a publish on its way (30 s), and clocks that are off by up to 30 s.
+/// How long an entry without a tombstone delays the acknowledgement of forks. It covers the search for forks (2.5 s), the
+/// longest request timeout (60 s), a publish in flight (30 s), and a clock difference of up to 30 s.
 pub const FORKS_HELD_MAX: Duration = Duration::from_mins(3);
 
 /// The next step of an erasure in progress.
@@ -27,26 +27,26 @@ pub enum ErasureStep {
         /// The sequence of the tombstone.
         tombstone: Sequence,
     },
-    /// The tombstone may still come: look again later.
+    /// The tombstone may still be appended: check again later.
     Wait,
-    /// The tombstone never comes: remove the entry, and nothing else.
+    /// The tombstone can never be appended: remove the entry, and nothing else.
     Forget,
 }
 
-/// The next step of an erasure whose tombstone was to follow the commit at `behind`.
+/// The next step of an erasure whose tombstone must follow the commit at `previous`.
 ///
 /// `age` is the time since the entry was written; `last` is the conversation's last commit and its status, read from the
 /// stream's leader after the entry was read.
 #[must_use]
 pub fn erasure_step(
-    behind: Sequence,
+    previous: Sequence,
     age: Duration,
     last: Option<(Sequence, Status)>,
 ) -> ErasureStep {
     match last {
         Some((tombstone, Status::Erased)) => ErasureStep::Overwrite { tombstone },
-        // The append is conditional on `behind` being the last commit: it fails from now on.
-        Some((sequence, _)) if sequence > behind => ErasureStep::Forget,
+        // The append requires that `previous` is the last commit, so it fails from now on.
+        Some((sequence, _)) if sequence > previous => ErasureStep::Forget,
         _ if age < TOMBSTONE_IN_FLIGHT_MAX => ErasureStep::Wait,
         _ => ErasureStep::Forget,
     }
@@ -57,16 +57,16 @@ pub fn erasure_step(
 pub enum ForkStep {
     /// The conversation is erased, or not there: the fork is not acknowledged.
     Undo,
-    /// A tombstone may be on its way whose eraser has not seen the fork: look again later.
+    /// A tombstone may be in flight whose eraser has not found the fork: check again later.
     Wait,
-    /// An erasure that refuses forks, and appends its tombstone later, sees the fork.
+    /// Every erasure that refuses forks and appends its tombstone later finds the fork.
     Acknowledge,
 }
 
-/// What becomes of a fork that is appended.
+/// The next step for a fork that was appended.
 ///
-/// `entry` is the erasure in progress of a conversation that the fork reads through: the commit that the tombstone is to
-/// follow, and the time since the entry was written. It is read after the fork's append. `last` is that conversation's last
+/// `entry` is the erasure in progress of an ancestor: the commit that the tombstone must follow, and the time since the
+/// entry was written. It is read after the fork's append. `last` is the ancestor's last
 /// commit and its status, read from the stream's leader after `entry`.
 #[must_use]
 pub fn fork_step(
@@ -75,7 +75,7 @@ pub fn fork_step(
 ) -> ForkStep {
     match (last, entry) {
         (None | Some((_, Status::Erased)), _) => ForkStep::Undo,
-        (Some((last, _)), Some((behind, age))) if last <= behind && age < FORKS_HELD_MAX => {
+        (Some((last, _)), Some((previous, age))) if last <= previous && age < FORKS_HELD_MAX => {
             ForkStep::Wait
         }
         (Some(_), _) => ForkStep::Acknowledge,

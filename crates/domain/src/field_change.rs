@@ -1,11 +1,11 @@
-//! A change of one field: set or cleared.
+//! A change of one field.
 
 /// A field that is set or cleared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FieldChange<T> {
-    /// It has this value now.
+    /// The field gets this value.
     Set(T),
-    /// It has none now.
+    /// The field gets no value.
     Clear,
 }
 
@@ -26,7 +26,7 @@ impl<T> FieldChange<T> {
         }
     }
 
-    /// A change to what `value` is: set or cleared.
+    /// The change to this value, or to none.
     pub fn to(value: Option<T>) -> Self {
         value.map_or(Self::Clear, Self::Set)
     }

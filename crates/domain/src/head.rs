@@ -1,4 +1,4 @@
-//! The small state of a conversation after a commit, and the fold that makes it. Every commit carries its head.
+//! The head: the small state of a conversation after a commit, and the fold that computes it. Every commit contains its head.
 
 use crate::bounds::RECENT_COMMITS_MAX;
 use crate::chain::ChainHash;
@@ -12,107 +12,106 @@ use crate::run::{ActiveRun, RunPhase};
 use crate::time::Timestamp;
 use crate::totals::Totals;
 
-/// All that the next decision about a conversation needs; about 200 bytes, whatever the conversation's length.
+/// The state that the next decision about a conversation needs: about 200 bytes, independent of its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The version of the last event.
     pub version: Version,
-    /// What may be done.
+    /// Its status.
     pub status: Status,
-    /// Who it belongs to; none once erased.
+    /// Its owner; `None` after an erasure.
     pub owner: Option<Owner>,
     /// The agent that speaks in it.
     pub agent: AgentId,
-    /// The calls that wait for a result, oldest first; at most [`crate::bounds::OPEN_CALLS_MAX`].
+    /// The calls without a result, oldest first; at most [`crate::bounds::OPEN_CALLS_MAX`].
     pub open_calls: Vec<OpenCall>,
-    /// The latest summary; none once erased. One that was passed over since stands for nothing: it reaches through
-    /// version 0.
+    /// The latest summary; `None` after an erasure. If a rewind hides it, its `through` is version 0.
     pub latest_summary: Option<SummaryPlace>,
-    /// The latest rewind; none once erased.
+    /// The latest rewind; `None` after an erasure.
     pub latest_rewind: Option<RewindPlace>,
-    /// The generation under way.
+    /// The active run.
     pub active_run: Option<ActiveRun>,
-    /// What it goes on from, where it is a fork; none once erased.
+    /// The point that a fork continues; `None` after an erasure.
     pub forked_from: Option<ForkPoint>,
     /// The provider's id of the conversation.
     pub provider_conversation_id: Option<Label>,
     /// The provider's id of its last response.
     pub last_response_id: Option<Label>,
-    /// Sums over the conversation's life.
+    /// Sums over all events.
     pub totals: Totals,
-    /// The hash chain up to and with the last commit.
+    /// The hash chain through the last commit.
     pub chain: ChainHash,
-    /// When the last commit was recorded; never goes back.
+    /// When the last commit was recorded; it never decreases.
     pub recorded_at: Timestamp,
-    /// When something last happened: the latest of the events' own times, none later than its record. Listings sort by it.
+    /// The latest time of an event; a time after its record counts as the record's. Listings sort by it.
     pub last_event_at: Timestamp,
-    /// The latest commits, oldest first, the last of them the one that carries this head; at most [`RECENT_COMMITS_MAX`].
+    /// The latest commits, oldest first, at most [`RECENT_COMMITS_MAX`]. The last one contains this head.
     pub recent: Vec<RecentCommit>,
 }
 
-/// What may be done with a conversation.
+/// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Open for events.
     Active,
-    /// Kept, closed for events until restored.
+    /// Closed for events until it is restored.
     Archived,
-    /// Gone for good; only its tombstone stands.
+    /// Erased; only its tombstone is left.
     Erased,
 }
 
-/// A call that waits for its result.
+/// A call without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OpenCall {
     /// The call.
     pub call_id: CallId,
     /// The tool.
     pub tool_name: ToolName,
-    /// The version of the event that made the call.
+    /// The version of the call.
     pub version: Version,
 }
 
-/// Where a summary stands, and how far it reaches.
+/// The version of a summary, and the versions that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SummaryPlace {
     /// The version of the summary.
     pub version: Version,
-    /// The last version that it stands for.
+    /// The last version that it covers.
     pub through: Version,
 }
 
-/// Where a rewind stands, and how far back it goes.
+/// The version of a rewind, and the version to which it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RewindPlace {
     /// The version of the rewind.
     pub version: Version,
-    /// The last version that is still read.
+    /// The last version that stays visible.
     pub to: Version,
 }
 
-/// A commit that a retry can be answered from.
+/// A commit whose retry can be answered from the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecentCommit {
     /// Its id.
     pub id: CommitId,
-    /// What was asked.
+    /// The digest of the request.
     pub request_digest: RequestDigest,
     /// The version of its first event.
     pub first_version: Version,
     /// The version of its last event.
     pub last_version: Version,
-    /// Where it stands in its partition; `None` for the commit that carries this head, whose message says so itself.
+    /// Its sequence; `None` for the commit that contains this head, whose message has the sequence.
     pub sequence: Option<Sequence>,
     /// When it was recorded.
     pub recorded_at: Timestamp,
 }
 
-/// What the fold needs of a commit.
+/// The input of the fold from one commit.
 #[derive(Debug, Clone, Copy)]
 pub struct CommitFacts<'a> {
-    /// The commit.
+    /// Its id.
     pub id: CommitId,
-    /// What was asked.
+    /// The digest of the request.
     pub request_digest: RequestDigest,
     /// When it is recorded.
     pub recorded_at: Timestamp,
@@ -120,19 +119,19 @@ pub struct CommitFacts<'a> {
     pub events: &'a [Event],
     /// The plain encoding of its body, for the chain.
     pub body: &'a [u8],
-    /// Where the commit before it stands; `None` for the first.
+    /// The sequence of the previous commit; `None` for the first.
     pub previous_sequence: Option<Sequence>,
 }
 
 impl Head {
-    /// The head after a commit: the one fold of writer and verifier.
+    /// The head after a commit: the fold of writer and verifier.
     ///
-    /// `None` when there is neither a previous head nor a `ConversationCreated` to begin with.
+    /// `None` if there is no previous head and the first event is not `ConversationCreated`.
     #[must_use]
     pub fn after(previous: Option<&Self>, commit: &CommitFacts<'_>) -> Option<Self> {
         let mut head = match previous {
             Some(head) => head.clone(),
-            None => Self::beginning(commit)?,
+            None => Self::created(commit)?,
         };
         if let (Some(last), Some(sequence)) = (head.recent.last_mut(), commit.previous_sequence) {
             last.sequence = Some(sequence);
@@ -141,10 +140,10 @@ impl Head {
         for event in commit.events {
             head.version = head.version.next();
             head.apply(event);
-            let happened = event
+            let time = event
                 .occurred_at
                 .map_or(commit.recorded_at, |at| at.min(commit.recorded_at));
-            head.last_event_at = head.last_event_at.max(happened);
+            head.last_event_at = head.last_event_at.max(time);
         }
         head.chain = head.chain.next(commit.body);
         head.recorded_at = commit.recorded_at;
@@ -159,9 +158,9 @@ impl Head {
         self.recent.iter().find(|commit| commit.id == id)
     }
 
-    /// Whether the latest commits are all commits that there are: then an id that is not among them was never committed.
+    /// Whether `recent` contains every commit of the conversation: then an id that it does not contain was never committed.
     #[must_use]
-    pub fn names_every_commit(&self) -> bool {
+    pub fn lists_every_commit(&self) -> bool {
         u64::try_from(self.recent.len()).is_ok_and(|recent| recent == self.totals.commits)
     }
 
@@ -171,7 +170,7 @@ impl Head {
         self.open_calls.iter().find(|call| call.call_id == *id)
     }
 
-    fn beginning(commit: &CommitFacts<'_>) -> Option<Self> {
+    fn created(commit: &CommitFacts<'_>) -> Option<Self> {
         let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) =
             commit.events.first().map(|event| &event.fact)
         else {
@@ -239,7 +238,7 @@ impl Head {
     fn apply_lifecycle(&mut self, lifecycle: &Lifecycle) {
         let run = |id, phase| Some(ActiveRun { id, phase });
         match lifecycle {
-            // The head after the first event holds what it sets.
+            // `Self::created` sets its fields.
             Lifecycle::ConversationCreated(_) => {}
             Lifecycle::ConversationUpdated(updated) => {
                 set(
@@ -263,7 +262,7 @@ impl Head {
         }
     }
 
-    /// What was passed over waits for nothing, and stands for nothing.
+    /// Hidden calls are no longer open, and a hidden summary covers nothing.
     fn rewind(&mut self, to: Version) {
         self.open_calls.retain(|call| call.version <= to);
         if let Some(summary) = self
@@ -279,7 +278,7 @@ impl Head {
         });
     }
 
-    /// Keeps what proves the erasure and nothing that names a person or repeats their words.
+    /// Removes every field that identifies a person or contains their words.
     fn erase(&mut self) {
         self.status = Status::Erased;
         self.owner = None;

@@ -1,4 +1,4 @@
-//! The ids and names of the domain: each its own type, valid by construction.
+//! The ids and names of the domain. Each is a type of its own; invalid values cannot be constructed.
 
 use std::fmt;
 
@@ -17,17 +17,17 @@ macro_rules! text_newtype {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// Takes the text if it has the form that the type promises.
+            /// Checks the text and constructs the value.
             ///
             /// # Errors
-            /// A [`Violation`] that says which rule is broken and the bound; its field is empty.
+            /// A [`Violation`] with the rule and the bound; its field is empty.
             pub fn parse(text: impl Into<String>) -> Result<Self, Violation> {
                 let text: String = text.into();
                 $check(&text)?;
                 Ok(Self(text.into_boxed_str()))
             }
 
-            /// The text, as given.
+            /// The text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -50,7 +50,7 @@ macro_rules! uuid_newtype {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// Takes the text if it is a UUID in any of its usual forms.
+            /// Parses a UUID in any of its usual forms.
             ///
             /// # Errors
             /// [`ViolationReason::Malformed`]; the field is empty.
@@ -70,22 +70,22 @@ macro_rules! uuid_newtype {
 }
 
 text_newtype!(
-    /// Who owns the data. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// The owner of agents and data. 1 to 64 of `A-Z a-z 0-9 _ -`.
     TenantId,
     |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
 );
 text_newtype!(
-    /// An assistant configured by a tenant; unique in the record, so that it names its tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// An assistant that a tenant configures; unique in the record, so it determines the tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
     AgentId,
     |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
 );
 text_newtype!(
-    /// A key by which a tenant's tokens are checked, unique in its tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// A key that verifies the tokens of a tenant, unique in the tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
     SigningKeyId,
     |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
 );
 text_newtype!(
-    /// A model server, as the gateway's configuration names it. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// The name of a model server in the gateway's configuration. 1 to 64 of `A-Z a-z 0-9 _ -`.
     ModelServerId,
     |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
 );
@@ -95,23 +95,23 @@ text_newtype!(
     |text: &str| check_token(text, CONVERSATION_ID_CHARS_MAX, "_-:")
 );
 text_newtype!(
-    /// A verified user, as the tenant names them. 1 to 256 bytes without control characters.
+    /// The tenant's id of a verified user. 1 to 256 bytes without control characters.
     UserId,
     check_label
 );
 text_newtype!(
-    /// An anonymous session, as the frontend names it. 1 to 256 bytes without control characters.
+    /// The frontend's id of an anonymous session. 1 to 256 bytes without control characters.
     SessionId,
     check_label
 );
 text_newtype!(
-    /// A chat of a messaging channel, such as a Telegram chat: a keyed hash of the key that the caller has for it, so that
-    /// the id does not reveal the key. [`CHANNEL_ID_CHARS`] of `0-9 a-f`.
+    /// A chat of a messaging channel, such as a Telegram chat: a keyed hash of the caller's key, so that the id does not
+    /// reveal the key. [`CHANNEL_ID_CHARS`] of `0-9 a-f`.
     ChannelId,
     check_channel
 );
 text_newtype!(
-    /// A tool call, as the model's provider names it. 1 to 256 bytes without control characters.
+    /// The provider's id of a tool call. 1 to 256 bytes without control characters.
     CallId,
     check_label
 );
@@ -129,7 +129,7 @@ text_newtype!(
 /// A conversation, unique in the record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConversationKey {
-    /// Whose it is.
+    /// The tenant.
     pub tenant: TenantId,
     /// The conversation.
     pub conversation: ConversationId,
@@ -140,11 +140,11 @@ uuid_newtype!(
     EventId
 );
 uuid_newtype!(
-    /// One commit; the caller's idempotency key where one was given.
+    /// One commit; the caller's idempotency key, if there is one.
     CommitId
 );
 uuid_newtype!(
-    /// One generation by a model.
+    /// One run.
     RunId
 );
 uuid_newtype!(
@@ -164,7 +164,7 @@ impl ConversationId {
 }
 
 impl EventId {
-    /// The id of the event at `index` of a commit whose caller named none: the same at every retry.
+    /// The id of the event at `index` of a commit if the caller gave none. It is the same at every retry.
     #[must_use]
     pub fn derived(commit: CommitId, index: usize) -> Self {
         Self(Uuid::new_v5(
@@ -175,7 +175,7 @@ impl EventId {
 }
 
 impl RunId {
-    /// The id of the commit that finishes the run, whoever finishes it.
+    /// The id of the commit that finishes the run. It is the same for every process that finishes the run.
     #[must_use]
     pub fn finish_commit(self) -> CommitId {
         CommitId(Uuid::new_v5(&self.0, b"finish"))
@@ -200,7 +200,7 @@ fn check_token(text: &str, chars_max: usize, extra: &str) -> Result<(), Violatio
     ))
 }
 
-/// A raw key, such as a phone number, is rejected here: it must not be stored.
+/// Rejects a raw key, such as a phone number, which must not be stored.
 fn check_channel(text: &str) -> Result<(), Violation> {
     if text.is_empty() {
         return Err(missing());

@@ -1,16 +1,16 @@
-//! JSON that travels and is kept verbatim: checked, never rewritten.
+//! JSON documents that are checked and stored verbatim.
 
 use serde_json::value::RawValue;
 
 use crate::bounds::JSON_DEPTH_MAX;
 use crate::violation::{Violation, ViolationReason, check_length};
 
-/// One JSON document as its author wrote it: no number, key order or white space is lost.
+/// One JSON document, byte for byte: numbers, key order and white space are preserved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JsonText(Box<str>);
 
 impl JsonText {
-    /// Takes the text if it is one JSON value, nested at most [`JSON_DEPTH_MAX`] deep.
+    /// Checks that the text is one JSON value with at most [`JSON_DEPTH_MAX`] levels.
     ///
     /// # Errors
     /// [`ViolationReason::Missing`] for empty text, [`ViolationReason::InvalidJson`] with line and column otherwise.
@@ -36,13 +36,13 @@ impl JsonText {
         if depth > JSON_DEPTH_MAX {
             return Err(Violation::new(
                 ViolationReason::InvalidJson,
-                format!("is nested {depth} deep, at most {JSON_DEPTH_MAX} are taken"),
+                format!("has {depth} levels, at most {JSON_DEPTH_MAX} are allowed"),
             ));
         }
         Ok(Self(text.into_boxed_str()))
     }
 
-    /// Takes the text if it is a JSON object of at most `bytes_max` bytes without U+0000, raw or escaped: what metadata must be.
+    /// Checks that the text is a JSON object of at most `bytes_max` bytes without U+0000, raw or escaped, as metadata must be.
     ///
     /// # Errors
     /// [`ViolationReason::TooLong`], [`ViolationReason::InvalidJson`] or [`ViolationReason::NulCharacter`].
@@ -59,13 +59,13 @@ impl JsonText {
         if escapes_nul(&text.0) {
             return Err(Violation::new(
                 ViolationReason::NulCharacter,
-                "holds U+0000, which metadata cannot keep: remove it",
+                "contains U+0000, which metadata cannot store: remove it",
             ));
         }
         Ok(text)
     }
 
-    /// Takes text that was checked when it was recorded, without checking it again.
+    /// Takes a text of the record, which was checked when it was recorded.
     #[must_use]
     pub fn recorded(text: String) -> Self {
         Self(text.into_boxed_str())
@@ -78,7 +78,7 @@ impl JsonText {
     }
 }
 
-/// How deep valid JSON is nested: 0 for a scalar, 1 for a flat array or object.
+/// The levels of valid JSON: 0 for a scalar, 1 for a flat array or object.
 fn depth_of(json: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -97,7 +97,7 @@ fn depth_of(json: &str) -> usize {
     deepest
 }
 
-/// Whether valid JSON holds U+0000, which it can only hold escaped, and only in its strings.
+/// Whether valid JSON contains U+0000. It can only contain it escaped, in a string.
 fn escapes_nul(json: &str) -> bool {
     let mut rest = json.as_bytes();
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {

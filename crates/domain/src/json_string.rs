@@ -1,52 +1,52 @@
-//! JSON strings as they are written: what they say, and where in the text each of it stands.
+//! Decodes JSON strings, and maps offsets of the decoded text to offsets of the encoded text.
 
 use std::borrow::Cow;
 
-/// What the inside of a JSON string says.
+/// A decoded JSON string.
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    /// The text; half of a surrogate pair stands as U+FFFD.
+    /// The text; an unpaired surrogate becomes U+FFFD.
     pub text: Cow<'a, str>,
-    /// Where escapes end: offset in the text, offset in what is written; both rise.
+    /// Where escapes end: offset in the text and offset in the encoded text, ascending.
     ends: Vec<(usize, usize)>,
 }
 
 impl Decoded<'_> {
-    /// Where in what is written an offset of the text stands; the offset is one of a character.
+    /// The offset in the encoded text of an offset of the text, which is that of a character.
     #[must_use]
-    pub fn written_at(&self, offset: usize) -> usize {
+    pub fn encoded_offset(&self, offset: usize) -> usize {
         let after = self.ends.partition_point(|(text, _)| *text <= offset);
         let last = after.checked_sub(1).and_then(|index| self.ends.get(index));
-        let (text, written) = last.copied().unwrap_or_default();
-        written + (offset - text)
+        let (text, encoded) = last.copied().unwrap_or_default();
+        encoded + (offset - text)
     }
 }
 
-/// Reads the inside of a JSON string, without its quotes. What is no escape is taken as it stands.
+/// Decodes the inside of a JSON string, without its quotes. An invalid escape is copied without its backslash.
 #[must_use]
-pub fn decode(written: &str) -> Decoded<'_> {
-    if !written.contains('\\') {
+pub fn decode(encoded: &str) -> Decoded<'_> {
+    if !encoded.contains('\\') {
         return Decoded {
-            text: Cow::Borrowed(written),
+            text: Cow::Borrowed(encoded),
             ends: Vec::new(),
         };
     }
-    let (mut text, mut ends, mut at) = (String::with_capacity(written.len()), Vec::new(), 0);
-    while let Some((plain, escape)) = written.get(at..).and_then(|rest| rest.split_once('\\')) {
+    let (mut text, mut ends, mut at) = (String::with_capacity(encoded.len()), Vec::new(), 0);
+    while let Some((plain, escape)) = encoded.get(at..).and_then(|rest| rest.split_once('\\')) {
         text.push_str(plain);
         let (character, length) = escaped(escape);
         text.push(character);
         at += plain.len() + 1 + length;
         ends.push((text.len(), at));
     }
-    text.push_str(written.get(at..).unwrap_or_default());
+    text.push_str(encoded.get(at..).unwrap_or_default());
     Decoded {
         text: Cow::Owned(text),
         ends,
     }
 }
 
-/// The character of an escape whose backslash is gone, and how many bytes it takes.
+/// The character of an escape without its backslash, and its length in bytes.
 fn escaped(escape: &str) -> (char, usize) {
     let character = match escape.bytes().next() {
         Some(b'b') => '\u{8}',
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_taken_as_it_stands() {
+    fn invalid_escapes_lose_their_backslash() {
         check("\\", "\\");
         check(r"\u00", "u00");
         check(r"\é", "é");
@@ -112,23 +112,23 @@ mod tests {
 
     #[test]
     fn offsets_lead_back() {
-        let written = r"a\u0041b\ud83d\ude00c\nd";
-        let decoded = decode(written);
-        let told: Vec<&str> = decoded
+        let encoded = r"a\u0041b\ud83d\ude00c\nd";
+        let decoded = decode(encoded);
+        let encoded_parts: Vec<&str> = decoded
             .text
             .char_indices()
             .map(|(at, character)| {
-                let end = decoded.written_at(at + character.len_utf8());
-                &written[decoded.written_at(at)..end]
+                let end = decoded.encoded_offset(at + character.len_utf8());
+                &encoded[decoded.encoded_offset(at)..end]
             })
             .collect();
         assert_eq!(
-            told,
+            encoded_parts,
             ["a", r"\u0041", "b", r"\ud83d\ude00", "c", r"\n", "d"]
         );
     }
 
-    fn check(written: &str, expected: &str) {
-        assert_eq!(decode(written).text, expected);
+    fn check(encoded: &str, expected: &str) {
+        assert_eq!(decode(encoded).text, expected);
     }
 }

@@ -1,7 +1,7 @@
-//! The pure heart of Hansard: what a conversation is, what may happen to it, and what follows from what happened.
+//! The domain: conversations, their events, the commands that change them, and the folds of events.
 //!
-//! This crate knows no I/O, no async, no clock and no randomness: time and ids are passed in. Writer, projector,
-//! gateway and verifier all call the same [`Head::after`] and [`Change::absorb`].
+//! This crate has no I/O, no async, no clock and no randomness: callers pass in times and ids. Writer, projector, gateway
+//! and verifier call the same [`Head::after`] and [`Change::absorb`].
 
 pub mod access;
 pub mod audit;

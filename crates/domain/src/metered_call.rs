@@ -1,4 +1,4 @@
-//! What a call of a model used, and whom it counts against.
+//! The tokens of one model call, and the consumers that they count against.
 
 use std::fmt::Write as _;
 
@@ -10,20 +10,20 @@ use crate::{AgentId, Label, LogId, Owner};
 /// Bytes of an owner's digest: digests of different owners differ.
 const OWNER_DIGEST_BYTES: usize = 16;
 
-/// An owner's name in counts and logs: the same for the same owner everywhere. 32 of `0-9 a-f`.
+/// The digest that identifies an owner in counts and logs. 32 of `0-9 a-f`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnerDigest(Box<str>);
 
-/// The tokens of one call of a model, and whom they count against.
+/// The tokens of one model call, and the consumers that they count against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeteredCall {
     /// The call's id.
     pub id: LogId,
-    /// The agent, which names the tenant.
+    /// The agent, which determines the tenant.
     pub agent: AgentId,
-    /// The API key's id; `None`: no frontend called.
+    /// The API key's id; `None`: the caller is no frontend.
     pub api_key: Option<Label>,
-    /// The owner; `None`: nobody owns what was said.
+    /// The owner; `None`: the call belongs to no owner.
     pub owner: Option<OwnerDigest>,
     /// Tokens that the model read.
     pub input_tokens: u64,
@@ -55,14 +55,14 @@ impl OwnerDigest {
         Self(text.into_boxed_str())
     }
 
-    /// Takes the text if it has the form of a digest.
+    /// Parses a digest.
     ///
     /// # Errors
     /// [`ViolationReason::Malformed`]; the field is empty.
     pub fn parse(text: &str) -> Result<Self, Violation> {
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if text.len() != 2 * OWNER_DIGEST_BYTES || !text.bytes().all(is_hex) {
-            let rule = "is no digest of an owner: give 32 of 0-9 a-f";
+            let rule = "is not a digest of an owner: give 32 characters of 0-9 a-f";
             return Err(Violation::new(ViolationReason::Malformed, rule));
         }
         Ok(Self(text.into()))

@@ -1,4 +1,4 @@
-//! Calls of model servers, as their log keeps them: for debugging, beside the record and no part of it.
+//! The provider log: calls of model servers, for debugging. It is not part of the record.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::bounds::LOGGED_BODY_BYTES_MAX;
 use crate::event::Usage;
 use crate::{AgentId, Label, LogId, ModelServerId, RunId, Timestamp};
 
-/// What a model server was asked for.
+/// The purpose of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallPurpose {
     /// An answer in a conversation.
@@ -16,67 +16,67 @@ pub enum CallPurpose {
     Summary,
 }
 
-/// One request that was sent to a model server, and what came back.
+/// One request to a model server, and its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
     /// Its id.
     pub id: LogId,
-    /// The run that it was made for.
+    /// The run.
     pub run: RunId,
-    /// What for.
+    /// Its purpose.
     pub purpose: CallPurpose,
-    /// Which try of the request it was, counted from 1.
+    /// The number of the attempt, counted from 1.
     pub attempt: u32,
     /// The model server.
     pub server: ModelServerId,
-    /// The model, as the server names it.
+    /// The server's name of the model.
     pub model: Label,
     /// When it was sent.
     pub started_at: Timestamp,
-    /// From then to the first piece of the reply, in ms; `None`: none came.
+    /// Time to the first piece of the reply, in ms; `None`: there was no reply.
     pub first_piece_ms: Option<u64>,
-    /// From then to the end, in ms.
+    /// Time to the end, in ms.
     pub took_ms: u64,
-    /// The HTTP status; `None`: none came, or the model is built in.
+    /// The HTTP status; `None`: there was no response, or the model is built in.
     pub http_status: Option<u16>,
     /// How it ended: `finished`, `dropped`, or a failure's short stable name.
     pub outcome: Label,
-    /// Why the model ended, as the server says.
+    /// Why the model stopped, from the server.
     pub finish_reason: Option<Label>,
-    /// What it cost, as the server says.
+    /// The tokens that the server reports.
     pub usage: Option<Usage>,
     /// Bytes of the request's body.
     pub request_bytes: u64,
-    /// Bytes of the reply, as it came.
+    /// Bytes of the reply as received.
     pub reply_bytes: u64,
-    /// The request's body; `None`: it is not kept.
+    /// The request's body; `None`: it is not stored.
     pub request: Option<LoggedBody>,
-    /// The reply; `None`: it is not kept.
+    /// The reply; `None`: it is not stored.
     pub reply: Option<LoggedBody>,
 }
 
-/// A body of at most [`LOGGED_BODY_BYTES_MAX`] bytes. `Debug` shows its size alone.
+/// A body of at most [`LOGGED_BODY_BYTES_MAX`] bytes. `Debug` prints only its size.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LoggedBody {
     /// Its text.
     pub text: String,
-    /// Whether it is the beginning of a longer one.
+    /// Whether a longer body was cut.
     pub is_cut: bool,
 }
 
-/// A call, whose it was, and for how long it is kept.
+/// A call with its agent and its retention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCall {
-    /// Whose call it was.
+    /// The agent.
     pub agent: AgentId,
-    /// For how many days it is kept, 1 to [`LOG_DAYS_MAX`](crate::bounds::LOG_DAYS_MAX).
+    /// Its retention in days, 1 to [`LOG_DAYS_MAX`](crate::bounds::LOG_DAYS_MAX).
     pub days: u32,
     /// The call.
     pub call: ModelCall,
 }
 
 impl LoggedCall {
-    /// For how long it is kept.
+    /// Its retention.
     #[must_use]
     pub fn kept_for(&self) -> Duration {
         Duration::from_hours(24).saturating_mul(self.days)
@@ -84,7 +84,7 @@ impl LoggedCall {
 }
 
 impl LoggedBody {
-    /// The beginning of a text, as far as it may be kept.
+    /// Cuts a text to the bound.
     #[must_use]
     pub fn of(mut text: String) -> Self {
         let end = text.floor_char_boundary(LOGGED_BODY_BYTES_MAX);

@@ -3,14 +3,14 @@
 use crate::id::{ChannelId, ConversationId, SessionId, UserId};
 use crate::violation::{Violation, ViolationReason};
 
-/// Who a conversation belongs to.
+/// The owner of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// A verified user.
     User(UserId),
     /// An anonymous session.
     Session(SessionId),
-    /// A chat of a messaging channel: the owner of histories under a caller's key. No frontend can be one.
+    /// A chat of a messaging channel: the owner of histories under a caller's key. A frontend cannot be one.
     Channel(ChannelId),
 }
 
@@ -21,8 +21,8 @@ impl Owner {
         matches!(self, Self::Channel(_))
     }
 
-    /// Checks that a conversation with this id can have this owner: the ids with the prefix
-    /// [`ConversationId::HISTORY_PREFIX`], and no others, are of channels.
+    /// Checks that a conversation with this id can have this owner. Channels own exactly the ids with the prefix
+    /// [`ConversationId::HISTORY_PREFIX`].
     ///
     /// # Errors
     /// [`ViolationReason::Reserved`] without a field.
@@ -33,7 +33,7 @@ impl Owner {
             (false, true) => {
                 format!("begins with `{prefix}`, which is reserved: choose another id")
             }
-            (true, false) => format!("does not begin with `{prefix}`, as the ids of channels do"),
+            (true, false) => format!("does not begin with `{prefix}`, which a channel's id needs"),
         };
         Err(Violation::new(ViolationReason::Reserved, rule))
     }

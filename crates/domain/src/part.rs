@@ -1,19 +1,19 @@
-//! The streamed pieces of a generation.
+//! The streamed pieces of a run.
 
 use crate::event::{ErrorOccurred, Fact, ToolReturned};
 use crate::id::{CallId, ToolName};
 use crate::run::RunOutcome;
 
-/// One streamed piece of a run, in its place.
+/// One streamed piece of a run, with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPart {
     /// Its number in its run: 1, 2, 3 … without gaps.
     pub number: u64,
-    /// What the piece is.
+    /// Its content.
     pub kind: RunPartKind,
 }
 
-/// What a piece is.
+/// The content of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunPartKind {
     /// More of the assistant's text.
@@ -22,9 +22,9 @@ pub enum RunPartKind {
     ThinkingDelta(String),
     /// More of a refusal.
     RefusalDelta(String),
-    /// The model begins to call a tool.
+    /// A tool call begins.
     CallBegan {
-        /// Which call of the step, counted from 0.
+        /// The index of the call in the step, from 0.
         index: u32,
         /// The call.
         call_id: CallId,
@@ -33,18 +33,18 @@ pub enum RunPartKind {
     },
     /// More of a call's input.
     CallInput {
-        /// Which call of the step.
+        /// The index of the call in the step.
         index: u32,
-        /// What is added to its JSON text.
+        /// The next piece of its JSON text.
         fragment: String,
     },
-    /// The model's answer is complete: its message, then its calls. They stand for all deltas since the last step.
+    /// The model's reply is complete: its message, then its calls. They replace all deltas since the last step.
     StepFinished(Vec<Fact>),
-    /// A tool has answered.
+    /// A tool returned a result.
     ToolReturned(ToolReturned),
-    /// The run still goes on.
+    /// The run is still active.
     KeptAlive,
-    /// The run is over: nothing follows.
+    /// The run ended: no part follows.
     RunEnded(RunEnd),
 }
 
@@ -53,6 +53,6 @@ pub enum RunPartKind {
 pub struct RunEnd {
     /// How it ended.
     pub outcome: RunOutcome,
-    /// What failed, where it failed.
+    /// The error of a failed run.
     pub error: Option<ErrorOccurred>,
 }

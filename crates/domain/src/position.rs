@@ -1,4 +1,4 @@
-//! Where things stand: versions inside a conversation, sequences and partitions in the record.
+//! Versions in a conversation; partitions and sequences in the record.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A sequence of a `JetStream` stream. Strictly growing, with legitimate holes after an erasure.
+/// A sequence of a `JetStream` stream. Sequences ascend, with gaps after an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Sequence(pub u64);
 
@@ -51,7 +51,7 @@ impl fmt::Display for Sequence {
 pub struct Partition(pub u16);
 
 impl Partition {
-    /// The partition that a conversation lives in, of `count` partitions. Fixed for the life of a record.
+    /// The partition of a conversation by its hash, of `count` partitions.
     ///
     /// The first eight bytes of SHA-256 over tenant, a zero byte and conversation, big-endian, modulo `count`.
     #[must_use]
@@ -75,7 +75,7 @@ impl fmt::Display for Partition {
     }
 }
 
-/// Where a commit stands in the record. Handed to callers as an opaque token.
+/// The position of a commit in the record. Callers get it as an opaque token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The stream.

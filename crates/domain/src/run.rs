@@ -1,34 +1,34 @@
-//! Generations by models, as conversations know them.
+//! The state and the outcome of a run.
 
 use crate::id::RunId;
 
-/// The generation under way.
+/// The active run of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ActiveRun {
     /// The run.
     pub id: RunId,
-    /// Whether it goes on or was asked to stop.
+    /// Its phase.
     pub phase: RunPhase,
 }
 
-/// How far a generation under way has come.
+/// The phase of an active run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunPhase {
-    /// It goes on.
+    /// It is running.
     Running,
-    /// It was asked to stop: no more parts are taken but its end.
+    /// A stop was requested: only its end is accepted.
     Stopping,
 }
 
-/// How a generation ended. Whatever it had said by then is kept.
+/// How a run ended. The events that it produced until then are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunOutcome {
-    /// The model said all that it had to say.
+    /// The model finished.
     Completed,
-    /// Somebody asked it to stop.
+    /// A caller stopped it.
     Stopped,
     /// The model failed.
     Failed,
-    /// Whoever made it was gone.
+    /// Its gateway disappeared.
     Abandoned,
 }

@@ -1,27 +1,27 @@
 //! The effective history of a conversation: an ordered list of segments.
 //!
 //! A fork inherits events of other conversations up to a version. A rewind hides the events between the version that it
-//! returns to and itself. Both give the same thing: ranges of versions, each recorded in one conversation. Versions are
-//! unique and ascending over all segments, so a version alone names an event.
+//! returns to and itself. Both result in ranges of versions, each recorded in one conversation. Versions are unique and
+//! ascending over all segments, so a version alone identifies an event.
 
 use crate::event::{Annotation, Fact, RecordedEvent};
 use crate::position::Version;
 
-/// The last version there can be: the end of the segment that a conversation still appends to.
+/// The maximum version: the end of the segment to which a conversation still appends.
 pub const LAST_VERSION: Version = Version(u64::MAX);
 
 /// A range of versions that one conversation of a lineage recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Which conversation of the lineage: 0 the conversation itself, 1 its parent, 2 the parent of that.
+    /// The conversation in the lineage: 0 is the conversation itself, 1 its parent, 2 its grandparent.
     pub ancestor: usize,
     /// The first version.
     pub first: Version,
-    /// The last version; [`LAST_VERSION`] where the conversation still appends to it.
+    /// The last version; [`LAST_VERSION`] if the conversation still appends to it.
     pub last: Version,
     /// Tokens of the lineage before this conversation's own events: added to the counts of its events.
     tokens_before: u64,
-    /// Where a rewind follows the segment: the tokens of the lineage up to that rewind.
+    /// The tokens of the lineage up to the rewind that follows the segment, if one does.
     tokens_at_rewind: Option<u64>,
 }
 
@@ -36,12 +36,12 @@ impl Segment {
     }
 }
 
-/// What a fork inherits of one conversation.
+/// The versions that a fork inherits from one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inherited {
-    /// The first version of the conversation's own.
+    /// The first version that the conversation recorded.
     pub first: Version,
-    /// The last version that is inherited.
+    /// The last inherited version.
     pub last: Version,
     /// The conversation's own count of tokens through that version.
     pub tokens_through: u64,
@@ -58,18 +58,18 @@ pub struct Rewind {
     pub tokens_through: u64,
 }
 
-/// The segments of a history, oldest first, and the rewinds that made them.
+/// The segments of a history, oldest first, and its rewinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
     list: Vec<Segment>,
-    /// The last version that is inherited of each ancestor, the nearest first.
+    /// The last inherited version of each ancestor, the nearest first.
     inherited: Vec<Version>,
     /// Newest first.
     rewinds: Vec<Rewind>,
 }
 
 impl Default for Segments {
-    /// A conversation that is no fork and was never rewound.
+    /// The segments of a conversation without forks and rewinds.
     fn default() -> Self {
         Self::recorded(&[])
     }
@@ -110,8 +110,8 @@ impl Segments {
         }
     }
 
-    /// The segments that remain after the rewinds of a history. `newest_first` has strictly falling versions; other events
-    /// may be among them. A rewind that is itself hidden has no effect.
+    /// The segments that remain after the rewinds of a history. `newest_first` has strictly descending versions and may
+    /// contain other events. A rewind that is itself hidden has no effect.
     #[must_use]
     pub fn without_rewound<'a>(
         mut self,
@@ -172,7 +172,7 @@ impl Segments {
         self.holder(version).is_some()
     }
 
-    /// The last version of the history at or before this one; [`Version::ZERO`]: there is none.
+    /// The last version of the history at or before this one; [`Version::ZERO`] if there is none.
     #[must_use]
     pub fn last_at(&self, version: Version) -> Version {
         let before = self.list.get(..self.count_to(version));
@@ -180,7 +180,7 @@ impl Segments {
         last.map_or(Version::ZERO, |segment| segment.last.min(version))
     }
 
-    /// The last version before `version` that the conversation which recorded `version` inherited; [`Version::ZERO`]: none.
+    /// The last inherited version of the conversation that recorded `version`; [`Version::ZERO`] if it inherits nothing.
     #[must_use]
     pub fn inherited_before(&self, version: Version) -> Version {
         let mut inherited = self.inherited.iter();
@@ -188,13 +188,13 @@ impl Segments {
         last.copied().unwrap_or_default()
     }
 
-    /// Which conversation of the lineage recorded a version; `None`: it is not part of the history.
+    /// The conversation in the lineage that recorded a version; `None`: it is not part of the history.
     #[must_use]
     pub fn ancestor_of(&self, version: Version) -> Option<usize> {
         self.holder(version).map(|segment| segment.ancestor)
     }
 
-    /// The segments within a range of versions, oldest first, each cut to the range.
+    /// The segments within a range of versions, oldest first, limited to the range.
     #[must_use = "an iterator does nothing by itself"]
     pub fn within(
         &self,
@@ -227,7 +227,7 @@ impl Segments {
         self.rewinds.first()
     }
 
-    /// Counts of tokens as if only this history had been recorded.
+    /// Token counts as if only this history had been recorded.
     #[must_use]
     pub fn token_counts(&self) -> TokenCounts<'_> {
         TokenCounts {
@@ -245,18 +245,18 @@ impl Segments {
     }
 }
 
-/// Turns each event's count of tokens into its count within the effective history.
+/// Converts the token count of each event into its count within the effective history.
 ///
-/// Each conversation counts its own events only, and counts what a rewind hides. Here an inherited event counts from the
-/// beginning of the lineage, and the events before a rewind move up to the place where the history continued. So a token
-/// budget covers the same events as it would if the hidden ones had never been recorded.
+/// Each conversation counts only its own events, including those that a rewind hides. Here an inherited event counts from
+/// the beginning of the lineage, and the counts before a rewind are shifted to the point where the history continued. So a
+/// token budget covers the same events as if the hidden ones had never been recorded.
 #[derive(Debug, Clone)]
 pub struct TokenCounts<'a> {
-    /// Those that the events have not passed yet, oldest first.
+    /// The remaining segments, oldest first.
     segments: &'a [Segment],
-    /// Whether an event of the last of them was counted.
+    /// Whether an event of the last remaining segment was counted.
     is_entered: bool,
-    /// By how many tokens events move up.
+    /// The tokens that are added to older events.
     shift: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A digest of a set of conversations by where each stands, that can be kept while they move: two sets are the same where
-//! their digests are.
+//! A digest of a set of conversations and their last commits, which can be updated incrementally. Equal digests mean equal
+//! sets.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 use crate::id::{ConversationId, TenantId};
 use crate::position::{Sequence, Version};
 
-/// The XOR of every conversation's standing: `sha256(tenant ‖ 0 ‖ conversation ‖ 0 ‖ version ‖ sequence)`, both numbers as
-/// eight bytes, the highest first. All zeroes for no conversation.
+/// The XOR over all conversations of `sha256(tenant ‖ 0 ‖ conversation ‖ 0 ‖ version ‖ sequence)`, both numbers as
+/// eight bytes, big-endian. All zeroes for no conversation.
 ///
-/// Version and sequence name a commit as its chain does, and a commit's head names those of the commit before it: so the
-/// digest is kept without reading what is left behind. Toggling a standing twice takes it out again.
+/// Version and sequence identify a commit, and a commit's head contains those of the previous commit. So an update needs no
+/// read of earlier commits. Toggling the same digest twice removes it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SetDigest(pub [u8; 32]);
 
@@ -38,29 +38,29 @@ impl SetDigest {
         )
     }
 
-    /// Takes in what `other` has and this has not, and takes out what both have.
+    /// Adds the elements that only `other` has, and removes those that both have.
     pub fn toggle(&mut self, other: Self) {
         for (own, others) in self.0.iter_mut().zip(other.0) {
             *own ^= others;
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
-    /// The digest that 256 signs `0` and `1` write, the highest bit first; `None`: the text is none.
+    /// Parses 256 characters `0` and `1`, the highest bit first; `None`: the text has another form.
     #[must_use]
     pub fn from_bits(text: &str) -> Option<Self> {
         let mut digest = Self::default();
-        let signs = text.as_bytes();
-        if signs.len() != digest.0.len() * 8 {
+        let bits = text.as_bytes();
+        if bits.len() != digest.0.len() * 8 {
             return None;
         }
-        for (byte, signs) in digest.0.iter_mut().zip(signs.chunks(8)) {
-            *byte = signs.iter().try_fold(0_u8, |byte, sign| match sign {
+        for (byte, bits) in digest.0.iter_mut().zip(bits.chunks(8)) {
+            *byte = bits.iter().try_fold(0_u8, |byte, bit| match bit {
                 b'0' => Some(byte << 1),
                 b'1' => Some(byte << 1 | 1),
                 _ => None,

@@ -1,4 +1,4 @@
-//! Time as the domain sees it: a number that is passed in.
+//! Timestamps. Callers pass them in; the domain reads no clock.
 
 /// Nanoseconds since the Unix epoch, UTC. Covers the years 1677 to 2262.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

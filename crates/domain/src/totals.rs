@@ -1,21 +1,21 @@
-//! Sums over a conversation's life.
+//! Sums over all events of a conversation.
 
 use crate::event::{Event, Fact};
 
-/// Sums over a conversation's life.
+/// Sums over all events of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Totals {
     /// Commits.
     pub commits: u64,
-    /// Messages, tool calls and results not among them.
+    /// Messages, without tool calls and results.
     pub messages: u64,
-    /// Tokens read by models, cached ones among them.
+    /// Tokens that models read, including cached ones.
     pub input_tokens: u64,
-    /// Tokens written by models.
+    /// Tokens that models wrote.
     pub output_tokens: u64,
     /// Tokens that models read from a cache.
     pub cached_tokens: u64,
-    /// Tokens of its messages, calls and results, as the writer counted them: a context of them all needs no more.
+    /// Tokens of its messages, calls and results, as the writer counted them. A context of all of them needs no more.
     pub context_tokens: u64,
 }
 

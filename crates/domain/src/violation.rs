@@ -1,21 +1,21 @@
-//! Why a value that a caller gave cannot be taken.
+//! Invalid values of callers.
 
 use thiserror::Error;
 
-/// One value that breaks a rule: which field, which rule, and how to mend it.
+/// One value that breaks a rule: the field, the rule and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {description}")]
 pub struct Violation {
-    /// The path of the field, as the caller wrote it: `events[3].tool_called.input_json`. Empty until a parent names it.
+    /// The path of the field in the request: `events[3].tool_called.input_json`. Empty until a parent adds its name.
     pub field: String,
     /// The rule.
     pub reason: ViolationReason,
-    /// What is wrong, the bound and the value, and the mend. Never the content itself.
+    /// The rule, the bound, the value and the remedy. Never the content itself.
     pub description: String,
 }
 
 impl Violation {
-    /// A violation of a value that does not know yet which field it stands in.
+    /// A violation without a field.
     #[must_use]
     pub fn new(reason: ViolationReason, description: impl Into<String>) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Violation {
         }
     }
 
-    /// The same violation, one level up: `name` is put before the path.
+    /// The violation with `name` before its path.
     #[must_use]
     pub fn within(mut self, name: &str) -> Self {
         self.field = match self.field.as_str() {
@@ -36,7 +36,7 @@ impl Violation {
         self
     }
 
-    /// The same violation in entry `index` of a list; the list's own name is put before it by [`Violation::within`].
+    /// The violation in entry `index` of a list; [`Violation::within`] then adds the name of the list.
     #[must_use]
     pub fn at(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))
@@ -48,15 +48,15 @@ impl Violation {
 pub enum ViolationReason {
     /// A required field is empty.
     Missing,
-    /// An id or label has characters that it must not have.
+    /// An id or label with invalid characters.
     Malformed,
-    /// An id of a form that is reserved for other owners.
+    /// An id that is reserved for other owners.
     Reserved,
     /// Text or a document over its bound.
     TooLong,
-    /// Not JSON, or not JSON of the kind that belongs here.
+    /// Not JSON, or not JSON of the required kind.
     InvalidJson,
-    /// U+0000 in a field that the read models keep as text.
+    /// U+0000 in a field that the read models store as text.
     NulCharacter,
     /// A number or time outside its range.
     OutOfRange,
@@ -66,12 +66,12 @@ pub enum ViolationReason {
     TooManyEvents,
     /// An event over [`crate::bounds::EVENT_BYTES_MAX`].
     EventTooLarge,
-    /// A commit over the payload limit of the server that keeps the record.
+    /// A commit over the payload limit of the NATS server.
     CommitTooLarge,
 }
 
 impl ViolationReason {
-    /// The reason as it travels in `google.rpc.ErrorInfo.reason`.
+    /// The reason in `google.rpc.ErrorInfo.reason`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl ViolationReason {
     }
 }
 
-/// Bounded text that the read models keep in a text column: no U+0000, at most `bytes_max` bytes.
+/// Checks a text for a text column of the read models: no U+0000, at most `bytes_max` bytes.
 ///
 /// # Errors
 /// [`ViolationReason::NulCharacter`] or [`ViolationReason::TooLong`].
@@ -98,13 +98,13 @@ pub fn check_text(text: &str, bytes_max: usize) -> Result<(), Violation> {
     if text.contains('\0') {
         return Err(Violation::new(
             ViolationReason::NulCharacter,
-            "holds U+0000, which this field cannot keep: remove it",
+            "contains U+0000, which this field cannot store: remove it",
         ));
     }
     check_length(text.len(), bytes_max)
 }
 
-/// At most `bytes_max` bytes.
+/// Checks a length of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// [`ViolationReason::TooLong`], with the bound and the value.
@@ -112,7 +112,7 @@ pub fn check_length(bytes: usize, bytes_max: usize) -> Result<(), Violation> {
     if bytes > bytes_max {
         return Err(Violation::new(
             ViolationReason::TooLong,
-            format!("is {bytes} bytes, at most {bytes_max} are taken"),
+            format!("has {bytes} bytes, at most {bytes_max} are allowed"),
         ));
     }
     Ok(())

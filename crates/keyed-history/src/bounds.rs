@@ -1,8 +1,8 @@
-//! The bounds of keys and of the templates that make them.
+//! The bounds of keys and of their templates.
 
 /// Most characters of a key.
 pub const KEY_CHARS_MAX: usize = 256;
-/// Most candidates, beside the template.
+/// Most candidates, besides the template.
 pub const CANDIDATES_MAX: usize = 20;
-/// Most bytes of a template or candidate, before its variables are written into it.
+/// Most bytes of a template or candidate, before its variables are replaced.
 pub const TEMPLATE_BYTES_MAX: usize = 1_024;

@@ -1,7 +1,7 @@
-//! The ids that a history is kept under follow from the caller's key, so that no table of keys is needed.
+//! Derives the ids of a history from the caller's key, so that no table of keys is needed.
 //!
-//! They are HMACs under the tenant's channel key. A key such as `telegram:4915550100` has few possible values: a plain hash of
-//! it could be reversed by trying them all, and ids stand in subjects, tombstones, receipts and logs.
+//! They are HMACs under the tenant's channel key. A key such as `telegram:4915550100` has few possible values, so a plain hash
+//! could be reversed by trying all of them. Ids are part of subjects, tombstones, receipts and logs.
 
 use domain::violation::check_length;
 use domain::{AgentId, ChannelId, ConversationId, Violation, ViolationReason};
@@ -13,20 +13,20 @@ use crate::key::HistoryKey;
 pub const NAMESPACE_CHARS_MAX: usize = 64;
 /// Bytes of the tenant's channel key.
 pub const CHANNEL_KEY_BYTES: usize = 32;
-/// The first part of what a conversation's id is derived from: another derivation has another name.
+/// The first part of the input for a conversation's id; another derivation needs another name.
 const CONVERSATION_SCHEME: &str = "hansard.keyed-history.v2";
-/// The first part of what a channel's id is derived from.
+/// The first part of the input for a channel's id.
 const CHANNEL_SCHEME: &str = "hansard.channel.v1";
 
-/// Keeps histories of one agent apart that would have the same key. 1 to [`NAMESPACE_CHARS_MAX`] of `A-Z a-z 0-9 _ -`.
+/// Separates histories of one agent with the same key. 1 to [`NAMESPACE_CHARS_MAX`] of `A-Z a-z 0-9 _ -`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Namespace(String);
 
 impl Namespace {
-    /// What no name stands for.
+    /// The namespace if the caller gives none.
     pub const DEFAULT: &'static str = "default";
 
-    /// Takes the name if it is one; empty stands for [`Namespace::DEFAULT`].
+    /// Parses a name; an empty text is [`Namespace::DEFAULT`].
     ///
     /// # Errors
     /// [`ViolationReason::TooLong`] or [`ViolationReason::Malformed`].
@@ -54,28 +54,28 @@ impl Namespace {
     }
 }
 
-/// The ids that a history is kept under. Neither reveals the caller's key to a reader without the tenant's channel key.
+/// The ids of a history. Neither reveals the caller's key without the tenant's channel key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HistoryIds {
-    /// The conversation: of agent, namespace and key.
+    /// The conversation id: depends on agent, namespace and key.
     pub conversation: ConversationId,
-    /// Its owner: of the key alone, so that it is the same for all agents and namespaces of the tenant.
+    /// Its owner: depends only on the key, so it is the same for all agents and namespaces of the tenant.
     pub channel: ChannelId,
 }
 
 impl HistoryIds {
-    /// Derives the ids of an agent's history of a key. Stable for ever.
+    /// Derives the ids of an agent's history of a key. The derivation never changes.
     ///
     /// Each is HMAC-SHA256 (RFC 2104) in hexadecimal digits, under the tenant's channel key, of the scheme's name and the
-    /// parts with a zero byte between them, which none of them can hold. The conversation's has the prefix
+    /// parts, separated by zero bytes, which no part can contain. The conversation id has the prefix
     /// [`ConversationId::HISTORY_PREFIX`].
     ///
     /// # Panics
-    /// Never: what is made here has an id's form.
+    /// Never: the derived texts are valid ids.
     #[must_use]
     #[expect(
         clippy::expect_used,
-        reason = "a short fixed prefix and hexadecimal digits have an id's form"
+        reason = "a short fixed prefix and hexadecimal digits are a valid id"
     )]
     pub fn derive(
         channel_key: &[u8; CHANNEL_KEY_BYTES],

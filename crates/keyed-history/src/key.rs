@@ -1,4 +1,4 @@
-//! From a caller's rules and variables to a key: the first candidate that makes a valid one.
+//! Computes a key from a caller's rules and variables: the first candidate that is a valid key.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use domain::violation::check_length;
 use domain::{Violation, ViolationReason};
 
 use crate::bounds::{CANDIDATES_MAX, KEY_CHARS_MAX, TEMPLATE_BYTES_MAX};
-use crate::refused::{Refused, RefusedReason};
+use crate::refused::{RefusedKey, RefusedReason};
 use crate::template;
 use crate::variables::Variables;
 
-/// What a key may hold besides letters and digits.
+/// The characters that a key may contain besides letters and digits.
 const MARKS: &str = "_.:@/+=-";
 
-/// What a chat is called: 1 to [`KEY_CHARS_MAX`] letters and digits of any script, and `_ . : @ / + = -`. So no white
-/// space, no control characters and no braces. Two keys are the same when they are so character by character.
+/// The caller's key of a chat: 1 to [`KEY_CHARS_MAX`] letters and digits of any script, and `_ . : @ / + = -`. It contains no
+/// white space, control characters or braces. Keys are compared character by character.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HistoryKey(String);
 
 impl HistoryKey {
-    /// Takes the text if it is a key.
+    /// Parses a key.
     ///
     /// # Errors
     /// The first rule that it breaks.
@@ -54,20 +54,20 @@ impl fmt::Display for HistoryKey {
     }
 }
 
-/// Where a key comes from. Each text is a literal, or a template as [`template::render`] takes it.
+/// The rules for a key. Each text is a literal or a template for [`template::render`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyRules<'texts> {
-    /// Comes first.
+    /// The first candidate.
     pub template: Option<&'texts str>,
-    /// Come next, in this order.
+    /// The next candidates, in this order.
     pub candidates: &'texts [&'texts str],
 }
 
 impl KeyRules<'_> {
-    /// Whether they keep to [`CANDIDATES_MAX`] and [`TEMPLATE_BYTES_MAX`].
+    /// Checks [`CANDIDATES_MAX`] and [`TEMPLATE_BYTES_MAX`].
     ///
     /// # Errors
-    /// [`ViolationReason::OutOfRange`] or [`ViolationReason::TooLong`], with the field named: `history_key_template` or
+    /// [`ViolationReason::OutOfRange`] or [`ViolationReason::TooLong`], with the name of the field: `history_key_template` or
     /// `history_key_candidates`.
     pub fn check(&self) -> Result<(), Violation> {
         let fits = |text: &str| check_length(text.len(), TEMPLATE_BYTES_MAX);
@@ -90,20 +90,20 @@ fn check_candidates(count: usize) -> Result<(), Violation> {
     }
     Err(Violation::new(
         ViolationReason::OutOfRange,
-        format!("are {count}, at most {CANDIDATES_MAX} are taken"),
+        format!("has {count} entries, at most {CANDIDATES_MAX} are allowed"),
     ))
 }
 
-/// What came of the rules.
+/// The result of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// The key of the first candidate that makes one.
+    /// The first candidate that is a key.
     pub key: Option<HistoryKey>,
-    /// The candidates before it, in order; all of them where there is no key.
-    pub refused: Vec<Refused>,
+    /// The candidates before it, in order; all of them if there is no key.
+    pub refused: Vec<RefusedKey>,
 }
 
-/// The key that the rules make of the variables.
+/// Computes the key from the rules and the variables.
 #[must_use]
 pub fn resolve(rules: &KeyRules<'_>, variables: &Variables) -> Resolution {
     let mut refused = Vec::new();
@@ -115,7 +115,7 @@ pub fn resolve(rules: &KeyRules<'_>, variables: &Variables) -> Resolution {
                     refused,
                 };
             }
-            Err(reason) => refused.push(Refused {
+            Err(reason) => refused.push(RefusedKey {
                 candidate: (*candidate).to_owned(),
                 reason,
             }),

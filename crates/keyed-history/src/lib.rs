@@ -1,8 +1,8 @@
-//! History by a caller's key, for callers that know a chat by what its channel calls it, and not by a conversation's id.
+//! Histories by a caller's key, for callers that have the channel's key of a chat and no conversation id.
 //!
-//! [`key::resolve`] makes the key from the caller's rules and variables, [`ids`] derives the ids that its history is
-//! kept under, and [`merge::merge`] puts what is stored and what the caller has into one history, and says what is new. All
-//! of it is pure: who calls reads and records.
+//! [`key::resolve`] computes the key from the caller's rules and variables, [`ids`] derives the ids of its history, and
+//! [`merge::merge`] merges the stored messages with the caller's and lists the new ones. All of it is pure: the caller reads
+//! and records.
 
 pub mod bounds;
 pub mod ids;
@@ -15,6 +15,6 @@ pub mod variables;
 
 pub use ids::{CHANNEL_KEY_BYTES, HistoryIds, Namespace};
 pub use key::{HistoryKey, KeyRules, Resolution, resolve};
-pub use merge::{Merged, MessagesMax, Stored, merge};
-pub use refused::{Refused, RefusedReason};
+pub use merge::{MergedHistory, MessagesMax, StoredHistory, merge};
+pub use refused::{RefusedKey, RefusedReason};
 pub use variables::Variables;

@@ -1,60 +1,64 @@
-//! One history of what is stored and what the caller has.
+//! Merges the stored history with the caller's messages.
 //!
-//! A history is of turns: what users and assistants say. Instructions (messages of the roles system and developer) are the
-//! caller's own at each call: they lead what the model reads, and are never new to the history.
+//! A history consists of turns: messages of users and assistants. Instructions (messages of the roles system and developer)
+//! are the caller's own at each call: they come first for the model, and are never added to the history.
 
 use domain::event::{MessageAppended, Role};
 
-use crate::pairing::stored_already;
+use crate::pairing::find_stored;
 
-/// Most messages that a caller may be given, itself at least 1 and at most [`MessagesMax::MOST`].
+/// The most messages that a caller gets: 1 to [`MessagesMax::MOST`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessagesMax(usize);
 
 impl MessagesMax {
-    /// The most that may be asked for.
+    /// The upper bound.
     pub const MOST: usize = 1_000;
 
-    /// So many messages, brought within 1 and [`MessagesMax::MOST`].
+    /// The number, limited to 1 to [`MessagesMax::MOST`].
     #[must_use]
     pub fn clamped(messages: usize) -> Self {
         Self(messages.clamp(1, Self::MOST))
     }
 
-    /// How many.
+    /// The number.
     #[must_use]
     pub fn get(self) -> usize {
         self.0
     }
 }
 
-/// The end of the stored history, oldest first. `seen` may begin anywhere, if it has at least as many turns as the caller
-/// has messages; it always may be the whole.
+/// The end of the stored history, oldest first. `seen` may be the end of the history if it has at least as many turns as
+/// the caller has messages.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Stored<'list> {
-    /// What the caller's messages may go back to: all that is stored, or all that was when the caller last looked.
+pub struct StoredHistory<'list> {
+    /// The messages that the caller may have: all stored ones, or those of the caller's last read.
     pub seen: &'list [MessageAppended],
-    /// What others recorded since, which the caller did not know of.
+    /// The messages that others recorded after the caller's last read.
     pub since: &'list [MessageAppended],
 }
 
-/// One history of both.
+/// The merged history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Merged {
-    /// The caller's instructions, the stored turns, and the caller's turns that are new; the last of the turns where there
-    /// are too many, and of the instructions where these alone are.
+pub struct MergedHistory {
+    /// The caller's instructions, the stored turns, and the caller's new turns. If there are too many, the oldest turns are
+    /// left out first, then the oldest instructions.
     pub messages: Vec<MessageAppended>,
-    /// Which of the caller's messages are new, by their places, in order: what is to be recorded. Trimmed ones too.
+    /// The indices of the caller's new messages, in order, including trimmed ones: the messages to record.
     pub new: Vec<usize>,
-    /// How many messages were left out of `messages` for its bound.
+    /// The number of messages that the bound removed from `messages`.
     pub trimmed: usize,
 }
 
-/// Puts the stored turns and the caller's messages together, oldest first and none twice.
+/// Merges the stored turns and the caller's messages, oldest first and without duplicates.
 #[must_use]
-pub fn merge(stored: Stored<'_>, current: &[MessageAppended], messages_max: MessagesMax) -> Merged {
+pub fn merge(
+    stored: StoredHistory<'_>,
+    current: &[MessageAppended],
+    messages_max: MessagesMax,
+) -> MergedHistory {
     let new = new_turns(stored, current);
-    let added = new.iter().filter_map(|place| current.get(*place));
+    let added = new.iter().filter_map(|index| current.get(*index));
     let turns: Vec<_> = turns(stored.seen)
         .chain(turns(stored.since))
         .chain(added)
@@ -68,21 +72,21 @@ pub fn merge(stored: Stored<'_>, current: &[MessageAppended], messages_max: Mess
         .copied()
         .cloned()
         .collect();
-    Merged {
+    MergedHistory {
         trimmed: instructions.len() + turns.len() - messages.len(),
         messages,
         new,
     }
 }
 
-/// The places of the caller's turns that are not stored, in order.
+/// The indices of the caller's turns that are not stored, in order.
 #[must_use]
-pub fn new_turns(stored: Stored<'_>, current: &[MessageAppended]) -> Vec<usize> {
-    let places = current.iter().enumerate();
-    let places = places.filter(|(_, message)| is_turn(message));
-    let unseen = not_stored(stored.seen, places.collect());
+pub fn new_turns(stored: StoredHistory<'_>, current: &[MessageAppended]) -> Vec<usize> {
+    let turns = current.iter().enumerate();
+    let turns = turns.filter(|(_, message)| is_turn(message));
+    let unseen = not_stored(stored.seen, turns.collect());
     let new = not_stored(stored.since, unseen).into_iter();
-    new.map(|(place, _)| place).collect()
+    new.map(|(index, _)| index).collect()
 }
 
 fn not_stored<'list>(
@@ -91,7 +95,7 @@ fn not_stored<'list>(
 ) -> Vec<(usize, &'list MessageAppended)> {
     let stored: Vec<_> = turns(stored).collect();
     let messages: Vec<_> = current.iter().map(|(_, message)| *message).collect();
-    let known = stored_already(&stored, &messages);
+    let known = find_stored(&stored, &messages);
     let current = current.into_iter().zip(known);
     current
         .filter(|(_, known)| !known)

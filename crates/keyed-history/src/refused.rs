@@ -1,24 +1,24 @@
-//! Why a candidate is no key.
+//! Candidates that are not valid keys.
 
-/// A candidate that is no key, as the caller wrote it: what its variables hold is not told.
+/// A candidate that is not a valid key. It does not contain the values of its variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedKey {
     /// The template or literal.
     pub candidate: String,
-    /// What is wrong with it.
+    /// The broken rule.
     pub reason: RefusedReason,
 }
 
-/// What makes a candidate no key, in the order in which it is looked for.
+/// Why a candidate is not a key, in the order of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusedReason {
-    /// Nothing is in it, or nothing is in one of its variables: `telegram:` would be everybody's key.
+    /// It is empty, or one of its variables is empty: `telegram:` would be the same key for every chat.
     Empty,
-    /// A variable is missing, or holds a list, an object, nothing, or a template of its own.
+    /// A variable is missing, or its value is a list, an object, null or a template.
     Unresolved,
     /// Over [`crate::bounds::KEY_CHARS_MAX`].
     TooLong,
-    /// A character that no key has, see [`crate::key::HistoryKey`].
+    /// A character that is not allowed in keys, see [`crate::key::HistoryKey`].
     BadCharacters,
 }
 
@@ -31,7 +31,7 @@ impl RefusedReason {
         Self::BadCharacters,
     ];
 
-    /// The reason as callers and metrics read it. Stable for ever.
+    /// The name of the reason for callers and metrics. It never changes.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Templates of keys: text with `{{path.to.value}}` in it.
+//! Templates of keys: texts that contain `{{path.to.value}}`.
 
 use crate::bounds::KEY_CHARS_MAX;
 use crate::refused::RefusedReason;
@@ -7,11 +7,11 @@ use crate::variables::Variables;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// The text with each `{{path.to.value}}` replaced by what the variables hold there; white space around the names is
-/// ignored. A value is written as it is: it is no template, even where it looks like one, and a list is not walked.
+/// Replaces each `{{path.to.value}}` by the value at that path of the variables. White space around the names is ignored. A
+/// value is inserted verbatim, and paths do not lead through lists.
 ///
 /// # Errors
-/// A value is missing or empty, holds a template, or is too long for a key.
+/// A value is missing or empty, contains a template, or is too long for a key.
 pub fn render(template: &str, variables: &Variables) -> Result<String, RefusedReason> {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((literal, opened)) = rest.split_once(OPEN) {
@@ -24,7 +24,7 @@ pub fn render(template: &str, variables: &Variables) -> Result<String, RefusedRe
         if value.contains(OPEN) {
             return Err(RefusedReason::Unresolved);
         }
-        // Here already: many long values together would take far more memory than any key.
+        // Checked here too: many long values would take far more memory than any key.
         if value.chars().nth(KEY_CHARS_MAX).is_some() {
             return Err(RefusedReason::TooLong);
         }

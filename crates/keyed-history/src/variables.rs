@@ -1,4 +1,4 @@
-//! What templates may name: a JSON object of the caller's, `results`, `configurable`, `inputs`, `thread_id` in it or others.
+//! The variables of templates: a JSON object of the caller, with `results`, `configurable`, `inputs`, `thread_id` or others.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use domain::violation::check_length;
 use domain::{JsonText, Violation, ViolationReason};
 use serde_json::value::RawValue;
 
-/// Most bytes of the JSON text that holds the variables.
+/// Most bytes of the JSON text of the variables.
 pub const VARIABLES_BYTES_MAX: usize = 64 * 1_024;
 
 /// The variables of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Variables(BTreeMap<String, Variable>);
 
-/// One value; only [`Variable::Text`] can be written into a key.
+/// One value; only [`Variable::Text`] can be part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Variable {
-    /// A text, or a number or boolean as the caller wrote it: an id past 2^53 keeps all of its digits.
+    /// A text, or a number or boolean verbatim: an id above 2^53 keeps all of its digits.
     Text(String),
     Object(BTreeMap<String, Variable>),
     /// A list or null.
@@ -24,23 +24,23 @@ enum Variable {
 }
 
 impl Variables {
-    /// The variables of a JSON object; empty text is an object without any. Of a name that is given twice, the last counts.
+    /// Parses a JSON object; an empty text is an empty object. If a name occurs twice, the last value is used.
     ///
     /// # Errors
-    /// [`ViolationReason::TooLong`] over [`VARIABLES_BYTES_MAX`], [`ViolationReason::InvalidJson`] where it is no object.
+    /// [`ViolationReason::TooLong`] over [`VARIABLES_BYTES_MAX`], [`ViolationReason::InvalidJson`] if it is not an object.
     pub fn parse(json: &str) -> Result<Self, Violation> {
         if json.is_empty() {
             return Ok(Self::default());
         }
         check_length(json.len(), VARIABLES_BYTES_MAX)?;
-        // Bounds the nesting too, which is how deep `Variable::of` goes.
+        // This also bounds the levels, and so the recursion of `Variable::of`.
         let json = JsonText::parse(json)?;
         object(json.as_str())
             .map(Self)
             .ok_or_else(|| Violation::new(ViolationReason::InvalidJson, "is not a JSON object"))
     }
 
-    /// What stands at a path of names; `None` where that is no text, number or boolean.
+    /// The value at a path of names; `None` if it is not a text, number or boolean.
     #[must_use]
     pub fn text<'names>(&self, path: impl IntoIterator<Item = &'names str>) -> Option<&str> {
         let mut path = path.into_iter();

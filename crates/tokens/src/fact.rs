@@ -1,49 +1,48 @@
-//! Tokens of a fact: its texts, and an allowance for what providers write around them.
+//! Token counts of facts: their texts, and an allowance for the structure that providers write around them.
 //!
-//! An allowance is what the widest of the providers' forms needs, so that none takes more than was counted.
+//! An allowance covers the largest of the formats, so no format takes more tokens than were counted.
 
 use domain::event::{
     Annotation, Fact, HistorySummarised, MessageAppended, ToolCalled, ToolOutput, ToolReturned,
 };
 use domain::{Label, MediaSource, Part, ToolName};
 
-use crate::carried::{self, Carried};
+use crate::embedded_text::{EmbeddedText, is_data_url};
 use crate::text::count_text;
 
-/// What marks a message: its role, its beginning and its end.
+/// The allowance for a message: its role, its start and its end.
 pub const MESSAGE_TOKENS: u32 = 8;
-/// What marks one part of a message or a result.
+/// The allowance for one part of a message or a result.
 pub const PART_TOKENS: u32 = 4;
-/// What marks a call beside its tool's name and its input: an id as the formats write it (at most 40 characters of ASCII,
-/// so at most 40 tokens), and 8 for the structure.
+/// The allowance for a call, besides its tool's name and its input: 40 for an id as the formats write it (at most 40
+/// characters of ASCII), and 8 for the structure.
 pub const CALL_TOKENS: u32 = 48;
-/// What the formats end a tool's name with that not every provider takes: 21 characters of ASCII.
+/// The allowance for the suffix of a tool name that not every provider accepts: 21 characters of ASCII.
 pub const RENAMED_TOKENS: u32 = 21;
-/// Most characters of a tool's name that every provider takes.
+/// Most characters of a tool name that every provider accepts.
 const NAME_CHARS_MAX: usize = 64;
-/// What marks a result beside its tool's name and its output, as with a call.
+/// The allowance for a result, besides its tool's name and its output, as for a call.
 pub const RESULT_TOKENS: u32 = 48;
-/// What the name of a result's tool is taken for where the author leaves it out: the record takes it from the call.
+/// The count of a result's tool name if the caller omits it; the record then has the name of the call.
 pub const UNNAMED_TOKENS: u32 = 16;
-/// What marks a summary: a message, and the words that say that it is a summary.
+/// The allowance for a summary: a message, and the text that introduces it.
 pub const SUMMARY_TOKENS: u32 = 32;
-/// What a picture is taken for: the most that one costs at the usual providers, scaled as they scale it. Its bytes are not
-/// counted.
+/// The count of a picture: the most that the usual providers count after scaling. Its bytes are not counted.
 pub const IMAGE_TOKENS: u32 = 1_600;
-/// What a file is taken for that is no text, or does not come along: a page or two. Its bytes are not counted.
+/// The count of a file that is not an embedded text: a page or two. Its bytes are not counted.
 pub const FILE_TOKENS: u32 = 2_000;
-/// What frames a file that comes along as a text: its title, or the words that stand in its place.
+/// The allowance for a file with an embedded text: its title, or the text that replaces it.
 pub const TEXT_FILE_TOKENS: u32 = 32;
-/// Bytes of a signature or of an encrypted thought that are taken for one token: no model reads them as text.
+/// Bytes of a signature or of an encrypted thought that count as one token; no model reads them as text.
 pub const SEALED_BYTES_PER_TOKEN: usize = 4;
 
-/// What a model reads of a fact, in tokens; 0 for the kinds that no model reads.
+/// The tokens of a fact in a context; 0 for the kinds that no model reads.
 #[must_use]
-pub fn of_fact(fact: &Fact) -> u32 {
-    weigh(fact, Files::Read)
+pub fn count_fact(fact: &Fact) -> u32 {
+    count(fact, FileTexts::Counted)
 }
 
-fn weigh(fact: &Fact, files: Files) -> u32 {
+fn count(fact: &Fact, files: FileTexts) -> u32 {
     match fact {
         Fact::MessageAppended(message) => of_message(message, files),
         Fact::ToolCalled(call) => of_call(call),
@@ -53,25 +52,25 @@ fn weigh(fact: &Fact, files: Files) -> u32 {
     }
 }
 
-/// What a fact weighs that was counted as `own` when it was appended: once, a text in a file that comes along counted as
-/// [`FILE_TOKENS`], however long it was. What was counted so is counted again; everything else stays as it was.
+/// The tokens of a fact that was counted as `own` when it was appended. Earlier versions counted a file with an embedded
+/// text as [`FILE_TOKENS`], independent of its length. Such a count is corrected; every other one is returned unchanged.
 #[must_use]
-pub fn recounted(fact: &Fact, own: u32) -> u32 {
-    if !has_files_along(fact) || own > weigh(fact, Files::Unread) {
+pub fn recount(fact: &Fact, own: u32) -> u32 {
+    if !has_embedded_file(fact) || own > count(fact, FileTexts::Fixed) {
         return own;
     }
-    own.max(of_fact(fact))
+    own.max(count_fact(fact))
 }
 
-/// Whether the texts that files carry along are read.
+/// How embedded texts of files are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Files {
-    Read,
-    /// Each is taken for [`FILE_TOKENS`], as any file once was.
-    Unread,
+enum FileTexts {
+    Counted,
+    /// Each counts as [`FILE_TOKENS`], as in earlier versions.
+    Fixed,
 }
 
-fn has_files_along(fact: &Fact) -> bool {
+fn has_embedded_file(fact: &Fact) -> bool {
     let parts = if let Fact::MessageAppended(message) = fact {
         &message.parts
     } else if let Fact::ToolReturned(ToolReturned {
@@ -85,10 +84,10 @@ fn has_files_along(fact: &Fact) -> bool {
     };
     parts
         .iter()
-        .any(|part| matches!(part, Part::File { source, .. } if carried::comes_along(source)))
+        .any(|part| matches!(part, Part::File { source, .. } if is_data_url(source)))
 }
 
-fn of_message(message: &MessageAppended, files: Files) -> u32 {
+fn of_message(message: &MessageAppended, files: FileTexts) -> u32 {
     sum([
         MESSAGE_TOKENS,
         of_label(message.author.as_ref()),
@@ -105,7 +104,7 @@ fn of_call(call: &ToolCalled) -> u32 {
     ])
 }
 
-fn of_result(result: &ToolReturned, files: Files) -> u32 {
+fn of_result(result: &ToolReturned, files: FileTexts) -> u32 {
     let name = result.tool_name.as_ref();
     let output = match &result.output {
         ToolOutput::Json(json) => count_text(json.as_str()),
@@ -117,21 +116,24 @@ fn of_result(result: &ToolReturned, files: Files) -> u32 {
 fn of_name(name: &ToolName) -> u32 {
     let name = name.as_str();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let stays = name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain);
-    sum([count_text(name), if stays { 0 } else { RENAMED_TOKENS }])
+    let is_unchanged = name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain);
+    sum([
+        count_text(name),
+        if is_unchanged { 0 } else { RENAMED_TOKENS },
+    ])
 }
 
 fn of_summary(summary: &HistorySummarised) -> u32 {
     sum([SUMMARY_TOKENS, count_text(&summary.text)])
 }
 
-fn of_parts(parts: &[Part], files: Files) -> u32 {
+fn of_parts(parts: &[Part], files: FileTexts) -> u32 {
     sum(parts
         .iter()
         .map(|part| PART_TOKENS.saturating_add(of_part(part, files))))
 }
 
-fn of_part(part: &Part, files: Files) -> u32 {
+fn of_part(part: &Part, files: FileTexts) -> u32 {
     match part {
         Part::Text(text) | Part::Refusal(text) => count_text(text),
         Part::Image { source, .. } => of_media(source, IMAGE_TOKENS),
@@ -151,21 +153,21 @@ fn of_part(part: &Part, files: Files) -> u32 {
     }
 }
 
-fn of_file(source: &MediaSource, media_type: Option<&Label>, files: Files) -> u32 {
-    let carried = match files {
-        Files::Read => Carried::of(source, media_type),
-        Files::Unread => None,
+fn of_file(source: &MediaSource, media_type: Option<&Label>, files: FileTexts) -> u32 {
+    let embedded = match files {
+        FileTexts::Counted => EmbeddedText::of(source, media_type),
+        FileTexts::Fixed => None,
     };
-    match carried {
-        Some(carried) => sum([TEXT_FILE_TOKENS, count_text(&carried.text)]),
+    match embedded {
+        Some(embedded) => sum([TEXT_FILE_TOKENS, count_text(&embedded.text)]),
         None => of_media(source, FILE_TOKENS),
     }
 }
 
-/// Providers without pictures or files are told the address instead, which may be the longer of the two.
+/// Providers without pictures or files get the URL instead, which may take more tokens.
 fn of_media(source: &MediaSource, estimate: u32) -> u32 {
     match source {
-        MediaSource::Url(url) if !carried::comes_along(source) => estimate.max(count_text(url)),
+        MediaSource::Url(url) if !is_data_url(source) => estimate.max(count_text(url)),
         MediaSource::Url(_) | MediaSource::FileId(_) => estimate,
     }
 }

@@ -1,17 +1,16 @@
-//! Pure: what facts weigh in a context, in tokens.
+//! Pure: token counts of facts in a context.
 //!
-//! One vocabulary, `o200k_base`, counts for every model: it is bundled, so that nothing is fetched, and its counts are kept
-//! with the events, so that no event is counted twice. Other models' tokenizers differ by some per cent; whoever sets a
-//! budget leaves them room.
+//! One vocabulary, `o200k_base`, is used for every model. It is bundled, so nothing is fetched. The counts are stored with
+//! the events, so no event is counted twice. Tokenizers of other models differ by a few per cent; budgets need a margin.
 
-mod carried;
+mod embedded_text;
 mod fact;
 mod text;
 
-pub use carried::Carried;
+pub use embedded_text::EmbeddedText;
 pub use fact::{
     CALL_TOKENS, FILE_TOKENS, IMAGE_TOKENS, MESSAGE_TOKENS, PART_TOKENS, RENAMED_TOKENS,
     RESULT_TOKENS, SEALED_BYTES_PER_TOKEN, SUMMARY_TOKENS, TEXT_FILE_TOKENS, UNNAMED_TOKENS,
-    of_fact, recounted,
+    count_fact, recount,
 };
 pub use text::{count_text, load};

@@ -1,20 +1,20 @@
-//! Tokens of a text.
+//! Token counts of texts.
 
 use bpe_openai::{Tokenizer, o200k_base};
 
-/// Loads the vocabulary, unless it is loaded: about 40 ms of one core, and 70 MiB of memory for the life of the process.
+/// Loads the vocabulary if it is not loaded. That takes about 40 ms of one core, and 70 MiB of memory until the process ends.
 pub fn load() {
     vocabulary();
 }
 
-/// So many equal bytes and more are counted by a slice of as many: longer rows of dashes and the like cost the library a
-/// hundred times as much as prose. No token is longer.
+/// A run of this many equal bytes or more is counted in slices of this length. The library is a hundred times slower for
+/// long runs, such as dashes, than for prose. No token is longer.
 const RUN_BYTES: usize = 128;
 
-/// The tokens of a text in `o200k_base`, the names of control tokens read as plain text.
+/// The tokens of a text in `o200k_base`. The names of control tokens count as plain text.
 ///
-/// The time is linear in the text's length, whatever it holds: about 50 MB/s for prose, 5 MB/s at worst. The first count
-/// [loads](load) the vocabulary.
+/// The time is linear in the length of any text: about 50 MB/s for prose, 5 MB/s at worst. The first call [loads](load) the
+/// vocabulary.
 #[must_use]
 pub fn count_text(text: &str) -> u32 {
     let mut tokens = 0;
@@ -34,7 +34,7 @@ fn split_at_run(text: &str) -> Option<(&str, &str, &str)> {
     let mut start = 0;
     for run in text.as_bytes().chunk_by(|one, next| one == next) {
         if run.len() >= RUN_BYTES {
-            // No byte repeats like that in a sign of several bytes.
+            // A character of several bytes has no such run.
             let (before, from) = text.split_at_checked(start)?;
             let (run, after) = from.split_at_checked(run.len())?;
             return Some((before, run, after));

@@ -3,18 +3,18 @@
 use http::HeaderMap;
 use tonic::metadata::MetadataMap;
 
-/// The scheme's name, and the space after it; matched in any case, as RFC 9110 (11.1) asks.
+/// The name of the scheme and a space; matched in any case (RFC 9110, 11.1).
 const SCHEME: &str = "bearer ";
 
-/// The token of an `authorization: Bearer …` header.
+/// The token in the `authorization: Bearer …` metadata of a gRPC call.
 #[must_use]
-pub fn of(metadata: &MetadataMap) -> Option<&str> {
+pub fn from_metadata(metadata: &MetadataMap) -> Option<&str> {
     token(metadata.get("authorization")?.to_str().ok()?)
 }
 
-/// The same, among the headers of HTTP.
+/// The token in the `authorization: Bearer …` header of an HTTP request.
 #[must_use]
-pub fn in_headers(headers: &HeaderMap) -> Option<&str> {
+pub fn from_headers(headers: &HeaderMap) -> Option<&str> {
     token(headers.get("authorization")?.to_str().ok()?)
 }
 

@@ -1,4 +1,4 @@
-//! Commits as messages of the record: sealed by the writer, opened by everybody.
+//! Commits as messages of the record: the writer seals them, readers open them.
 
 use bytes::Bytes;
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
@@ -16,38 +16,38 @@ use crate::{event, time};
 
 /// Bodies of this many bytes and more are compressed.
 pub const COMPRESSED_FROM_BYTES: usize = 1_024;
-/// Zstandard's level: its default, which costs tens of microseconds for a usual commit.
+/// The level of Zstandard: its default, which takes tens of microseconds for a typical commit.
 const ZSTD_LEVEL: i32 = 3;
-/// Most bytes that a body may unpack to: 500 events of 512 KiB, what the writer counted of each, and their framing.
+/// Most bytes of an unpacked body: 500 events of 512 KiB, with the counts of the writer and the framing.
 const BODY_BYTES_MAX: usize = EVENTS_PER_COMMIT_MAX * (EVENT_BYTES_MAX + 64);
 
-/// What the writer knows of a commit before it has a head.
+/// A commit before it has a head.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// Whose it is.
+    /// The tenant.
     pub tenant: &'a TenantId,
-    /// Which conversation it extends.
+    /// The conversation.
     pub conversation: &'a ConversationId,
     /// Its id.
     pub id: CommitId,
-    /// What was asked, in short.
+    /// The digest of the request.
     pub request_digest: RequestDigest,
     /// When it is recorded.
     pub recorded_at: Timestamp,
-    /// Who appends it.
+    /// The token that appends it.
     pub actor: &'a Actor,
     /// Its events, in order; at least one.
     pub events: &'a [Event],
 }
 
-/// A commit ready to be published.
+/// A commit that can be published.
 #[derive(Debug, Clone)]
 pub struct Sealed {
     /// The message.
     pub message: Bytes,
     /// The head that it produces.
     pub head: Head,
-    /// What it counts of its owners' stored bytes: see [`domain::stored_bytes`].
+    /// Its stored bytes: see [`domain::stored_bytes`].
     pub stored_bytes: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct Opened {
     pub commit: Commit,
     /// Each event's own bytes, verbatim, in order.
     pub event_bytes: Vec<Bytes>,
-    /// The plain body, which the chain covers.
+    /// The plain body, which the hash chain covers.
     pub body: Bytes,
 }
 
@@ -71,20 +71,20 @@ pub struct StoredCommit {
     pub opened: Opened,
 }
 
-/// A message of the record that is no commit. The caller adds stream and sequence.
+/// A message of the record that is not a commit. The caller adds stream and sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CorruptCommit {
-    /// The bytes are not a commit's.
+    /// The bytes are not a commit.
     #[error("the message is not a commit")]
     NotACommit,
-    /// The codec is unknown to this version, or the body does not unpack.
+    /// This version does not have the codec, or the body cannot be unpacked.
     #[error("the body cannot be unpacked")]
     Body,
     /// A field is missing or malformed.
     #[error("the commit's {0} is missing or malformed")]
     Field(String),
     /// The envelope's count differs from the body's.
-    #[error("the envelope counts {counted} events, the body holds {held}")]
+    #[error("the envelope counts {counted} events, the body contains {held}")]
     EventCount {
         /// By the envelope.
         counted: u32,
@@ -93,20 +93,20 @@ pub enum CorruptCommit {
     },
 }
 
-/// The body, with each event left as its own bytes. Compatible with `hansard.event.v1.Body`.
+/// The body, with each event as its own bytes. Compatible with `hansard.event.v1.Body`.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 struct RawBody {
     #[prost(bytes = "bytes", repeated, tag = "1")]
     events: Vec<Bytes>,
 }
 
-/// Seals a commit: encodes its events, folds the head, links the chain.
+/// Seals a commit: encodes its events, computes its head and links the hash chain.
 ///
-/// `previous` is the head that it extends and the sequence of the commit that carries it; `None` begins a conversation.
+/// `previous` is the previous head and the sequence of its commit; `None` creates a conversation.
 ///
 /// # Errors
-/// [`ViolationReason::EventTooLarge`] with the event's place, or [`ViolationReason::Malformed`] when neither a previous
-/// head nor a first `ConversationCreated` is there to begin with.
+/// [`ViolationReason::EventTooLarge`] with the event's index, or [`ViolationReason::Malformed`] if there is no previous head
+/// and the first event is not `ConversationCreated`.
 pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Sealed, Violation> {
     let events = encode_events(draft.events)?;
     let stored_bytes = stored_bytes(events.iter().map(Bytes::len));
@@ -122,7 +122,7 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
     };
     let before = previous.map(|(head, _)| head);
     let head = Head::after(before, &facts).ok_or_else(|| {
-        Violation::new(ViolationReason::Malformed, "does not begin a conversation")
+        Violation::new(ViolationReason::Malformed, "does not create a conversation")
             .within("events[0]")
     })?;
     let envelope = proto::Envelope {
@@ -152,7 +152,7 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
 /// Opens a message of the record.
 ///
 /// # Errors
-/// [`CorruptCommit`]: the caller names stream and sequence, and never skips it.
+/// [`CorruptCommit`]: the caller adds stream and sequence, and never skips the message.
 pub fn open(message: Bytes) -> Result<Opened, CorruptCommit> {
     let commit = proto::Commit::decode(message).map_err(|_| CorruptCommit::NotACommit)?;
     let codec = commit.codec();
@@ -173,13 +173,13 @@ pub fn open(message: Bytes) -> Result<Opened, CorruptCommit> {
         .collect::<Result<_, _>>()?;
     let stored_bytes = stored_bytes(event_bytes.iter().map(Bytes::len));
     Ok(Opened {
-        commit: commit_of(envelope, events, stored_bytes)?,
+        commit: commit_from_proto(envelope, events, stored_bytes)?,
         event_bytes,
         body,
     })
 }
 
-/// Reads only the head of a message of the record, and the id and digest of its commit through `head.recent`.
+/// Reads only the head of a message of the record. `head.recent` contains the id and digest of its commit.
 ///
 /// # Errors
 /// As [`open`].
@@ -201,7 +201,7 @@ pub fn decode_event(bytes: Bytes) -> Result<Event, CorruptCommit> {
     event::from_proto(event).map_err(|violation| CorruptCommit::Field(violation.field))
 }
 
-/// The version of the first of the events that led to a head.
+/// The version of the first of the `event_count` events before a head.
 fn first_version(head: &Head, event_count: u32) -> Version {
     Version(head.version.0.saturating_sub(event_count.into())).next()
 }
@@ -212,8 +212,9 @@ fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
         let bytes = event.encode_to_vec();
         let given = bytes.len() - counts_len(&event);
         if given > EVENT_BYTES_MAX {
-            let description =
-                format!("is {given} bytes encoded, at most {EVENT_BYTES_MAX} are taken: split it");
+            let description = format!(
+                "has {given} bytes encoded, at most {EVENT_BYTES_MAX} are allowed: split it"
+            );
             return Err(Violation::new(ViolationReason::EventTooLarge, description)
                 .at(index)
                 .within("events"));
@@ -223,7 +224,7 @@ fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
     events.iter().enumerate().map(encode).collect()
 }
 
-/// How many of an event's bytes are what the writer counted: the caller cannot make them fewer.
+/// The bytes of the counts that the writer added to an event.
 fn counts_len(event: &proto::Event) -> usize {
     let counts = proto::Event {
         tokens: event.tokens,
@@ -256,7 +257,7 @@ fn unpack(codec: proto::Codec, body: Bytes) -> Result<Bytes, CorruptCommit> {
     }
 }
 
-fn commit_of(
+fn commit_from_proto(
     envelope: proto::Envelope,
     events: Vec<Event>,
     stored_bytes: u64,

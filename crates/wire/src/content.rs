@@ -1,4 +1,4 @@
-//! Parts of messages and tool results.
+//! Conversions of the parts of messages and tool results.
 
 use domain::bounds::PARTS_MAX;
 use domain::{JsonText, Label, MediaSource, Part, Violation, ViolationReason};
@@ -6,13 +6,13 @@ use domain::{JsonText, Label, MediaSource, Part, Violation, ViolationReason};
 use crate::optional::{label, label_text};
 use crate::proto::event::v1 as proto;
 
-/// Parts as protobuf writes them.
+/// Parts as protobuf.
 #[must_use]
 pub fn to_proto(parts: &[Part]) -> Vec<proto::Part> {
     parts.iter().map(part_to_proto).collect()
 }
 
-/// Parts as the domain keeps them; the field of a violation begins with the part's index.
+/// Parts as domain types; the field of a violation begins with the part's index.
 ///
 /// # Errors
 /// The first part that breaks a rule, or [`ViolationReason::TooLong`] over [`PARTS_MAX`] parts.
@@ -20,7 +20,7 @@ pub fn from_proto(parts: Vec<proto::Part>) -> Result<Vec<Part>, Violation> {
     if parts.len() > PARTS_MAX {
         return Err(Violation::new(
             ViolationReason::TooLong,
-            format!("has {} parts, at most {PARTS_MAX} are taken", parts.len()),
+            format!("has {} parts, at most {PARTS_MAX} are allowed", parts.len()),
         ));
     }
     let parts = parts.into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! Owners, client contexts and statuses.
+//! Conversions of owners, client contexts, fork points and statuses.
 
 use domain::{
     ChannelId, ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version,
@@ -8,7 +8,7 @@ use domain::{
 use crate::optional::{client_text, json_text, metadata};
 use crate::proto::event::v1 as proto;
 
-/// An owner as protobuf writes it.
+/// An owner as protobuf.
 #[must_use]
 pub fn owner_to_proto(owner: &Owner) -> proto::Owner {
     use proto::owner::Kind;
@@ -20,10 +20,10 @@ pub fn owner_to_proto(owner: &Owner) -> proto::Owner {
     proto::Owner { kind: Some(kind) }
 }
 
-/// An owner as the domain keeps it.
+/// An owner as the domain type.
 ///
 /// # Errors
-/// [`ViolationReason::Missing`] without one, else as the id's own `parse`, with the field named.
+/// [`ViolationReason::Missing`] for `None`, else as the id's own `parse`, with the name of the field.
 pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation> {
     use proto::owner::Kind;
     match owner.and_then(|owner| owner.kind) {
@@ -43,7 +43,7 @@ pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation>
     }
 }
 
-/// A fork's point as protobuf writes it.
+/// A fork's point as protobuf.
 #[must_use]
 pub fn fork_point_to_proto(point: &ForkPoint) -> proto::ForkPoint {
     proto::ForkPoint {
@@ -53,7 +53,7 @@ pub fn fork_point_to_proto(point: &ForkPoint) -> proto::ForkPoint {
     }
 }
 
-/// A fork's point as the domain keeps it.
+/// A fork's point as the domain type.
 ///
 /// # Errors
 /// As [`ConversationId::parse`], or [`ViolationReason::Missing`] without a version.
@@ -70,7 +70,7 @@ pub fn fork_point_from_proto(point: proto::ForkPoint) -> Result<ForkPoint, Viola
     })
 }
 
-/// A client context as protobuf writes it.
+/// A client context as protobuf.
 #[must_use]
 pub fn client_context_to_proto(context: &ClientContext) -> proto::ClientContext {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -84,10 +84,10 @@ pub fn client_context_to_proto(context: &ClientContext) -> proto::ClientContext 
     }
 }
 
-/// A client context as the domain keeps it; none is an empty one.
+/// A client context as the domain type; `None` becomes an empty one.
 ///
 /// # Errors
-/// The first field that breaks its bound or holds U+0000.
+/// The first field that breaks its bound or contains U+0000.
 pub fn client_context_from_proto(
     context: Option<proto::ClientContext>,
 ) -> Result<ClientContext, Violation> {
@@ -102,7 +102,7 @@ pub fn client_context_from_proto(
     })
 }
 
-/// A status as protobuf writes it.
+/// A status as protobuf.
 #[must_use]
 pub fn status_to_proto(status: Status) -> proto::ConversationStatus {
     match status {
@@ -112,7 +112,7 @@ pub fn status_to_proto(status: Status) -> proto::ConversationStatus {
     }
 }
 
-/// A status as the domain keeps it; `None` for one that is not given.
+/// A status as the domain type; `None` if it is unspecified.
 #[must_use]
 pub fn status_from_proto(status: proto::ConversationStatus) -> Option<Status> {
     match status {

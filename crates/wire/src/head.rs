@@ -1,4 +1,4 @@
-//! Heads, as the record keeps them.
+//! Conversions of heads.
 
 use domain::{
     ActiveRun, AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest,
@@ -15,7 +15,7 @@ use crate::optional::{label, label_text};
 use crate::proto::event::v1 as proto;
 use crate::time;
 
-/// A head as protobuf writes it.
+/// A head as protobuf.
 #[must_use]
 pub fn to_proto(head: &Head) -> proto::Head {
     proto::Head {
@@ -44,10 +44,10 @@ pub fn to_proto(head: &Head) -> proto::Head {
     }
 }
 
-/// A head as the domain keeps it.
+/// A head as the domain type.
 ///
 /// # Errors
-/// What does not convert is corrupt, or written by a later version of Hansard.
+/// The field that is corrupt, or that a later version of Hansard wrote.
 pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
     let status = status_from_proto(head.status()).ok_or_else(|| corrupt("status"))?;
     Ok(Head {
@@ -95,7 +95,7 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
     })
 }
 
-/// An open call as protobuf writes it.
+/// An open call as protobuf.
 #[must_use]
 pub fn open_call_to_proto(call: &OpenCall) -> proto::OpenCall {
     proto::OpenCall {
@@ -105,7 +105,7 @@ pub fn open_call_to_proto(call: &OpenCall) -> proto::OpenCall {
     }
 }
 
-/// Totals as protobuf writes them.
+/// Totals as protobuf.
 #[must_use]
 pub fn totals_to_proto(totals: &Totals) -> proto::Totals {
     proto::Totals {

@@ -1,5 +1,5 @@
-//! How things look on the wire and in the record: the generated protobuf and gRPC code, and its conversions to and from
-//! the domain. Knows no I/O. Old events are upcast here when they are read, never rewritten.
+//! The formats of the wire and of the record: the generated protobuf and gRPC code, and its conversions to and from the
+//! domain. No I/O. Old events are upcast when they are read and never rewritten.
 
 pub mod bearer;
 pub mod commit;

@@ -1,4 +1,4 @@
-//! Metered calls of models, both ways, and as their stream keeps them.
+//! Conversions of metered model calls, and their encoding in their stream.
 
 use bytes::Bytes;
 use domain::{AgentId, LogId, MeteredCall, OwnerDigest, Violation};
@@ -8,7 +8,7 @@ use crate::commit::CorruptCommit;
 use crate::optional;
 use crate::proto::run::v1 as proto;
 
-/// A call as protobuf writes it.
+/// A call as protobuf.
 #[must_use]
 pub fn metered_to_proto(call: &MeteredCall) -> proto::MeteredCall {
     let owner = call.owner.as_ref().map(OwnerDigest::as_str);
@@ -22,7 +22,7 @@ pub fn metered_to_proto(call: &MeteredCall) -> proto::MeteredCall {
     }
 }
 
-/// A call as the domain keeps it.
+/// A call as the domain type.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path in the call.
@@ -42,13 +42,13 @@ pub fn metered_from_proto(call: proto::MeteredCall) -> Result<MeteredCall, Viola
     })
 }
 
-/// A call as its stream keeps it.
+/// Encodes a call for its stream.
 #[must_use]
 pub fn encode_metered(call: &MeteredCall) -> Bytes {
     metered_to_proto(call).encode_to_vec().into()
 }
 
-/// A call from what its stream keeps.
+/// Decodes a call of its stream.
 ///
 /// # Errors
 /// [`CorruptCommit`].

@@ -1,4 +1,4 @@
-//! Calls of model servers, both ways, and as the stream of logged calls keeps them.
+//! Conversions of calls of model servers, and their encoding in the stream of the provider log.
 
 use bytes::Bytes;
 use domain::bounds::{LOG_DAYS_MAX, LOGGED_BODY_BYTES_MAX};
@@ -14,10 +14,10 @@ use crate::event::{usage_from_proto, usage_to_proto};
 use crate::optional;
 use crate::proto::run::v1 as proto;
 
-/// The statuses that HTTP knows.
+/// The status codes of HTTP.
 const HTTP_STATUSES: std::ops::RangeInclusive<u16> = 100..=599;
 
-/// A call as protobuf writes it.
+/// A call as protobuf.
 #[must_use]
 pub fn call_to_proto(call: &ModelCall) -> proto::ModelCall {
     let purpose = match call.purpose {
@@ -45,7 +45,7 @@ pub fn call_to_proto(call: &ModelCall) -> proto::ModelCall {
     }
 }
 
-/// A call as the domain keeps it.
+/// A call as the domain type.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path in the call.
@@ -81,7 +81,7 @@ pub fn call_from_proto(call: proto::ModelCall) -> Result<ModelCall, Violation> {
     })
 }
 
-/// A call as its stream keeps it.
+/// Encodes a call for its stream.
 #[must_use]
 pub fn encode_logged(logged: &LoggedCall) -> Bytes {
     let stored = proto::StoredModelCall {
@@ -92,7 +92,7 @@ pub fn encode_logged(logged: &LoggedCall) -> Bytes {
     stored.encode_to_vec().into()
 }
 
-/// A call from what its stream keeps.
+/// Decodes a call of its stream.
 ///
 /// # Errors
 /// [`CorruptCommit`].
@@ -126,7 +126,7 @@ fn http_status(given: u32) -> Result<u16, Violation> {
     let status = u16::try_from(given).ok();
     let status = status.filter(|status| HTTP_STATUSES.contains(status));
     status.ok_or_else(|| {
-        let rule = format!("is {given}, 100 to 599 is taken");
+        let rule = format!("is {given}, 100 to 599 are allowed");
         Violation::new(ViolationReason::OutOfRange, rule).within("http_status")
     })
 }

@@ -1,13 +1,13 @@
-//! Optional texts: protobuf's empty string is the domain's `None`.
+//! Conversions of optional texts: an empty string of protobuf is `None` in the domain.
 
 use domain::bounds::{CLIENT_TEXT_BYTES_MAX, METADATA_BYTES_MAX};
 use domain::violation::check_text;
 use domain::{JsonText, Label, Violation};
 
-/// A label, where one is given.
+/// A label; `None` for an empty text.
 ///
 /// # Errors
-/// As [`Label::parse`], with the field named.
+/// As [`Label::parse`], with the name of the field.
 pub fn label(text: String, field: &str) -> Result<Option<Label>, Violation> {
     match text.as_str() {
         "" => Ok(None),
@@ -17,10 +17,10 @@ pub fn label(text: String, field: &str) -> Result<Option<Label>, Violation> {
     }
 }
 
-/// A metadata object, where one is given.
+/// A metadata object; `None` for an empty text.
 ///
 /// # Errors
-/// As [`JsonText::parse_metadata`], with the field named.
+/// As [`JsonText::parse_metadata`], with the name of the field.
 pub fn metadata(text: String, field: &str) -> Result<Option<JsonText>, Violation> {
     match text.as_str() {
         "" => Ok(None),
@@ -30,10 +30,10 @@ pub fn metadata(text: String, field: &str) -> Result<Option<JsonText>, Violation
     }
 }
 
-/// A text of at most `bytes_max` bytes without U+0000, where one is given.
+/// A text of at most `bytes_max` bytes without U+0000; `None` for an empty text.
 ///
 /// # Errors
-/// As [`check_text`], with the field named.
+/// As [`check_text`], with the name of the field.
 pub fn text(text: String, bytes_max: usize, field: &str) -> Result<Option<String>, Violation> {
     if text.is_empty() {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn text(text: String, bytes_max: usize, field: &str) -> Result<Option<String
     Ok(Some(text))
 }
 
-/// One text of the client's context, where one is given.
+/// One text of the client's context; `None` for an empty text.
 ///
 /// # Errors
 /// As [`text`].

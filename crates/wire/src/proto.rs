@@ -26,7 +26,7 @@ macro_rules! package {
 package!(
     event,
     "hansard.event.v1",
-    "What is kept for ever: events, commits and heads."
+    "The formats of the record: events, commits and heads."
 );
 package!(write, "hansard.write.v1", "The write service.");
 package!(read, "hansard.read.v1", "The read service.");

@@ -1,4 +1,4 @@
-//! What the read service answers with: conversations and events in their place.
+//! Responses of the read service: conversations and recorded events.
 
 use bytes::Bytes;
 use domain::{CommitId, Conversation, Timestamp, Version};
@@ -14,7 +14,7 @@ use crate::proto::event::v1 as event;
 use crate::proto::read::v1 as proto;
 use crate::time;
 
-/// A conversation as readers see it.
+/// A conversation as protobuf.
 #[must_use]
 pub fn conversation(conversation: Conversation) -> proto::Conversation {
     let head = &conversation.head;
@@ -42,7 +42,7 @@ pub fn conversation(conversation: Conversation) -> proto::Conversation {
     }
 }
 
-/// An event in its place, from its own bytes.
+/// A recorded event as protobuf, from its own bytes.
 ///
 /// # Errors
 /// [`CorruptCommit::Body`]: the bytes are not an event's.

@@ -1,4 +1,4 @@
-//! The stable reasons for which calls fail, and the status code of each.
+//! The stable reasons of failed calls, and the status code of each.
 
 use domain::ViolationReason;
 use tonic::Code;
@@ -8,100 +8,100 @@ use tonic::Code;
 pub enum Reason {
     /// A field breaks a rule.
     Field(ViolationReason),
-    /// No bearer token, or one that is unknown or revoked.
+    /// The bearer token is missing, unknown or revoked.
     Unauthenticated,
-    /// The token lacks the scope that the call needs.
+    /// The token does not have the scope that the call needs.
     MissingScope,
-    /// No such agent, or another tenant's.
+    /// The agent does not exist, or belongs to another tenant.
     AgentNotFound,
-    /// No such conversation, or another's.
+    /// The conversation does not exist, or belongs to another owner, agent or tenant.
     ConversationNotFound,
-    /// No such tenant, agent, key or token in the registry, or another tenant's.
+    /// The registry has no such tenant, agent, key or token, or it belongs to another tenant.
     RegistryEntryNotFound,
-    /// The id of a tenant or agent is taken.
+    /// A tenant or agent with this id exists.
     RegistryEntryExists,
-    /// The id is taken.
+    /// A conversation with this id exists.
     ConversationExists,
-    /// The conversation is at another version than the caller expected.
+    /// The conversation has another version than the caller expected.
     VersionConflict,
-    /// Others were faster, time and again.
+    /// Concurrent commits were appended first at every attempt.
     Contention,
     /// The conversation is closed for events.
     ConversationArchived,
-    /// The conversation is gone for good.
+    /// The conversation is erased.
     ConversationErased,
-    /// A result without its call.
+    /// The result has no open call.
     ToolCallNotOpen,
-    /// A call under the id of one that still waits.
+    /// An open call has the same id.
     ToolCallAlreadyOpen,
-    /// A result that names another tool than its call.
+    /// The result has another tool name than its call.
     ToolMismatch,
-    /// More calls than may wait at once.
+    /// The conversation has the maximum of open calls.
     TooManyOpenCalls,
-    /// A summary of what has not happened yet.
+    /// The summary covers versions that do not exist.
     SummaryBeyondHistory,
-    /// A rewind to what has not happened yet.
+    /// The rewind returns to a version that does not exist.
     RewindBeyondHistory,
-    /// A summary that reaches no further than an earlier one.
+    /// The summary covers no more than an earlier one.
     SummaryStale,
-    /// Another generation goes on in the conversation.
+    /// Another run is active in the conversation.
     RunActive,
-    /// The run is not the conversation's active one.
+    /// The run is not the active run of the conversation.
     RunNotActive,
-    /// The run was asked to stop: no more parts are taken but its end.
+    /// A stop of the run was requested: only its end is accepted.
     RunStopping,
-    /// Other parts of the run are there than the caller knows of.
+    /// The run has other parts than the caller expected.
     PartsSuperseded,
-    /// The conversation belongs to somebody else than the caller believed.
+    /// The conversation has another owner than the caller expected.
     OwnerMismatch,
-    /// A channel's conversation stays the channel's, and no other becomes one.
+    /// The owner of a channel's conversation cannot change, and a channel cannot become an owner.
     OwnerFixed,
-    /// There is no conversation to fork from, or it does not reach that version.
+    /// The conversation to fork from does not exist, or does not have that version.
     ForkPointNotFound,
-    /// Too many conversations would stand behind the fork.
+    /// The fork would have too many ancestors.
     ForkTooDeep,
-    /// Forks read through the conversation that was to be erased.
+    /// Forks read through the conversation that should be erased.
     HasForks,
-    /// The key was used for another request.
+    /// Another request used the same idempotency key.
     IdempotencyKeyReused,
-    /// The key is a UUIDv7 of a time further ahead than clocks may be off.
+    /// The idempotency key is a UUIDv7 of a time in the future, beyond the allowed clock difference.
     IdempotencyKeyInFuture,
-    /// Not a page token.
+    /// The page token is invalid.
     PageTokenInvalid,
-    /// A page token of another query.
+    /// The page token belongs to another query.
     PageTokenOfOtherQuery,
-    /// Not a position token.
+    /// The position token is invalid.
     PositionTokenMalformed,
-    /// A position token of another record.
+    /// The position token belongs to another record.
     PositionTokenOfOtherRecord,
     /// The position was not reached in time.
     PositionNotReached,
-    /// The record does not answer.
+    /// The record is unavailable.
     RecordUnavailable,
-    /// The read model does not answer.
+    /// The read model is unavailable.
     ReadModelUnavailable,
-    /// The service is ending: another instance takes over.
+    /// The service is shutting down; another instance serves the retry.
     Draining,
-    /// A quota of the tenant, agent, key, owner or address is used up.
+    /// A quota of the tenant, agent, key, owner or address is exceeded.
     QuotaExceeded,
-    /// A bound on what is served at once.
+    /// The service has the maximum of concurrent work.
     Overloaded,
-    /// The instructions, or the newest turn, do not fit the budget.
+    /// The instructions or the newest turn do not fit into the budget.
     BudgetTooSmall,
     /// A template of the context policy cannot be rendered.
     TemplateFailed,
-    /// A URL of a server that the deployment does not allow to be called.
+    /// The deployment does not allow calls of the URL's server.
     DestinationNotAllowed,
-    /// A model server that the deployment keeps for other tenants.
+    /// The deployment reserves the model server for other tenants.
     ModelServerNotAllowed,
-    /// The agent's settings name no model.
+    /// The agent's settings have no model.
     ModelNotConfigured,
-    /// What is kept cannot be read.
+    /// Stored data cannot be decoded.
     DataCorrupt,
 }
 
 impl Reason {
-    /// The reason as it travels in `google.rpc.ErrorInfo.reason`.
+    /// The reason in `google.rpc.ErrorInfo.reason`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ impl Reason {
         }
     }
 
-    /// The status code that the reason comes with.
+    /// The status code of the reason.
     #[must_use]
     pub fn code(self) -> Code {
         match self {

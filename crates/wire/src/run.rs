@@ -1,4 +1,4 @@
-//! The streamed pieces of a generation, both ways, and the batches that they are kept in.
+//! Conversions of run parts, and the encoding of their batches.
 
 use bytes::Bytes;
 use domain::bounds::{
@@ -17,7 +17,7 @@ use crate::event;
 use crate::proto::event::v1 as event_proto;
 use crate::proto::run::v1 as proto;
 
-/// A part as protobuf writes it.
+/// A part as protobuf.
 #[must_use]
 pub fn part_to_proto(part: &RunPart) -> proto::Part {
     use proto::part::Kind;
@@ -39,7 +39,7 @@ pub fn part_to_proto(part: &RunPart) -> proto::Part {
             fragment: fragment.clone(),
         }),
         RunPartKind::StepFinished(facts) => Kind::StepFinished(proto::StepFinished {
-            events: facts.iter().map(event::of_fact).collect(),
+            events: facts.iter().map(event::fact_to_proto).collect(),
         }),
         RunPartKind::ToolReturned(result) => Kind::ToolReturned(event::tool_returned(result)),
         RunPartKind::KeptAlive => Kind::KeptAlive(proto::KeptAlive {}),
@@ -51,7 +51,7 @@ pub fn part_to_proto(part: &RunPart) -> proto::Part {
     }
 }
 
-/// A part as the domain keeps it.
+/// A part as the domain type.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path in the part.
@@ -107,7 +107,7 @@ fn step_facts(step: proto::StepFinished) -> Result<Vec<Fact>, Violation> {
         if matches!(fact, Fact::MessageAppended(_) | Fact::ToolCalled(_)) {
             return Ok(fact);
         }
-        let rule = "is neither a message nor a call: a step comes to nothing else";
+        let rule = "is neither a message nor a call: a step has nothing else";
         Err(at(Violation::new(ViolationReason::Malformed, rule)))
     };
     step.events.into_iter().enumerate().map(fact).collect()
@@ -140,8 +140,8 @@ fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
     Ok(RunEnd { outcome, error })
 }
 
-/// Parts of one batch, as callers give them: 1 to [`PARTS_PER_BATCH_MAX`], their deltas at most
-/// [`BATCH_DELTA_BYTES_MAX`] together, numbered without gaps, an end only last, no text of a step empty.
+/// The parts of one batch of a caller: 1 to [`PARTS_PER_BATCH_MAX`], with at most [`BATCH_DELTA_BYTES_MAX`] of deltas,
+/// numbered without gaps, an end only as the last part, and no empty text in a step.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path under `parts`.
@@ -153,7 +153,7 @@ pub fn parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violati
     Ok(taken)
 }
 
-/// Rejects an empty text of a step that is new.
+/// Rejects an empty text in a new step.
 fn check_texts(part: &RunPart) -> Result<(), Violation> {
     let RunPartKind::StepFinished(facts) = &part.kind else {
         return Ok(());
@@ -165,7 +165,7 @@ fn check_texts(part: &RunPart) -> Result<(), Violation> {
     Ok(())
 }
 
-/// As [`parts_from_proto`], for parts that are stored: an empty text was allowed once.
+/// As [`parts_from_proto`], for stored parts, which may contain empty texts.
 fn stored_parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violation> {
     if parts.is_empty() {
         return Err(missing("parts"));
@@ -203,19 +203,19 @@ fn delta_bytes(part: &RunPart) -> usize {
 fn check_follows(before: &RunPart, part: &RunPart) -> Result<(), Violation> {
     if Some(part.number) != before.number.checked_add(1) {
         let rule = format!(
-            "is {}, but must be one more than the part before it",
+            "is {}, but must be one more than the previous part's",
             part.number
         );
         return Err(Violation::new(ViolationReason::OutOfRange, rule).within("number"));
     }
     if matches!(before.kind, RunPartKind::RunEnded(_)) {
-        let rule = "follows the end of the run: nothing does";
+        let rule = "follows the end of the run, which must be the last part";
         return Err(Violation::new(ViolationReason::Malformed, rule));
     }
     Ok(())
 }
 
-/// A batch as its stream keeps it.
+/// Encodes a batch for its stream.
 #[must_use]
 pub fn encode_batch(parts: &[RunPart]) -> Bytes {
     let batch = proto::PartBatch {
@@ -224,10 +224,10 @@ pub fn encode_batch(parts: &[RunPart]) -> Bytes {
     batch.encode_to_vec().into()
 }
 
-/// A batch from what its stream keeps.
+/// Decodes a batch of its stream.
 ///
 /// # Errors
-/// [`CorruptCommit`]: the caller names stream and sequence, and never skips it.
+/// [`CorruptCommit`]: the caller adds stream and sequence, and never skips the message.
 pub fn decode_batch(bytes: Bytes) -> Result<Vec<RunPart>, CorruptCommit> {
     let batch = proto::PartBatch::decode(bytes).map_err(|_| CorruptCommit::Body)?;
     stored_parts_from_proto(batch.parts).map_err(|violation| CorruptCommit::Field(violation.field))

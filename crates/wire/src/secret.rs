@@ -1,10 +1,10 @@
-//! `Debug` of the messages with a secret in them: it tells of everything else.
+//! `Debug` of messages that contain a secret: it prints every other field.
 
 use std::fmt;
 
 use crate::proto::operate::v1 as proto;
 
-/// Defines a `Debug` that shows some fields and no others.
+/// Defines a `Debug` that prints only these fields.
 macro_rules! debug_of {
     ($message:ident: $($field:ident),+) => {
         impl fmt::Debug for proto::$message {
@@ -17,7 +17,7 @@ macro_rules! debug_of {
     };
 }
 
-/// Defines a `Debug` that says which kind of key there is, and nothing of it.
+/// Defines a `Debug` that prints only the kind of the key.
 macro_rules! debug_of_kind {
     ($module:ident) => {
         impl fmt::Debug for proto::$module::Kind {

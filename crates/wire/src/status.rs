@@ -1,6 +1,6 @@
-//! Errors as callers of the gRPC services see them: a status code with `google.rpc` details.
+//! Errors of the gRPC services: a status code with `google.rpc` details.
 //!
-//! Owns the shape of the details; which error gives which reason is each service's own business. Source of the shape: <https://google.aip.dev/193>.
+//! This module defines the details; each service maps its errors to reasons. Source: <https://google.aip.dev/193>.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
 pub use crate::reason::Reason;
 
-/// `google.rpc.ErrorInfo.domain` of every error of Hansard's.
+/// `google.rpc.ErrorInfo.domain` of every error.
 pub const ERROR_DOMAIN: &str = "hansard";
 
-/// An error on its way to a caller. Becomes a [`Status`] by `From`.
+/// An error for a caller. `From` converts it into a [`Status`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     reason: Reason,
@@ -25,7 +25,7 @@ pub struct Problem {
     quota: Option<Box<QuotaProblem>>,
 }
 
-/// Whose quota is used up, and which.
+/// The quota that is exceeded, and its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct QuotaProblem {
     subject: String,
@@ -40,7 +40,7 @@ struct FieldProblem {
 }
 
 impl Problem {
-    /// An error with nothing but its reason, and a message that says the mend. Never the content of a conversation.
+    /// An error with its reason and a message with the remedy. The message never contains content of a conversation.
     #[must_use]
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Problem {
         }
     }
 
-    /// An error of one field; reason, path and description travel in `google.rpc.BadRequest` too.
+    /// An error of one field. `google.rpc.BadRequest` contains its reason, path and description.
     #[must_use]
     pub fn of_field(reason: Reason, field: &str, description: impl Into<String>) -> Self {
         let description = description.into();
@@ -68,14 +68,13 @@ impl Problem {
         }
     }
 
-    /// An error of everything that is wrong in a document, which the request names in `field`. The first one speaks for all.
+    /// An error of all violations in the document in `field`. The first one determines the reason and the message.
     #[must_use]
     pub fn of_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
         let violations = violations.into_iter().map(Into::into);
         let mut violations = violations.map(|violation: Violation| violation.within(field));
-        let unnamed =
-            || Violation::new(ViolationReason::Malformed, "cannot be taken").within(field);
-        let mut problem = Self::from(violations.next().unwrap_or_else(unnamed));
+        let unknown = || Violation::new(ViolationReason::Malformed, "is invalid").within(field);
+        let mut problem = Self::from(violations.next().unwrap_or_else(unknown));
         let more = violations.map(|violation| FieldProblem {
             field: violation.field,
             reason: Reason::Field(violation.reason),
@@ -92,14 +91,14 @@ impl Problem {
         self
     }
 
-    /// Says when to try again, by `google.rpc.RetryInfo`.
+    /// Adds when to retry, as `google.rpc.RetryInfo`.
     #[must_use]
     pub fn retry_after(mut self, delay: Duration) -> Self {
         self.retry_after = Some(delay);
         self
     }
 
-    /// Names the quota that is used up, by `google.rpc.QuotaFailure`: `subject` is who is limited.
+    /// Adds the exceeded quota, as `google.rpc.QuotaFailure`; `subject` is the consumer that it limits.
     #[must_use]
     pub fn of_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
         self.quota = Some(Box::new(QuotaProblem {
@@ -115,26 +114,26 @@ impl Problem {
         self.reason
     }
 
-    /// What is said to people.
+    /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The path of the field that is wrong, where one is.
+    /// The path of the invalid field, if there is one.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         self.fields.first().map(|problem| problem.field.as_str())
     }
 
-    /// What travels in `google.rpc.ErrorInfo.metadata`.
+    /// The pairs in `google.rpc.ErrorInfo.metadata`.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata
             .iter()
             .map(|(key, value)| (*key, value.as_str()))
     }
 
-    /// When to try again, where that makes sense.
+    /// When to retry, if a retry can succeed.
     #[must_use]
     pub fn retry_delay(&self) -> Option<Duration> {
         self.retry_after

@@ -1,8 +1,8 @@
-//! Times.
+//! Conversions of timestamps.
 
 use domain::{Timestamp, Violation, ViolationReason};
 
-/// A time as protobuf writes it.
+/// A time as protobuf.
 #[must_use]
 pub fn to_proto(time: Timestamp) -> prost_types::Timestamp {
     prost_types::Timestamp {
@@ -11,7 +11,7 @@ pub fn to_proto(time: Timestamp) -> prost_types::Timestamp {
     }
 }
 
-/// A time as the domain keeps it.
+/// A time as the domain type.
 ///
 /// # Errors
 /// [`ViolationReason::OutOfRange`] outside the years 1677 to 2262, or with nanoseconds outside 0 to 999,999,999.

@@ -1,37 +1,37 @@
-//! Positions as callers see them: opaque tokens that fence a read.
+//! Position tokens: positions as callers get them, opaque. A read with a token includes that write.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Partition, Position, Sequence, Version};
 use thiserror::Error;
 
-/// Names a record among others: made at random when the record is created.
+/// The id of a record, chosen at random when the record is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecordId(pub [u8; 8]);
 
-/// A place in a record, and the version that the conversation has there.
+/// A position in a record, and the version of the conversation at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionToken {
     /// The record.
     pub record: RecordId,
-    /// The commit's place.
+    /// The commit's position.
     pub position: Position,
     /// The conversation's version after it.
     pub version: Version,
 }
 
-/// Why a token cannot be taken.
+/// Why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// Not a token of Hansard's.
-    #[error("is not a position token: pass one on as a write's answer gave it")]
+    /// It is not a position token.
+    #[error("is not a position token: send a token unchanged as a write returned it")]
     Malformed,
     /// A token of another record.
-    #[error("is of another record: use tokens only with the Hansard that gave them")]
+    #[error("belongs to another record: use tokens only with the deployment that returned them")]
     OtherRecord,
 }
 
-/// The first byte: the form of what follows.
+/// The first byte: the version of the encoding.
 const FORM: u8 = 1;
 /// Form, record, partition, sequence, version.
 const TOKEN_BYTES: usize = 1 + 8 + 2 + 8 + 8;
@@ -52,7 +52,7 @@ impl PositionToken {
     /// Reads a token of `record`.
     ///
     /// # Errors
-    /// [`TokenError`], which says what to do.
+    /// [`TokenError`], with the remedy.
     pub fn decode(text: &str, record: RecordId) -> Result<Self, TokenError> {
         let bytes = URL_SAFE_NO_PAD
             .decode(text)

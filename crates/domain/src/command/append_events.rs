@@ -1,5 +1,5 @@
-//! Append events: a tool result answers an open call, a summary reaches further than the one before it, a history goes back
-//! to what it has, nothing goes into an archived conversation.
+//! Append events. A tool result needs an open call, a summary covers more than the previous one, a rewind returns to an
+//! existing version, and an archived conversation accepts nothing.
 
 use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
@@ -13,23 +13,23 @@ use crate::json::JsonText;
 use crate::position::Version;
 use crate::time::Timestamp;
 
-/// An event as its author gives it. Lifecycle facts have commands of their own and are never given here.
+/// An event of a caller. Lifecycle facts have commands of their own and do not occur here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// The author's own id for it.
+    /// The caller's id for it.
     pub id: Option<EventId>,
     /// When it happened.
     pub occurred_at: Option<Timestamp>,
-    /// Whatever else is kept with it: a JSON object.
+    /// A JSON object of the caller.
     pub metadata: Option<JsonText>,
-    /// What a model reads of it, in tokens: the writer counts, not the author.
+    /// Its tokens in a context. The writer counts them, not the caller.
     pub tokens: u32,
     /// What happened.
     pub fact: Fact,
 }
 
 impl From<Fact> for NewEvent {
-    /// A fact of which its author says nothing else.
+    /// An event with nothing but its fact.
     fn from(fact: Fact) -> Self {
         Self {
             id: None,
@@ -49,25 +49,26 @@ pub(super) fn decide(
     if head.status == Status::Archived {
         return Err(Rejection::Archived);
     }
-    decided(head, commit, events).map(Decision::Commit)
+    record(head, commit, events).map(Decision::Commit)
 }
 
-/// Events, and behind them a fact of Hansard's own.
-pub(super) fn ended_by(
+/// Events, followed by a lifecycle fact.
+pub(super) fn followed_by(
     head: &Head,
     commit: CommitId,
     events: &[NewEvent],
     last: Lifecycle,
 ) -> Result<Vec<Event>, Rejection> {
-    let mut decided = decided(head, commit, events)?;
-    decided.push(Event {
-        id: EventId::derived(commit, decided.len()),
+    let mut recorded = record(head, commit, events)?;
+    recorded.push(Event {
+        id: EventId::derived(commit, recorded.len()),
         ..lifecycle_event(commit, last)
     });
-    Ok(decided)
+    Ok(recorded)
 }
 
-fn decided(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
+/// The events as the record contains them.
+fn record(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
     let mut progress = Progress {
         version: head.version,
         open_calls: head.open_calls.clone(),
@@ -75,9 +76,9 @@ fn decided(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Eve
         latest_rewind: head.latest_rewind,
         active_run: head.active_run.map(|run| run.id),
     };
-    let mut decided = Vec::with_capacity(events.len());
+    let mut recorded = Vec::with_capacity(events.len());
     for (index, event) in events.iter().enumerate() {
-        decided.push(Event {
+        recorded.push(Event {
             id: event.id.unwrap_or_else(|| EventId::derived(commit, index)),
             occurred_at: event.occurred_at,
             metadata: event.metadata.clone(),
@@ -88,10 +89,10 @@ fn decided(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Eve
             fact: progress.take(index, &event.fact)?,
         });
     }
-    Ok(decided)
+    Ok(recorded)
 }
 
-/// The conversation as the events of the command move it on.
+/// The state of the conversation before the next event of the command.
 struct Progress {
     version: Version,
     open_calls: Vec<OpenCall>,
@@ -101,9 +102,9 @@ struct Progress {
 }
 
 impl Progress {
-    /// The next fact as it is recorded.
+    /// The next fact as the record contains it.
     fn take(&mut self, index: usize, fact: &Fact) -> Result<Fact, Rejection> {
-        let taken = match fact {
+        let recorded = match fact {
             Fact::ToolCalled(call) => Fact::ToolCalled(self.open(index, call)?),
             Fact::ToolReturned(result) => Fact::ToolReturned(self.close(index, result)?),
             Fact::Annotation(Annotation::HistorySummarised(summary)) => {
@@ -115,7 +116,7 @@ impl Progress {
             Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => fact.clone(),
         };
         self.version = self.version.next();
-        Ok(taken)
+        Ok(recorded)
     }
 
     fn open(&mut self, index: usize, call: &ToolCalled) -> Result<ToolCalled, Rejection> {
@@ -143,12 +144,12 @@ impl Progress {
     fn close(&mut self, index: usize, result: &ToolReturned) -> Result<ToolReturned, Rejection> {
         let call_id = result.call_id.clone();
         let is_answered = |open: &OpenCall| open.call_id == call_id;
-        let Some(place) = self.open_calls.iter().position(is_answered) else {
+        let Some(position) = self.open_calls.iter().position(is_answered) else {
             return Err(Rejection::CallNotOpen { index, call_id });
         };
-        let call = self.open_calls.remove(place);
+        let call = self.open_calls.remove(position);
         match &result.tool_name {
-            Some(named) if *named != call.tool_name => {
+            Some(name) if *name != call.tool_name => {
                 Err(Rejection::ToolMismatch { index, call_id })
             }
             _ => Ok(ToolReturned {
@@ -174,7 +175,7 @@ impl Progress {
             version: self.version.next(),
             through: summary.through,
         });
-        // One that was on its way when the history went back stands for what is passed over.
+        // A summary that was requested before the rewind may cover versions that the rewind hides.
         if let Some(rewind) = self.latest_rewind
             && summary.through > rewind.to
             && summary.through < rewind.version
@@ -184,7 +185,7 @@ impl Progress {
                 reached: rewind.version,
             });
         }
-        // Without an earlier one it must reach past version 0: a summary of nothing stands for nothing.
+        // The first summary must cover at least version 1.
         let reached = earlier.map_or(Version::ZERO, |earlier| earlier.through);
         if summary.through <= reached {
             return Err(Rejection::SummaryStale { index, reached });
@@ -200,7 +201,7 @@ impl Progress {
         index: usize,
         rewound: HistoryRewound,
     ) -> Result<HistoryRewound, Rejection> {
-        // What a run comes to is recorded at its end, and would stand behind the rewind.
+        // The events of a run are recorded at its end, which would follow the rewind.
         if let Some(run) = self.active_run {
             return Err(Rejection::RunActive { run });
         }

@@ -1,4 +1,4 @@
-//! Publish parts of a generation: of the one under way, also in a conversation that was archived meanwhile.
+//! Publish parts of the active run, also in a conversation that was archived since the run started.
 
 use super::Rejection;
 use crate::head::{Head, Status};
@@ -6,7 +6,7 @@ use crate::id::{AgentId, RunId};
 use crate::part::{RunPart, RunPartKind};
 use crate::run::RunPhase;
 
-/// Whether a conversation with this head takes these parts of a run, in the name of this agent.
+/// Checks that a conversation with this head accepts these parts of a run of this agent.
 ///
 /// # Errors
 /// [`Rejection::NotFound`], also for another agent's conversation; [`Rejection::Erased`]; [`Rejection::RunNotActive`];

@@ -6,11 +6,11 @@ use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
-    match head.status {
-        Status::Archived => Decision::Unchanged,
-        Status::Active | Status::Erased => Decision::Commit(vec![lifecycle_event(
-            commit,
-            Lifecycle::ConversationArchived,
-        )]),
+    if head.status == Status::Archived {
+        return Decision::Unchanged;
     }
+    Decision::Commit(vec![lifecycle_event(
+        commit,
+        Lifecycle::ConversationArchived,
+    )])
 }

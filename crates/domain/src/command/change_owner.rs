@@ -1,4 +1,4 @@
-//! Make a conversation someone else's. Archived conversations change hands too; those of channels never do.
+//! Change the owner of a conversation, also of an archived one. The owner of a channel's conversation never changes.
 
 use super::{Decision, Rejection, lifecycle_event};
 use crate::event::{Lifecycle, OwnerChanged};

@@ -1,4 +1,4 @@
-//! Begin a conversation.
+//! Create a conversation.
 
 use super::{Command, Decision, Expectation, Rejection, lifecycle_event};
 use crate::event::{ConversationCreated, Event, Lifecycle};

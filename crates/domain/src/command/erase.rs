@@ -1,4 +1,4 @@
-//! Erase a conversation for good: the tombstone. Archived conversations can be erased too.
+//! Erase a conversation: append the tombstone. Archived conversations can be erased too.
 
 use super::{Action, Decision, Rejection, lifecycle_event};
 use crate::event::{Event, Lifecycle};
@@ -7,23 +7,23 @@ use crate::id::CommitId;
 use crate::json::JsonText;
 use crate::owner::Owner;
 
-/// What becomes of forks that read through a conversation that is to be erased. The tombstone's metadata says which rule it
-/// was, so that a fork whose answer was lost is not acknowledged afterwards.
+/// What happens to forks that read through the erased conversation. The tombstone's metadata contains the rule, so that a
+/// fork whose response was lost is not acknowledged later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ForkRule {
-    /// Nothing is erased while there are any. Who appends the tombstone looks for them; this crate does not.
+    /// Forks prevent the erasure. The service that appends the tombstone searches for them; this crate does not.
     #[default]
     Refuse,
-    /// They are not looked for, and can no longer be read.
+    /// Nothing searches for them, and they become unreadable.
     Sever,
-    /// The conversation is itself a fork that was not acknowledged. So none of its forks was.
+    /// The conversation is itself a fork that was not acknowledged, so it has no acknowledged forks.
     Undo,
 }
 
 impl ForkRule {
     /// The rule of a tombstone.
     #[must_use]
-    pub fn of_tombstone(tombstone: &Event) -> Self {
+    pub fn from_tombstone(tombstone: &Event) -> Self {
         let metadata = tombstone.metadata.as_ref().map(JsonText::as_str);
         let rules = [Self::Sever, Self::Undo].into_iter();
         let mut rules = rules.filter(|rule| rule.metadata() == metadata);
@@ -55,8 +55,8 @@ pub(super) fn decide(
     }]))
 }
 
-/// What may still be done with an erased conversation: erase it again, which changes nothing. It belongs to nobody any
-/// more.
+/// The decision about an erased conversation: erasing it again changes nothing, everything else is rejected. It has no
+/// owner.
 pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
     match action {
         Action::Erase { expected: None, .. } => Ok(Decision::Unchanged),

@@ -1,4 +1,4 @@
-//! Finish a generation: what it came to and its end, as one commit, also in a conversation that was archived meanwhile.
+//! Finish a run: its events and its end are one commit, also in a conversation that was archived since the run started.
 
 use super::append_events::{self, NewEvent};
 use super::{Decision, Rejection};
@@ -6,12 +6,12 @@ use crate::event::{Lifecycle, RunFinished};
 use crate::head::Head;
 use crate::id::CommitId;
 
-/// A generation that is over.
+/// A run that finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishRun {
     /// The run and how it ended.
     pub finished: RunFinished,
-    /// What it came to.
+    /// The events that it produced.
     pub events: Vec<NewEvent>,
 }
 
@@ -24,5 +24,5 @@ pub(super) fn decide(
         return Err(Rejection::RunNotActive);
     }
     let last = Lifecycle::RunFinished(finish.finished);
-    append_events::ended_by(head, commit, &finish.events, last).map(Decision::Commit)
+    append_events::followed_by(head, commit, &finish.events, last).map(Decision::Commit)
 }

@@ -1,4 +1,4 @@
-//! Where a fork leaves the conversation that it goes on from.
+//! The point at which a fork continues another conversation.
 
 use super::Rejection;
 use crate::bounds::FORK_DEPTH_MAX;
@@ -7,17 +7,16 @@ use crate::head::{Head, Status};
 use crate::id::{AgentId, ConversationId};
 use crate::position::Version;
 
-/// From where a fork goes on.
+/// The source of a fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForkSource {
-    /// From this point.
+    /// It continues from this point.
     At(ForkPoint),
-    /// From this conversation further back, at the same version, which the other one shares: ask again with its head.
-    FurtherBack(ConversationId),
+    /// This ancestor recorded the version: call again with the ancestor's head.
+    Ancestor(ConversationId),
 }
 
-/// From where a fork goes on that leaves `conversation`, whose head is `parent`, behind a version.
-///
+/// The source of a fork that continues `conversation`, whose head is `parent`, after a version.
 ///
 /// # Errors
 /// [`Rejection::ForkPointMissing`], also for another agent's conversation and an erased one; [`Rejection::ForkTooDeep`].
@@ -31,11 +30,11 @@ pub fn fork_source(
         .filter(|parent| parent.agent == *agent && parent.status != Status::Erased)
         .filter(|parent| version > Version::ZERO && version <= parent.version)
         .ok_or(Rejection::ForkPointMissing)?;
-    let behind = parent.forked_from.as_ref();
-    if let Some(behind) = behind.filter(|behind| version <= behind.version) {
-        return Ok(ForkSource::FurtherBack(behind.conversation.clone()));
+    let origin = parent.forked_from.as_ref();
+    if let Some(origin) = origin.filter(|origin| version <= origin.version) {
+        return Ok(ForkSource::Ancestor(origin.conversation.clone()));
     }
-    let depth = behind.map_or(0, |behind| behind.depth) + 1;
+    let depth = origin.map_or(0, |origin| origin.depth) + 1;
     if depth > FORK_DEPTH_MAX {
         return Err(Rejection::ForkTooDeep {
             depth_max: FORK_DEPTH_MAX,

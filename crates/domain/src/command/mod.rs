@@ -1,4 +1,4 @@
-//! Commands and the decisions about them: pure functions from a head and a command to events. One file a command.
+//! Commands, and the decisions about them: pure functions from a head and a command to events. One file per command.
 
 mod append_events;
 mod append_parts;
@@ -29,36 +29,36 @@ use crate::owner::Owner;
 use crate::position::Version;
 use crate::time::Timestamp;
 
-/// Something that a caller wants to happen to a conversation.
+/// A request to change a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// The commit that it becomes.
+    /// The id of the commit that it produces.
     pub commit: CommitId,
-    /// The agent that the caller acts for; a conversation of another agent is as good as missing.
+    /// The agent of the caller. A conversation of another agent is treated as missing.
     pub agent: AgentId,
-    /// What the caller believes the conversation's version to be.
+    /// The version that the caller expects.
     pub expectation: Expectation,
-    /// What should happen.
+    /// The requested change.
     pub action: Action,
 }
 
-/// What a caller believes a conversation's version to be.
+/// The version of a conversation that a caller expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// Anything: append after whatever is there.
+    /// Any version: append to the current one.
     Any,
-    /// This one: else somebody was faster, and the caller wants to know.
+    /// This version: any other one is a conflict.
     Exact(Version),
 }
 
-/// What should happen.
+/// A change of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Begin the conversation.
+    /// Create the conversation.
     Create {
-        /// What it begins with.
+        /// Its first event.
         created: Box<ConversationCreated>,
-        /// When it began, where the caller knows.
+        /// When it began, if the caller gave a time.
         occurred_at: Option<Timestamp>,
     },
     /// Append events.
@@ -69,154 +69,160 @@ pub enum Action {
     Archive,
     /// Open it again.
     Restore,
-    /// Erase it for good.
+    /// Erase it.
     Erase {
-        /// Who it must belong to; none: anybody.
+        /// The owner that it must have; `None`: any.
         expected: Option<Owner>,
-        /// What becomes of forks that read through it.
+        /// What happens to forks that read through it.
         forks: ForkRule,
     },
-    /// Make it someone else's.
+    /// Change its owner.
     ChangeOwner {
-        /// Who it belongs to from now on.
+        /// The new owner.
         owner: Owner,
-        /// Who it must belong to; none: anybody.
+        /// The owner that it must have; `None`: any.
         expected: Option<Owner>,
     },
-    /// Start a generation.
+    /// Start a run.
     StartRun(Box<StartRun>),
-    /// Ask a generation to stop.
+    /// Request that a run stops.
     StopRun(RunId),
-    /// Finish a generation.
+    /// Finish a run.
     FinishRun(Box<FinishRun>),
 }
 
-/// What follows from a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// These events, as one commit.
+    /// Append these events as one commit.
     Commit(Vec<Event>),
-    /// Nothing: things are already as they should be.
+    /// Nothing: the conversation already is as requested.
     Unchanged,
 }
 
-/// Why a command cannot be carried out.
+/// Why a command is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Rejection {
-    /// There is no such conversation for this caller.
+    /// The caller's agent has no such conversation.
     #[error("no such conversation")]
     NotFound,
-    /// A conversation with this id is there already.
+    /// A conversation with this id exists.
     #[error("a conversation with this id exists already")]
     AlreadyExists,
-    /// Somebody was faster.
+    /// The conversation has another version than expected.
     #[error("the conversation is at version {current}, not at {expected}")]
     VersionConflict {
-        /// The version that the caller believed in.
+        /// The version that the caller expected.
         expected: Version,
-        /// The version that the conversation is at.
+        /// The version of the conversation.
         current: Version,
     },
-    /// It is archived.
+    /// The conversation is archived.
     #[error("the conversation is archived: restore it first")]
     Archived,
-    /// It was erased.
-    #[error("the conversation was erased: begin a new one")]
+    /// The conversation is erased.
+    #[error("the conversation is erased: create a new one")]
     Erased,
-    /// A result for a call that is not open: it was never made, or has its result already.
+    /// A result for a call that is not open: it does not exist, or it has a result.
     #[error(
-        "events[{index}]: no open call with this id: it was never made, or has its result already"
+        "events[{index}]: no open call has this id: the call does not exist, or it has a result"
     )]
     CallNotOpen {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
         /// The call.
         call_id: CallId,
     },
-    /// A call under the id of one that still waits.
-    #[error("events[{index}]: a call with this id still waits for its result")]
+    /// A call with the id of an open call.
+    #[error("events[{index}]: an open call has this id: append its result first")]
     CallAlreadyOpen {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
         /// The call.
         call_id: CallId,
     },
-    /// A result that names another tool than its call.
-    #[error("events[{index}]: the call with this id is of another tool")]
+    /// A result with another tool name than its call.
+    #[error("events[{index}]: the call with this id has another tool name")]
     ToolMismatch {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
         /// The call.
         call_id: CallId,
     },
-    /// Another generation goes on.
-    #[error("run {run} goes on in the conversation: wait for its end, or stop it")]
+    /// Another run is active.
+    #[error("run {run} is active in the conversation: wait for its end, or stop it")]
     RunActive {
-        /// The run that goes on.
+        /// The active run.
         run: RunId,
     },
-    /// The generation is not the one that goes on.
-    #[error("the run is not the conversation's active one: it is over, or never began")]
+    /// The run is not the active one.
+    #[error("the run is not the active run of the conversation: it finished, or it never started")]
     RunNotActive,
-    /// The generation was asked to stop.
-    #[error("the run was asked to stop: no part is taken but its end")]
+    /// A stop of the run was requested.
+    #[error("a stop of the run was requested: only its end is accepted")]
     RunStopping,
-    /// It belongs to somebody else than the caller believed.
-    #[error("the conversation belongs to somebody else than `expected_owner`")]
+    /// It has another owner than expected.
+    #[error("the conversation has another owner than `expected_owner`")]
     OwnerMismatch,
-    /// A channel's conversation stays the channel's, and no other becomes one.
+    /// The owner is a channel, or becomes one: neither is possible.
     #[error(
-        "the owner of a channel's conversation does not change, and no other conversation becomes a channel's"
+        "the owner of a channel's conversation cannot change, and a channel cannot become the owner of another one"
     )]
     OwnerFixed,
-    /// There is nothing to fork from.
-    #[error("no such conversation for this agent, or it does not reach that version")]
+    /// The conversation to fork from is missing.
+    #[error("the agent has no such conversation, or it does not have that version")]
     ForkPointMissing,
-    /// Too many conversations would stand behind the fork.
-    #[error("{depth_max} conversations stand behind it already, one behind the other: no more may")]
+    /// The fork would have too many ancestors.
+    #[error(
+        "the conversation has {depth_max} ancestors, which is the maximum: it cannot be forked"
+    )]
     ForkTooDeep {
         /// The bound.
         depth_max: u32,
     },
-    /// More calls would wait than may.
-    #[error("events[{index}]: {open_max} calls wait for their results already, no more may")]
+    /// Too many open calls.
+    #[error(
+        "events[{index}]: {open_max} calls are open, which is the maximum: append results first"
+    )]
     TooManyOpenCalls {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
         /// The bound.
         open_max: usize,
     },
-    /// A summary of what has not happened yet.
-    #[error("events[{index}]: summarises through version {through}, the event before it is {last}")]
+    /// A summary of versions that do not exist.
+    #[error(
+        "events[{index}]: summarises through version {through}, but the event before it has version {last}"
+    )]
     SummaryBeyondHistory {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
-        /// How far it says it reaches.
+        /// The last version that it covers.
         through: Version,
         /// The version of the event before it.
         last: Version,
     },
-    /// A rewind to what has not happened yet.
-    #[error("events[{index}]: goes back to version {to}, the event before it is {last}")]
+    /// A rewind to a version that does not exist.
+    #[error("events[{index}]: rewinds to version {to}, but the event before it has version {last}")]
     RewindBeyondHistory {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
-        /// The version that it says it goes back to.
+        /// The version to which it returns.
         to: Version,
         /// The version of the event before it.
         last: Version,
     },
-    /// A summary that reaches no further than an earlier one.
-    #[error("events[{index}]: a summary through version {reached} is there already: reach further")]
+    /// A summary that covers no more than an earlier one.
+    #[error("events[{index}]: a summary through version {reached} exists: cover a later version")]
     SummaryStale {
-        /// The place of the event in the command.
+        /// The index of the event in the command.
         index: usize,
-        /// How far the earlier one reaches.
+        /// The last version that the earlier one covers.
         reached: Version,
     },
 }
 
-/// Decides what follows from a command in the state that `head` tells; `None` is a conversation that is not there.
+/// Decides the result of a command for a conversation with this head; `None`: the conversation does not exist.
 ///
 /// # Errors
 /// A [`Rejection`]: the same command on the same head is rejected again.

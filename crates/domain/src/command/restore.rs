@@ -6,11 +6,11 @@ use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
-    match head.status {
-        Status::Active => Decision::Unchanged,
-        Status::Archived | Status::Erased => Decision::Commit(vec![lifecycle_event(
-            commit,
-            Lifecycle::ConversationRestored,
-        )]),
+    if head.status == Status::Active {
+        return Decision::Unchanged;
     }
+    Decision::Commit(vec![lifecycle_event(
+        commit,
+        Lifecycle::ConversationRestored,
+    )])
 }

@@ -1,4 +1,4 @@
-//! Start a generation: with what it answers, as one commit; one at a time.
+//! Start a run: the events that it answers and its start are one commit. A conversation has at most one active run.
 
 use super::append_events::{self, NewEvent};
 use super::{Decision, Rejection};
@@ -6,12 +6,12 @@ use crate::event::{Lifecycle, RunStarted};
 use crate::head::{Head, Status};
 use crate::id::CommitId;
 
-/// A generation that is to start.
+/// A run that starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRun {
     /// The run and its model.
     pub started: RunStarted,
-    /// What is recorded before it, such as the user's message.
+    /// The events to record before it, such as the user's message.
     pub events: Vec<NewEvent>,
 }
 
@@ -27,5 +27,5 @@ pub(super) fn decide(
         return Err(Rejection::RunActive { run: active.id });
     }
     let last = Lifecycle::RunStarted(start.started.clone());
-    append_events::ended_by(head, commit, &start.events, last).map(Decision::Commit)
+    append_events::followed_by(head, commit, &start.events, last).map(Decision::Commit)
 }

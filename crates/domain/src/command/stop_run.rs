@@ -1,4 +1,4 @@
-//! Ask a generation to stop. One that is over, or was asked already, is left as it is.
+//! Request that a run stops. Nothing changes if it finished or if the stop was requested before.
 
 use super::{Decision, lifecycle_event};
 use crate::event::Lifecycle;
@@ -7,11 +7,11 @@ use crate::id::{CommitId, RunId};
 use crate::run::{ActiveRun, RunPhase};
 
 pub(super) fn decide(head: &Head, commit: CommitId, run: RunId) -> Decision {
-    let runs = ActiveRun {
+    let running = ActiveRun {
         id: run,
         phase: RunPhase::Running,
     };
-    if head.active_run != Some(runs) {
+    if head.active_run != Some(running) {
         return Decision::Unchanged;
     }
     Decision::Commit(vec![lifecycle_event(

@@ -1,4 +1,4 @@
-//! The conversation began.
+//! The conversation was created.
 
 use crate::id::{AgentId, ConversationId, Label};
 use crate::json::JsonText;
@@ -10,21 +10,21 @@ use crate::position::Version;
 pub struct ConversationCreated {
     /// The agent that speaks in it.
     pub agent: AgentId,
-    /// Who it belongs to.
+    /// Its owner.
     pub owner: Owner,
     /// Its title.
     pub title: Option<String>,
     /// Its metadata: a JSON object.
     pub metadata: Option<JsonText>,
-    /// Where the client was.
+    /// The client's context.
     pub client_context: ClientContext,
     /// The provider's id of the conversation.
     pub provider_conversation_id: Option<Label>,
-    /// What it goes on from, where it is a fork.
+    /// The point that a fork continues.
     pub forked_from: Option<ForkPoint>,
 }
 
-/// Where the client was when the conversation began. All of it is optional.
+/// The client's context when the conversation was created. Every field is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ClientContext {
     /// The page that the client was on.
@@ -37,19 +37,19 @@ pub struct ClientContext {
     pub locale: Option<String>,
     /// The client's timezone: an IANA name.
     pub timezone: Option<String>,
-    /// Whatever else the client told: a JSON object.
+    /// A JSON object of the client.
     pub custom_metadata: Option<JsonText>,
 }
 
-/// Where a fork leaves the conversation that it goes on from.
+/// The point at which a fork continues another conversation.
 ///
-/// The fork's first event has the version after it: together they read as one dense history.
+/// The fork's first event has the next version, so both form one dense history.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ForkPoint {
     /// The conversation, of the same tenant and agent.
     pub conversation: ConversationId,
-    /// The last version that the fork shares.
+    /// The last version that the fork inherits.
     pub version: Version,
-    /// How many conversations stand behind the fork, one behind the other; 1 to [`crate::bounds::FORK_DEPTH_MAX`].
+    /// The number of ancestors of the fork; 1 to [`crate::bounds::FORK_DEPTH_MAX`].
     pub depth: u32,
 }

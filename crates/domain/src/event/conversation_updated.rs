@@ -4,7 +4,7 @@ use crate::field_change::FieldChange;
 use crate::id::Label;
 use crate::json::JsonText;
 
-/// Each field is untouched (`None`), set or cleared.
+/// Each field is unchanged (`None`), set or cleared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ConversationUpdated {
     /// The title.

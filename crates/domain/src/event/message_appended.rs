@@ -1,33 +1,33 @@
-//! Someone said something.
+//! A message was appended.
 
 use crate::content::Part;
 use crate::id::Label;
 
-/// A message by a user, the assistant, or whoever instructs it.
+/// A message of a user, of the assistant, or with instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MessageAppended {
-    /// Who speaks.
+    /// The author's role.
     pub role: Role,
-    /// What is said, in order. Empty for an assistant's turn of tool calls alone.
+    /// Its content, in order. Empty if the assistant only calls tools.
     pub parts: Vec<Part>,
-    /// The speaker's name, where several share a role.
+    /// The author's name, if several share a role.
     pub author: Option<Label>,
     /// The model that wrote it.
     pub model: Option<Label>,
-    /// Whose model it was, as `formats` names its providers: only they take back thoughts and signatures of their own.
+    /// The provider of the model, by its name in `formats`: only it accepts its own thoughts and signatures again.
     pub provider: Option<Label>,
-    /// The provider's id of the response that it came with.
+    /// The provider's id of the response.
     pub provider_response_id: Option<Label>,
-    /// Why the model stopped, in the provider's words.
+    /// Why the model stopped, in the provider's terms.
     pub finish_reason: Option<Label>,
-    /// What the response cost.
+    /// The tokens of the response.
     pub usage: Option<Usage>,
 }
 
 impl MessageAppended {
-    /// A message of which nothing is known but who speaks and what is said.
+    /// A message with nothing but its role and content.
     #[must_use]
-    pub fn said(role: Role, parts: Vec<Part>) -> Self {
+    pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self {
             role,
             parts,
@@ -41,16 +41,16 @@ impl MessageAppended {
     }
 }
 
-/// Who speaks.
+/// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The person, or the program, that the assistant serves.
+    /// The person or program that the assistant serves.
     User,
     /// The model.
     Assistant,
     /// Instructions.
     System,
-    /// Instructions, as newer models name them.
+    /// Instructions, for newer models of OpenAI.
     Developer,
 }
 
@@ -58,7 +58,7 @@ impl Role {
     /// Every role, in the order of their codes.
     pub const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::System, Self::Developer];
 
-    /// The code that rows keep. Stable for ever.
+    /// The code that rows contain. It never changes.
     #[must_use]
     pub fn code(self) -> i16 {
         match self {
@@ -69,7 +69,7 @@ impl Role {
         }
     }
 
-    /// The role as providers write it.
+    /// The name of the role at providers.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -81,15 +81,15 @@ impl Role {
     }
 }
 
-/// Tokens, as the provider counted them.
+/// Token counts of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Usage {
-    /// Tokens read, cached ones among them.
+    /// Tokens read, including cached ones.
     pub input_tokens: u64,
-    /// Tokens written, reasoning ones among them.
+    /// Tokens written, including reasoning ones.
     pub output_tokens: u64,
     /// Tokens read from the provider's cache.
     pub cached_tokens: u64,
-    /// Tokens thought.
+    /// Tokens of reasoning.
     pub reasoning_tokens: u64,
 }

@@ -1,12 +1,12 @@
-//! The conversation belongs to someone else now.
+//! The owner of the conversation changed.
 
 use crate::owner::Owner;
 
-/// A change of hands: with whom it was stands beside it, so that it can be taken back.
+/// A change of the owner. It contains the previous owner, so that it can be reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnerChanged {
-    /// Who it belongs to.
+    /// The new owner.
     pub owner: Owner,
-    /// Who it belonged to; the decision sets it.
+    /// The previous owner; the decision sets it.
     pub previous: Owner,
 }

@@ -1,9 +1,9 @@
-//! A generation is over.
+//! A run finished.
 
 use crate::id::RunId;
 use crate::run::RunOutcome;
 
-/// The end of a generation; what it came to stands before it, in the same commit.
+/// The end of a run. The events that it produced precede it in the same commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RunFinished {
     /// The run.

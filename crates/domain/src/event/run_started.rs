@@ -1,14 +1,14 @@
-//! A model began to generate.
+//! A run started.
 
 use crate::id::{Label, RunId};
 
-/// A generation that began; one at a time goes on in a conversation.
+/// The start of a run. A conversation has at most one active run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunStarted {
     /// The run.
     pub run: RunId,
     /// The model.
     pub model: Option<Label>,
-    /// Whose model it is.
+    /// The provider of the model.
     pub provider: Option<Label>,
 }

@@ -1,11 +1,11 @@
-//! The system took note of something.
+//! The system recorded a note.
 
 use crate::id::Label;
 
-/// An internal note, such as a truncation; models do not see it.
+/// An internal note, such as a truncation. Models do not read it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SystemNoted {
-    /// What it is about: a short stable name.
+    /// Its topic: a short stable name.
     pub topic: Option<Label>,
     /// The note, verbatim.
     pub text: String,

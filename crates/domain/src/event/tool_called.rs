@@ -3,10 +3,10 @@
 use crate::id::{CallId, Label, ToolName};
 use crate::json::JsonText;
 
-/// A call that waits for its result. Calls that follow an assistant's message belong to its turn.
+/// A tool call, which is open until its result. Calls that follow an assistant's message belong to its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolCalled {
-    /// The call's id, as the provider names it.
+    /// The provider's id of the call.
     pub call_id: CallId,
     /// The tool.
     pub tool_name: ToolName,
@@ -14,10 +14,10 @@ pub struct ToolCalled {
     pub input: JsonText,
     /// The model that called.
     pub model: Option<Label>,
-    /// Whose model it was, as `formats` names its providers: only they take back a signature of their own.
+    /// The provider of the model, by its name in `formats`: only it accepts its own signature again.
     pub provider: Option<Label>,
-    /// The provider's id of the response that it came with.
+    /// The provider's id of the response.
     pub provider_response_id: Option<Label>,
-    /// The provider's signature of the call, verbatim (Gemini's thought signature, for one).
+    /// The provider's signature of the call, verbatim (such as Gemini's thought signature).
     pub signature: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A tool answered.
+//! A tool returned a result.
 
 use crate::content::Part;
 use crate::id::{CallId, ToolName};
@@ -7,17 +7,17 @@ use crate::json::JsonText;
 /// The result of an open call; closes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolReturned {
-    /// The call that it answers.
+    /// The call.
     pub call_id: CallId,
-    /// The tool: the one that was called. Callers may leave it out; a recorded result always has it.
+    /// The tool of the call. Callers may omit it; a recorded result always has it.
     pub tool_name: Option<ToolName>,
-    /// What came back.
+    /// Its output.
     pub output: ToolOutput,
-    /// Whether the tool did its work.
+    /// Whether the tool succeeded.
     pub outcome: ToolOutcome,
 }
 
-/// What a tool gives back.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ToolOutput {
     /// A JSON document, verbatim.
@@ -26,11 +26,11 @@ pub enum ToolOutput {
     Parts(Vec<Part>),
 }
 
-/// Whether a tool did its work.
+/// Whether a tool succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolOutcome {
-    /// It did.
+    /// It succeeded.
     Succeeded,
-    /// It did not; the output says why.
+    /// It failed; the output contains the reason.
     Failed,
 }

@@ -43,7 +43,7 @@ fn check(candidates: &[&str], variables: &str, expected: Option<&str>, refused: 
     let reasons: Vec<_> = resolution
         .refused
         .iter()
-        .map(|refused| refused.reason)
+        .map(|candidate| candidate.reason)
         .collect();
     assert_eq!(reasons, refused, "{candidates:?} of {variables}");
     for (refused, candidate) in resolution.refused.iter().zip(candidates) {

@@ -1,6 +1,6 @@
 //! Stored and current messages, by the habits that callers have.
 
-use keyed_history::{MessagesMax, Stored, merge};
+use keyed_history::{MessagesMax, StoredHistory, merge};
 
 use crate::notation::messages;
 
@@ -14,7 +14,7 @@ fn check(stored: &[&str], current: &[&str], new: &[&str]) {
 #[track_caller]
 fn check_since((seen, since): (&[&str], &[&str]), current: &[&str], new: &[&str]) {
     let (seen_messages, since_messages) = (messages(seen), messages(since));
-    let stored = Stored {
+    let stored = StoredHistory {
         seen: &seen_messages,
         since: &since_messages,
     };
@@ -119,7 +119,7 @@ fn what_others_recorded_since_does_not_hide_what_the_caller_has_seen() {
 fn instructions_lead_and_are_not_history() {
     let stored = messages(&["u 1", "s old", "a 2"]);
     let current = messages(&["s today", "u 1", "a 2", "d brief", "u 3"]);
-    let stored = Stored {
+    let stored = StoredHistory {
         seen: &stored,
         since: &[],
     };
@@ -135,7 +135,7 @@ fn instructions_lead_and_are_not_history() {
 fn the_last_ones_are_kept() {
     let check = |max: usize, current: &[&str], expected: &[&str], trimmed: usize| {
         let stored = messages(&["u 1", "a 2"]);
-        let stored = Stored {
+        let stored = StoredHistory {
             seen: &stored,
             since: &[],
         };
@@ -154,7 +154,7 @@ fn the_last_ones_are_kept() {
 #[test]
 fn at_most_a_thousand_messages() {
     let stored = messages(&vec!["u x"; 1_500]);
-    let stored = Stored {
+    let stored = StoredHistory {
         seen: &stored,
         since: &[],
     };

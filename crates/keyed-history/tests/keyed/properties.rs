@@ -1,7 +1,9 @@
 //! What holds for all histories and callers.
 
 use domain::event::MessageAppended;
-use keyed_history::{HistoryKey, KeyRules, Merged, MessagesMax, Stored, Variables, merge, resolve};
+use keyed_history::{
+    HistoryKey, KeyRules, MergedHistory, MessagesMax, StoredHistory, Variables, merge, resolve,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -35,7 +37,7 @@ fn turns(list: &[MessageAppended]) -> Vec<MessageAppended> {
     turns.cloned().collect()
 }
 
-fn added(merged: &Merged, current: &[MessageAppended]) -> Vec<MessageAppended> {
+fn added(merged: &MergedHistory, current: &[MessageAppended]) -> Vec<MessageAppended> {
     merged
         .new
         .iter()
@@ -91,7 +93,7 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_order_is_kept(seen in list(), since in list(), current in list()) {
-        let stored = Stored { seen: &seen, since: &since };
+        let stored = StoredHistory { seen: &seen, since: &since };
         let merged = merge(stored, &current, MessagesMax::clamped(1_000));
         let (new, known) = (added(&merged, &current), [turns(&seen), turns(&since)].concat());
         prop_assert!(merged.new.is_sorted_by(|one, other| one < other));
@@ -105,15 +107,15 @@ proptest! {
 
     #[test]
     fn what_is_recorded_is_not_new_again(seen in list(), since in list(), current in list()) {
-        let stored = Stored { seen: &seen, since: &since };
+        let stored = StoredHistory { seen: &seen, since: &since };
         let new = added(&merge(stored, &current, MessagesMax::clamped(50)), &current);
         // By a caller that knows how far it has seen, and by one that does not.
         let since_then = [since.clone(), new].concat();
-        let again = merge(Stored { seen: &seen, since: &since_then }, &current, MessagesMax::clamped(50));
+        let again = merge(StoredHistory { seen: &seen, since: &since_then }, &current, MessagesMax::clamped(50));
         prop_assert_eq!(again.new, Vec::<usize>::new());
-        let first = merge(Stored { seen: &seen, since: &[] }, &current, MessagesMax::clamped(50));
+        let first = merge(StoredHistory { seen: &seen, since: &[] }, &current, MessagesMax::clamped(50));
         let all = [seen, added(&first, &current)].concat();
-        let again = merge(Stored { seen: &all, since: &[] }, &current, MessagesMax::clamped(50));
+        let again = merge(StoredHistory { seen: &all, since: &[] }, &current, MessagesMax::clamped(50));
         prop_assert_eq!(again.new, Vec::<usize>::new());
     }
 
@@ -129,14 +131,14 @@ proptest! {
         let ids: Vec<_> = current.iter().chain(&seen).filter_map(|message| message.provider_response_id.clone()).collect();
         let before = before.into_iter().filter(|message| message.provider_response_id.as_ref().is_none_or(|id| !ids.contains(id)));
         let whole = [before.collect(), seen.clone()].concat();
-        let of_the_end = merge(Stored { seen: &seen, since: &[] }, &current, MessagesMax::clamped(1));
-        let of_all = merge(Stored { seen: &whole, since: &[] }, &current, MessagesMax::clamped(1));
+        let of_the_end = merge(StoredHistory { seen: &seen, since: &[] }, &current, MessagesMax::clamped(1));
+        let of_all = merge(StoredHistory { seen: &whole, since: &[] }, &current, MessagesMax::clamped(1));
         prop_assert_eq!(of_the_end.new, of_all.new);
     }
 
     #[test]
     fn the_bound_is_kept_and_the_last_ones_too(seen in list(), current in list(), max in 1_usize..12) {
-        let stored = Stored { seen: &seen, since: &[] };
+        let stored = StoredHistory { seen: &seen, since: &[] };
         let all = merge(stored, &current, MessagesMax::clamped(1_000));
         let merged = merge(stored, &current, MessagesMax::clamped(max));
         prop_assert!(merged.messages.len() <= max);
@@ -152,8 +154,8 @@ proptest! {
     fn two_callers_lose_and_double_nothing(seen in list(), one in "[a-m]{1,3}", other in "[n-z]{1,3}") {
         let thread = |said: &str| [turns(&seen), messages(&[&format!("u {said}")])].concat();
         let (first, second) = (thread(&one), thread(&other));
-        let new_first = added(&merge(Stored { seen: &seen, since: &[] }, &first, MessagesMax::clamped(50)), &first);
-        let merged = merge(Stored { seen: &seen, since: &new_first }, &second, MessagesMax::clamped(1_000));
+        let new_first = added(&merge(StoredHistory { seen: &seen, since: &[] }, &first, MessagesMax::clamped(50)), &first);
+        let merged = merge(StoredHistory { seen: &seen, since: &new_first }, &second, MessagesMax::clamped(1_000));
         let own = messages(&[&format!("u {one}"), &format!("u {other}")]);
         prop_assert_eq!(merged.messages, [turns(&seen), own].concat());
     }

@@ -93,7 +93,7 @@ fn item(json: &str) -> Part {
 
 #[track_caller]
 fn check(case: &str, fact: &Fact, expected: u32) {
-    assert_eq!(of_fact(fact), expected, "{case}");
+    assert_eq!(count_fact(fact), expected, "{case}");
 }
 
 #[test]
@@ -188,18 +188,18 @@ fn texts_that_were_once_counted_as_files_are_counted_again() {
         (message(carried()), MESSAGE_TOKENS),
         (result(ToolOutput::Parts(carried())), returned),
     ] {
-        assert_eq!(of_fact(&fact), now(frame));
-        assert_eq!(recounted(&fact, before(frame)), now(frame));
-        assert_eq!(recounted(&fact, before(frame) - 1), now(frame));
+        assert_eq!(count_fact(&fact), now(frame));
+        assert_eq!(recount(&fact, before(frame)), now(frame));
+        assert_eq!(recount(&fact, before(frame) - 1), now(frame));
         // Whoever counted more counted the text.
-        assert_eq!(recounted(&fact, before(frame) + 1), before(frame) + 1);
-        assert_eq!(recounted(&fact, now(frame)), now(frame));
+        assert_eq!(recount(&fact, before(frame) + 1), before(frame) + 1);
+        assert_eq!(recount(&fact, now(frame)), now(frame));
     }
     let short = message(vec![file_at("data:,a")]);
     let one = MESSAGE_TOKENS + PART_TOKENS;
-    assert_eq!(recounted(&short, one + FILE_TOKENS), one + FILE_TOKENS);
+    assert_eq!(recount(&short, one + FILE_TOKENS), one + FILE_TOKENS);
     let elsewhere = message(vec![file(None), text(&long)]);
-    assert_eq!(recounted(&elsewhere, 7), 7);
+    assert_eq!(recount(&elsewhere, 7), 7);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Events as the domain keeps them, from what callers give or the record holds.
+//! Events from protobuf, of callers and of the record.
 
 use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::event::{
@@ -17,10 +17,10 @@ use crate::optional::{label, metadata, text};
 use crate::proto::event::v1 as proto;
 use crate::time;
 
-/// An event as the record keeps it.
+/// An event of the record.
 ///
 /// # Errors
-/// What does not convert is corrupt, or written by a later version of Hansard.
+/// The field that is corrupt, or that a later version of Hansard wrote.
 pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
     let through = event.tokens_through;
     let parts = parts_of(event)?;
@@ -39,42 +39,41 @@ pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
     })
 }
 
-/// An event as a caller gives it.
+/// An event of a caller.
 ///
 /// # Errors
-/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused, empty texts, and fields that
-/// the writer alone fills in.
+/// The first field that breaks a rule, by its path in the event. Lifecycle facts, empty texts, and fields that only the
+/// writer sets are rejected.
 pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
     let event = stored_event_from_proto(event)?;
     texts::check(&event.fact)?;
     Ok(event)
 }
 
-/// As [`new_event_from_proto`], for an event of a part that is stored: an empty text was allowed once.
+/// As [`new_event_from_proto`], for an event of a stored part, which may contain empty texts.
 pub(crate) fn stored_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
-    refuse_written("tokens", event.tokens.into())?;
-    refuse_written("tokens_through", event.tokens_through)?;
+    reject_counted("tokens", event.tokens.into())?;
+    reject_counted("tokens_through", event.tokens_through)?;
     if let Some(proto::event::Fact::HistorySummarised(summary)) = &event.fact {
-        refuse_written("previous_version", summary.previous_version)
+        reject_counted("previous_version", summary.previous_version)
             .map_err(|violation| violation.within("history_summarised"))?;
     }
     let event = parts_of(event)?;
     if matches!(event.fact, Fact::Lifecycle(_)) {
-        let text = "is a lifecycle event: call the rpc of its own";
+        let text = "is a lifecycle event: call its own rpc";
         return Err(Violation::new(ViolationReason::Malformed, text).within("fact"));
     }
     Ok(event)
 }
 
-/// A number that the writer fills in must not be the caller's.
-fn refuse_written(field: &str, given: u64) -> Result<(), Violation> {
+/// Rejects a number that only the writer sets.
+fn reject_counted(field: &str, given: u64) -> Result<(), Violation> {
     match given {
         0 => Ok(()),
-        _ => Err(Violation::new(
-            ViolationReason::Malformed,
-            "is written by the writer alone: leave it out",
-        )
-        .within(field)),
+        _ => Err(
+            Violation::new(ViolationReason::Malformed, "is set by the writer: omit it")
+                .within(field),
+        ),
     }
 }
 
@@ -143,7 +142,7 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
     }
 }
 
-/// A message as the domain keeps it.
+/// A message as the domain type.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path in the message.
@@ -169,7 +168,7 @@ pub fn message_from_proto(message: proto::MessageAppended) -> Result<MessageAppe
     })
 }
 
-/// Tokens as the domain keeps them.
+/// Tokens as domain types.
 #[must_use]
 pub fn usage_from_proto(usage: proto::Usage) -> Usage {
     Usage {
@@ -193,7 +192,7 @@ fn tool_called(call: proto::ToolCalled) -> Result<ToolCalled, Violation> {
     })
 }
 
-/// A result as the domain keeps it.
+/// A result as the domain type.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path in the result.
@@ -215,13 +214,13 @@ pub fn tool_returned_from_proto(result: proto::ToolReturned) -> Result<ToolRetur
                 .map_err(|violation| violation.within("parts").within("output_parts"))?,
         ),
     };
-    let named = match result.tool_name.as_str() {
+    let name = match result.tool_name.as_str() {
         "" => None,
         _ => Some(tool_name(result.tool_name)?),
     };
     Ok(ToolReturned {
         call_id: call_id(result.call_id)?,
-        tool_name: named,
+        tool_name: name,
         output,
         outcome,
     })
@@ -281,7 +280,7 @@ fn conversation_updated(
     })
 }
 
-/// Not set is untouched; set and empty is cleared.
+/// An absent field is unchanged; an empty one is cleared.
 fn changed<T>(
     value: Option<String>,
     parse: impl Fn(String) -> Result<Option<T>, Violation>,

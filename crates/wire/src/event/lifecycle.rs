@@ -1,4 +1,4 @@
-//! The facts that the writer alone records, both ways: how conversations begin and change hands, and their runs.
+//! Conversions of lifecycle facts.
 
 use bytes::Bytes;
 use domain::bounds::TITLE_BYTES_MAX;
@@ -103,7 +103,7 @@ pub(super) fn run_from_bytes(bytes: &[u8]) -> Result<RunId, Violation> {
     uuid(bytes, "run_id").map(RunId)
 }
 
-/// How a run ended, as protobuf writes it.
+/// How a run ended, as protobuf.
 #[must_use]
 pub fn outcome_to_proto(outcome: RunOutcome) -> proto::RunOutcome {
     match outcome {
@@ -114,7 +114,7 @@ pub fn outcome_to_proto(outcome: RunOutcome) -> proto::RunOutcome {
     }
 }
 
-/// How a run ended, as the domain keeps it.
+/// How a run ended, as the domain type.
 ///
 /// # Errors
 /// [`ViolationReason::Missing`] for one that is not given.

@@ -1,4 +1,4 @@
-//! Events, both ways: as callers give them (checked) and as the record keeps them.
+//! Conversions of events, of callers (checked) and of the record.
 
 mod from_proto;
 mod lifecycle;
@@ -15,20 +15,20 @@ pub(crate) use texts::check as check_texts;
 pub use lifecycle::{outcome_from_proto, outcome_to_proto};
 pub use texts::check_message;
 pub use to_proto::{
-    message_to_proto, of_fact, role, to_proto, tool_called, tool_returned, usage_to_proto,
+    fact_to_proto, message_to_proto, role, to_proto, tool_called, tool_returned, usage_to_proto,
 };
 
 use domain::EventKind;
 
 use crate::proto::read::v1 as read;
 
-/// A kind as protobuf writes it.
+/// A kind as protobuf.
 #[must_use]
 pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
     read::EventKind::try_from(i32::from(kind.code())).unwrap_or_default()
 }
 
-/// A kind as the domain keeps it; `None` for one that is not given.
+/// A kind as the domain type; `None` for one that is not given.
 #[must_use]
 pub fn kind_from_proto(kind: read::EventKind) -> Option<EventKind> {
     let code = i32::from(kind).try_into().ok()?;

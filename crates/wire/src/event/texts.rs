@@ -1,9 +1,9 @@
-//! Texts of new events: none is empty. Stored events may hold empty texts, from before this rule.
+//! The rule that no text of a new event is empty. Older stored events may contain empty texts.
 
 use domain::event::MessageAppended;
 use domain::{Annotation, Fact, Part, Violation, ViolationReason};
 
-/// Rejects an empty text of a fact that is new. An output of a tool may be empty.
+/// Rejects an empty text in a new fact. The output of a tool may be empty.
 pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
     match fact {
         Fact::MessageAppended(message) => {
@@ -18,7 +18,7 @@ pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
     }
 }
 
-/// Rejects an empty text or refusal of a message that is new.
+/// Rejects an empty text or refusal in a new message.
 ///
 /// # Errors
 /// [`ViolationReason::Missing`], by the path of the text in the message.
@@ -31,12 +31,12 @@ pub fn check_message(message: &MessageAppended) -> Result<(), Violation> {
     }
 }
 
-/// The field of a part that holds an empty text; `None`: the part may be kept.
+/// The field of a part that is an empty text; `None`: the part is valid.
 fn empty_field(part: &Part) -> Option<&'static str> {
     match part {
         Part::Text(text) => text.is_empty().then_some("text"),
         Part::Refusal(text) => text.is_empty().then_some("refusal"),
-        // A provider that shows no thought gives an empty one, with its signature.
+        // A provider that hides its thoughts sends an empty one with a signature.
         Part::Thinking { .. }
         | Part::RedactedThinking(_)
         | Part::Image { .. }

@@ -1,4 +1,4 @@
-//! Events as protobuf writes them.
+//! Events as protobuf.
 
 use domain::event::{
     ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
@@ -12,7 +12,7 @@ use crate::optional::{json_text, label_text};
 use crate::proto::event::v1 as proto;
 use crate::time;
 
-/// An event as protobuf writes it.
+/// An event as protobuf.
 #[must_use]
 pub fn to_proto(event: &Event) -> proto::Event {
     proto::Event {
@@ -25,9 +25,9 @@ pub fn to_proto(event: &Event) -> proto::Event {
     }
 }
 
-/// A fact as an author gives it: an event without an id, a time or metadata.
+/// A fact as a new event, without an id, a time or metadata.
 #[must_use]
-pub fn of_fact(given: &Fact) -> proto::Event {
+pub fn fact_to_proto(given: &Fact) -> proto::Event {
     proto::Event {
         fact: Some(fact(given)),
         ..proto::Event::default()
@@ -101,7 +101,7 @@ fn lifecycle(fact: &Lifecycle) -> proto::event::Fact {
     }
 }
 
-/// A message as protobuf writes it.
+/// A message as protobuf.
 #[must_use]
 pub fn message_to_proto(message: &MessageAppended) -> proto::MessageAppended {
     proto::MessageAppended {
@@ -116,7 +116,7 @@ pub fn message_to_proto(message: &MessageAppended) -> proto::MessageAppended {
     }
 }
 
-/// A role as protobuf writes it.
+/// A role as protobuf.
 #[must_use]
 pub fn role(role: Role) -> proto::Role {
     match role {
@@ -127,7 +127,7 @@ pub fn role(role: Role) -> proto::Role {
     }
 }
 
-/// Tokens as protobuf writes them.
+/// Tokens as protobuf.
 #[must_use]
 pub fn usage_to_proto(usage: &Usage) -> proto::Usage {
     proto::Usage {
@@ -138,7 +138,7 @@ pub fn usage_to_proto(usage: &Usage) -> proto::Usage {
     }
 }
 
-/// A call as protobuf writes it.
+/// A call as protobuf.
 #[must_use]
 pub fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
     proto::ToolCalled {
@@ -152,7 +152,7 @@ pub fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
     }
 }
 
-/// A result as protobuf writes it.
+/// A result as protobuf.
 #[must_use]
 pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
     use proto::tool_returned::Output;
@@ -194,7 +194,7 @@ fn conversation_updated(updated: &ConversationUpdated) -> proto::ConversationUpd
     }
 }
 
-/// Untouched is not set; cleared is set and empty.
+/// An unchanged field is absent; a cleared one is empty.
 fn changed<T>(change: Option<&FieldChange<T>>, text: impl Fn(&T) -> String) -> Option<String> {
     change.map(|change| match change {
         FieldChange::Set(value) => text(value),

@@ -1,5 +1,4 @@
-//! Texts that an address carries along (`data:`): a model reads them as it reads any text, so they are weighed and redacted
-//! as texts are.
+//! Texts in `data:` URLs. A model reads them like any text, so they are counted and redacted like texts.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -8,11 +7,11 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use domain::{Label, MediaSource};
 use percent_encoding::percent_decode_str;
 
-/// How an address begins that carries its content.
+/// The scheme of a URL that contains its content.
 const SCHEME: &str = "data:";
-/// Says that the content is in base64.
+/// The parameter for content in base64.
 const BASE64: &str = "base64";
-/// As lenient as the most lenient provider: what one of them reads must not go unread here.
+/// As lenient as the most lenient provider, so that every text that a provider reads is found.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -20,29 +19,27 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// A text that an address carries along.
+/// A text in a `data:` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried<'a> {
+pub struct EmbeddedText<'a> {
     /// The text.
     pub text: String,
-    /// Its media type and what is said of it, as the address has them.
+    /// The media type and parameters of the URL.
     header: &'a str,
 }
 
-/// What a media type says of a content.
+/// The kind of content of a media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
-    /// It is a text.
+enum ContentKind {
     Text,
-    /// It is none: a picture, a sound, a PDF.
-    Other,
-    /// Neither.
-    Nothing,
+    /// A picture, a sound, a PDF.
+    Binary,
+    Unknown,
 }
 
-impl<'a> Carried<'a> {
-    /// The text of a picture or file; none where it does not come along, or is no text. `media_type` is the part's own, for
-    /// an address that names none.
+impl<'a> EmbeddedText<'a> {
+    /// The text of a picture or file; `None` if the URL does not contain it, or if it is not a text. `media_type` is that of
+    /// the part, for a URL without one.
     #[must_use]
     pub fn of(source: &'a MediaSource, media_type: Option<&Label>) -> Option<Self> {
         let MediaSource::Url(url) = source else {
@@ -53,19 +50,19 @@ impl<'a> Carried<'a> {
             return None;
         }
         let (header, content) = rest.split_once(',').unwrap_or((rest, ""));
-        let named = header.split(';').next().unwrap_or_default();
-        let said = match media_type {
-            Some(media_type) if named.is_empty() => says(media_type.as_str()),
-            _ => says(named),
+        let own_type = header.split(';').next().unwrap_or_default();
+        let kind = match media_type {
+            Some(media_type) if own_type.is_empty() => content_kind(media_type.as_str()),
+            _ => content_kind(own_type),
         };
-        if said == Says::Other {
+        if kind == ContentKind::Binary {
             return None;
         }
-        let text = text(bytes(header, content)?, said)?;
+        let text = text(bytes(header, content)?, kind)?;
         Some(Self { text, header })
     }
 
-    /// The address with another text.
+    /// The URL with another text.
     #[must_use]
     pub fn address(&self, text: &str) -> String {
         let words = self.header.split(';');
@@ -75,8 +72,8 @@ impl<'a> Carried<'a> {
     }
 }
 
-/// Whether the address carries something along.
-pub(crate) fn comes_along(source: &MediaSource) -> bool {
+/// Whether the source is a `data:` URL.
+pub(crate) fn is_data_url(source: &MediaSource) -> bool {
     let MediaSource::Url(url) = source else {
         return false;
     };
@@ -102,26 +99,26 @@ fn bytes(header: &str, content: &str) -> Option<Vec<u8>> {
     LENIENT.decode(digits.collect::<Vec<u8>>()).ok()
 }
 
-/// What is said to be a text and is no UTF-8 is read byte by byte, as Latin-1: its words in ASCII are found all the same.
-fn text(bytes: Vec<u8>, said: Says) -> Option<String> {
+/// A text that is not UTF-8 is decoded as Latin-1, so that its words in ASCII are found.
+fn text(bytes: Vec<u8>, kind: ContentKind) -> Option<String> {
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),
-        Err(error) if said == Says::Text => {
+        Err(error) if kind == ContentKind::Text => {
             Some(error.as_bytes().iter().copied().map(char::from).collect())
         }
         Err(_) => None,
     }
 }
 
-fn says(media_type: &str) -> Says {
+fn content_kind(media_type: &str) -> ContentKind {
     let media_type = media_type.trim().to_ascii_lowercase();
-    let (kind, name) = media_type.split_once('/').unwrap_or_default();
+    let (main, name) = media_type.split_once('/').unwrap_or_default();
     let is_structured = name.ends_with("+xml") || name.ends_with("+json");
-    match (kind, name) {
-        ("text", _) | ("application", "json" | "xml") => Says::Text,
-        _ if is_structured => Says::Text,
-        ("image" | "audio" | "video" | "font", _) | ("application", "pdf") => Says::Other,
-        _ => Says::Nothing,
+    match (main, name) {
+        ("text", _) | ("application", "json" | "xml") => ContentKind::Text,
+        _ if is_structured => ContentKind::Text,
+        ("image" | "audio" | "video" | "font", _) | ("application", "pdf") => ContentKind::Binary,
+        _ => ContentKind::Unknown,
     }
 }
 
