@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod configuration;
 mod errors;
+mod extending;
 mod generated;
 mod grpc;
 mod http;
