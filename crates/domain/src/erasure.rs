@@ -97,7 +97,7 @@ mod tests {
         for age in [None, Some(young), Some(FORKS_HELD_MAX)] {
             check(None, age, ForkStep::Undo);
             check(Some((9, Status::Erased)), age, ForkStep::Undo);
-            // The tombstone was to follow an earlier commit: it never comes.
+            // The tombstone had to follow an earlier commit, so it can never be appended.
             check(Some((8, Status::Active)), age, ForkStep::Acknowledge);
         }
         for last in [

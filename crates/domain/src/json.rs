@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn invalid_json_is_rejected() {
         check(JsonText::parse(""), Some(ViolationReason::Missing));
         for text in ["{", "{} {}", "nul", "'a'", "{\"a\":01}", "\"\u{1}\""] {
             check(JsonText::parse(text), Some(ViolationReason::InvalidJson));

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_refused() {
+    fn a_missing_value_is_refused() {
         for template in [
             "{{missing}}",
             "k:{{a.missing}}",

@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// As the library counts them whole, to a token where the text goes on and a hundredth where digits go three to a token.
+    /// Equal to the library's count of the whole text, within one token, and within 1% for digits, which take a token per three.
     #[test]
     fn long_runs_are_counted_by_a_slice() {
         for sign in ["-", "=", " ", "\n", "\t", "a", "0", "é", "\0"] {

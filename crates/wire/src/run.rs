@@ -146,11 +146,11 @@ fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
 /// # Errors
 /// The first field that breaks a rule, by its path under `parts`.
 pub fn parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violation> {
-    let taken = stored_parts_from_proto(parts)?;
-    for (index, part) in taken.iter().enumerate() {
+    let accepted = stored_parts_from_proto(parts)?;
+    for (index, part) in accepted.iter().enumerate() {
         check_texts(part).map_err(|violation| violation.at(index).within("parts"))?;
     }
-    Ok(taken)
+    Ok(accepted)
 }
 
 /// Rejects an empty text in a new step.
@@ -172,18 +172,21 @@ fn stored_parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Viol
     }
     check_length(parts.len(), PARTS_PER_BATCH_MAX)
         .map_err(|violation| violation.within("parts"))?;
-    let mut taken: Vec<RunPart> = Vec::with_capacity(parts.len());
+    let mut accepted: Vec<RunPart> = Vec::with_capacity(parts.len());
     for (index, part) in parts.into_iter().enumerate() {
         let at = |violation: Violation| violation.at(index).within("parts");
         let part = part_from_proto(part).map_err(at)?;
-        if let Some(before) = taken.last() {
-            check_follows(before, &part).map_err(at)?;
+        if let Some(previous) = accepted.last() {
+            check_follows(previous, &part).map_err(at)?;
         }
-        taken.push(part);
+        accepted.push(part);
     }
-    check_length(taken.iter().map(delta_bytes).sum(), BATCH_DELTA_BYTES_MAX)
-        .map_err(|violation| violation.within("parts"))?;
-    Ok(taken)
+    check_length(
+        accepted.iter().map(delta_bytes).sum(),
+        BATCH_DELTA_BYTES_MAX,
+    )
+    .map_err(|violation| violation.within("parts"))?;
+    Ok(accepted)
 }
 
 fn delta_bytes(part: &RunPart) -> usize {
@@ -200,15 +203,15 @@ fn delta_bytes(part: &RunPart) -> usize {
     }
 }
 
-fn check_follows(before: &RunPart, part: &RunPart) -> Result<(), Violation> {
-    if Some(part.number) != before.number.checked_add(1) {
+fn check_follows(previous: &RunPart, part: &RunPart) -> Result<(), Violation> {
+    if Some(part.number) != previous.number.checked_add(1) {
         let rule = format!(
             "is {}, but must be one more than the previous part's",
             part.number
         );
         return Err(Violation::new(ViolationReason::OutOfRange, rule).within("number"));
     }
-    if matches!(before.kind, RunPartKind::RunEnded(_)) {
+    if matches!(previous.kind, RunPartKind::RunEnded(_)) {
         let rule = "follows the end of the run, which must be the last part";
         return Err(Violation::new(ViolationReason::Malformed, rule));
     }

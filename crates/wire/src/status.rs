@@ -189,12 +189,17 @@ mod tests {
 
     #[test]
     fn a_violation_names_its_field_and_reason_in_both_details() {
-        let violation =
-            Violation::new(ViolationReason::OutOfRange, "is 201, at most 200 are taken")
-                .within("page_size");
+        let violation = Violation::new(
+            ViolationReason::OutOfRange,
+            "is 201, at most 200 are allowed",
+        )
+        .within("page_size");
         let status = Status::from(Problem::from(violation));
         assert_eq!(status.code(), Code::InvalidArgument);
-        assert_eq!(status.message(), "page_size is 201, at most 200 are taken");
+        assert_eq!(
+            status.message(),
+            "page_size is 201, at most 200 are allowed"
+        );
         let details = status.get_error_details();
         let info = details.error_info().expect("error info");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the writer counts and places: tokens of events, the latest summary of heads. Golden bytes, and the bounds.
+//! The fields that the writer sets: tokens of events, the latest summary of heads. Golden bytes and bounds.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
@@ -90,7 +90,7 @@ fn golden_bytes() {
     );
 }
 
-/// Records from before the count hold neither tokens nor places of summaries.
+/// Records from before the counts contain neither tokens nor versions of summaries.
 #[test]
 fn bytes_without_the_counts_are_read_as_not_counted() {
     let event = counted(300, 70_000, noted(1));
@@ -142,7 +142,7 @@ fn rewinds_survive_the_record() {
     assert_eq!((place.version, place.to), (Version(3), Version(1)));
 }
 
-/// The bound is for what the caller gives: what the writer counts comes on top, and is not told as the event's size.
+/// The bound applies to the caller's event. The counts of the writer are added to it and are not part of the reported size.
 #[test]
 fn an_event_at_its_bound_has_room_for_the_counts() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
@@ -156,7 +156,7 @@ fn an_event_at_its_bound_has_room_for_the_counts() {
     assert!(violation.description.contains(&told), "{violation}");
 }
 
-/// The first field that is refused, and why; `None`: the event is taken.
+/// The first rejected field, and why; `None`: the event is accepted.
 fn check(case: &str, fact: &Fact, change: fn(&mut proto::Event), expected: Option<&str>) {
     let mut event = wire::event::to_proto(&counted(0, 0, fact.clone()));
     change(&mut event);
@@ -176,7 +176,7 @@ fn with_summary(event: &mut proto::Event, change: fn(&mut proto::HistorySummaris
 }
 
 #[test]
-fn what_callers_give() {
+fn events_of_callers() {
     let note = noted(1);
     let summary = summarised(1);
     check("a note", &note, |_| (), None);

@@ -184,7 +184,7 @@ fn summarised(previous: Option<Version>) -> Fact {
     })
 }
 
-/// Each kind of fact, with every field set, and the bytes that it has been kept as since it was first written.
+/// Each kind of fact, with every field set. Its bytes never change.
 fn every_fact() -> Vec<(&'static str, Fact)> {
     vec![
         ("message_appended", message(None)),
@@ -300,7 +300,7 @@ fn golden_bytes() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-/// Facts with empty texts, which were taken from callers once.
+/// Facts with empty texts, which earlier versions accepted from callers.
 fn empty_texts() -> Vec<(&'static str, Fact, &'static str)> {
     let message = |part: Part| {
         let parts = vec![Part::Text("a".to_owned()), part];
@@ -352,7 +352,7 @@ fn every_event_round_trips() {
 }
 
 #[test]
-fn lifecycle_events_are_not_taken_from_callers() {
+fn lifecycle_events_of_callers_are_rejected() {
     for (name, fact) in every_fact() {
         let proto = wire::event::to_proto(&event(fact.clone()));
         let taken: Result<NewEvent, _> = wire::event::new_event_from_proto(proto);
@@ -435,7 +435,7 @@ fn a_sealed_commit_opens_to_what_was_sealed() {
     }
 }
 
-/// The head of a fork, with a run that goes on, and with one that was asked to stop.
+/// The head of a fork, with an active run, and with a run whose stop was requested.
 #[test]
 fn golden_heads() {
     let writer = Writer::new();
@@ -518,7 +518,7 @@ fn an_event_at_its_bound_and_one_past() {
 }
 
 #[test]
-fn what_is_no_commit_is_said_so() {
+fn invalid_messages_are_corrupt_commits() {
     let writer = Writer::new();
     let sealed = writer.seal(1, &[event(created())], None).unwrap();
     assert_eq!(
@@ -604,7 +604,7 @@ fn owners_round_trip() {
     }
 }
 
-/// A caller's own key is no channel's id: it must not get into the record.
+/// A caller's own key is not a channel id and must not be recorded.
 #[test]
 fn raw_keys_are_no_owners() {
     let kind = wire::proto::event::v1::owner::Kind::ChannelId("telegram:42".to_owned());

@@ -1,4 +1,4 @@
-//! The parts of runs: both ways, and every bound at its edge.
+//! Run parts: conversions, and every bound at its edge.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
@@ -106,7 +106,7 @@ fn every_part_round_trips() {
     }
 }
 
-/// What was published is read by every later version.
+/// Every later version reads published parts.
 #[test]
 fn golden_parts() {
     let lines: Vec<String> = numbered(1, every_kind())
@@ -123,7 +123,7 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Parts of these kinds, numbered from 1: taken, or the first field that breaks a rule.
+/// Parts of these kinds, numbered from 1: accepted, or the first field that breaks a rule.
 fn check(case: &str, kinds: Vec<RunPartKind>, expected: Option<(ViolationReason, &str)>) {
     check_parts(case, &numbered(1, kinds), expected);
 }
@@ -299,7 +299,7 @@ fn a_stored_step_may_hold_an_empty_text_and_a_new_one_may_not() {
 }
 
 #[test]
-fn what_is_no_batch_is_said_so() {
+fn invalid_bytes_are_corrupt_batches() {
     let check = |bytes: &'static [u8], expected: CorruptCommit| {
         assert_eq!(
             decode_batch(Bytes::from_static(bytes)).unwrap_err(),
@@ -308,7 +308,7 @@ fn what_is_no_batch_is_said_so() {
     };
     check(b"\xff\xff", CorruptCommit::Body);
     check(b"", CorruptCommit::Field("parts".to_owned()));
-    // One part without anything.
+    // One empty part.
     check(
         b"\x0a\x00",
         CorruptCommit::Field("parts[0].kind".to_owned()),

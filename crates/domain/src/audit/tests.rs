@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 const BODY: &[u8] = b"body";
 
-/// Four whole commits of one event each, at the sequences 10, 20, 30 and 40: the last erases.
+/// Four intact commits of one event each, at the sequences 10, 20, 30 and 40. The last one is the tombstone.
 fn history() -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for (n, fact) in (1..).zip([
@@ -79,7 +79,7 @@ fn said(text: &str) -> Fact {
     Fact::MessageAppended(MessageAppended::said(Role::User, parts))
 }
 
-/// Checks commit `index` of a history that `change` spoils, beside the commit `before` it.
+/// Checks commit `index` of a history that `change` damages, after the commit `before`.
 fn check(
     (before, index): (Option<usize>, usize),
     change: impl FnOnce(&mut Commit),
@@ -98,7 +98,7 @@ fn a_whole_history_has_no_fault() {
     for index in 1..4 {
         check((Some(index - 1), index), |_| (), &[]);
     }
-    // What an erasure leaves.
+    // Only the tombstone is left after an erasure.
     check((None, 3), |_| (), &[]);
 }
 

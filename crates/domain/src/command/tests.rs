@@ -21,12 +21,12 @@ mod runs;
 mod summaries;
 mod tokens;
 
-/// Erases, whosever it is.
+/// Erases without an expected owner.
 const ERASE: Action = Action::Erase {
     expected: None,
     forks: ForkRule::Refuse,
 };
-/// What each appended event of these tests weighs.
+/// The tokens of each appended event of these tests.
 const TOKENS: u32 = 7;
 
 fn agent(id: &str) -> AgentId {
@@ -100,7 +100,7 @@ fn command(n: u128, action: Action) -> Command {
     }
 }
 
-/// Carries out each action in turn; the n-th commit is recorded at n seconds.
+/// Executes the actions in order; the n-th commit is recorded at n seconds.
 fn head_after(actions: Vec<Action>) -> Option<Head> {
     let mut head: Option<Head> = None;
     for (n, action) in (0_u32..).zip(actions) {
@@ -121,7 +121,7 @@ fn head_after(actions: Vec<Action>) -> Option<Head> {
     head
 }
 
-/// What follows from `action` after `before`: the number of events, or the rejection.
+/// The result of `action` after `before`: the number of events, or the rejection.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "cases read better without a reference"
@@ -268,7 +268,7 @@ fn versions_that_callers_expect() {
 }
 
 #[test]
-fn a_foreign_agent_sees_nothing() {
+fn a_foreign_agent_finds_no_conversation() {
     let head = head_after(vec![created()]);
     for action in [append([said("a")]), Action::Archive, ERASE] {
         let foreign = Command {
@@ -312,7 +312,7 @@ fn the_head_names_every_commit_up_to_its_bound() {
 }
 
 #[test]
-fn a_tombstone_says_what_becomes_of_forks() {
+fn a_tombstone_contains_the_fork_rule() {
     let head = head_after(vec![created()]).unwrap();
     for forks in [ForkRule::Refuse, ForkRule::Sever, ForkRule::Undo] {
         let erase = Action::Erase {
@@ -327,7 +327,7 @@ fn a_tombstone_says_what_becomes_of_forks() {
 }
 
 #[test]
-fn an_erased_head_names_nobody() {
+fn an_erased_head_has_no_owner() {
     let head = head_after(vec![created(), append([called("a")]), ERASE]).unwrap();
     assert_eq!(
         (head.owner, head.open_calls.len(), head.version),

@@ -6,7 +6,7 @@ use crate::event::{Event, EventTokens, HistoryRewound, MessageAppended, Role};
 use crate::id::{CommitId, EventId};
 use crate::time::Timestamp;
 
-/// One conversation of a lineage: how many of its parent's versions it inherits, and its events.
+/// One conversation of a lineage: the number of inherited versions of its parent, and its events.
 #[derive(Debug, Clone)]
 struct Recorded {
     inherits: u64,
@@ -32,7 +32,7 @@ fn event(version: u64, tokens: EventTokens, rewind_to: Option<u64>) -> RecordedE
     }
 }
 
-/// A lineage, the oldest first. `steps` are choices for each event: a message of so many tokens, or a rewind by so many
+/// A lineage, the oldest first. Each step is an event: a message with a number of tokens, or a rewind by a number of
 /// versions.
 fn lineage(conversations: &[(u64, Vec<(bool, u64)>)]) -> Vec<Recorded> {
     let mut lineage: Vec<Recorded> = Vec::new();
@@ -40,7 +40,7 @@ fn lineage(conversations: &[(u64, Vec<(bool, u64)>)]) -> Vec<Recorded> {
         let parent_last = lineage.last().map_or(0, |parent| {
             parent.inherits + u64::try_from(parent.events.len()).unwrap()
         });
-        // A fork begins at or after the own events of its parent: the writer names the conversation that holds the version.
+        // A fork starts at or after the own events of its parent: its parent is the conversation that recorded the version.
         let parent_first = lineage.last().map_or(0, |parent| parent.inherits + 1);
         let inherits = if parent_last < parent_first {
             parent_last
@@ -62,7 +62,7 @@ fn lineage(conversations: &[(u64, Vec<(bool, u64)>)]) -> Vec<Recorded> {
     lineage
 }
 
-/// All events of the lineage that the last conversation holds, oldest first, with the index of the ancestor.
+/// All events of the lineage of the last conversation, oldest first, with the index of the ancestor.
 fn held(lineage: &[Recorded]) -> Vec<(usize, RecordedEvent)> {
     let mut held = Vec::new();
     for (index, one) in lineage.iter().enumerate() {
@@ -90,13 +90,13 @@ fn inherited(lineage: &[Recorded]) -> Vec<Inherited> {
     inherited
 }
 
-/// The same by replay: each rewind takes off what came after the version that it returns to.
+/// The same by replay: each rewind removes the events after the version to which it returns.
 fn replayed(held: &[(usize, RecordedEvent)]) -> Vec<(usize, RecordedEvent)> {
     let mut shown: Vec<(usize, RecordedEvent)> = Vec::new();
     let mut history: Vec<Vec<(usize, RecordedEvent)>> = Vec::new();
     for (ancestor, event) in held {
         if let Fact::Annotation(Annotation::HistoryRewound(rewound)) = &event.event.fact {
-            // What the history was at that version, whatever was hidden since.
+            // The history at that version, including events that were hidden later.
             let at = history.iter().rev().find(|shown| {
                 shown
                     .last()

@@ -1,4 +1,4 @@
-//! The keys of real channels: each template with the payload that its channel's parser leaves, and what goes wrong there.
+//! The keys of real channels: each template with the payload of its channel's parser, and its failures.
 
 use keyed_history::{HistoryKey, KeyRules, RefusedReason, Variables, resolve};
 
@@ -30,7 +30,7 @@ const WECOM_AIBOT_EVENT: &str = r#"{"results":{"wecom_ai_bot_events_parser":{"ch
 const WECOM_DM_EVENT: &str =
     r#"{"results":{"wecom_events_parser":{"user":"张三"}},"thread_id":"run-4"}"#;
 
-/// The key, and how many candidates were refused before it.
+/// The key, and the number of refused candidates before it.
 fn check(candidates: &[&str], variables: &str, expected: Option<&str>, refused: &[RefusedReason]) {
     let parsed = Variables::parse(variables).expect(variables);
     let rules = KeyRules {

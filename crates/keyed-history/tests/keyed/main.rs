@@ -1,4 +1,4 @@
-//! What the parts do together: keys of real channels, and histories of callers of every habit.
+//! The modules together: keys of real channels, and histories of callers with different habits.
 
 #![cfg(test)]
 

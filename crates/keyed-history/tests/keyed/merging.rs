@@ -1,16 +1,16 @@
-//! Stored and current messages, by the habits that callers have.
+//! Merges of stored and current messages, by the habits of callers.
 
 use keyed_history::{MessagesMax, StoredHistory, merge};
 
 use crate::notation::messages;
 
-/// What is new of `current`, by text, and the whole that comes of it.
+/// The new messages of `current`, by text, and the merged history.
 #[track_caller]
 fn check(stored: &[&str], current: &[&str], new: &[&str]) {
     check_since((stored, &[]), current, new);
 }
 
-/// The same where others recorded something that the caller has not seen.
+/// The same after others recorded messages that the caller did not read.
 #[track_caller]
 fn check_since((seen, since): (&[&str], &[&str]), current: &[&str], new: &[&str]) {
     let (seen_messages, since_messages) = (messages(seen), messages(since));
@@ -37,7 +37,7 @@ fn callers_that_send_nothing() {
 fn callers_that_send_the_newest_message() {
     check(&[], &["u 1"], &["u 1"]);
     check(&["u 1", "a 2"], &["u 3"], &["u 3"]);
-    // Said again, it is another message, unless nothing was said in between: then it was delivered twice.
+    // A repeated text is another message, unless it directly follows: then it was delivered twice.
     check(&["u 1", "a 2"], &["u 1"], &["u 1"]);
     check(&["u 1"], &["u 1"], &[]);
     check(&["u 1", "a 2", "u 3"], &["u 3"], &[]);
@@ -88,7 +88,7 @@ fn messages_of_one_response_are_one() {
     );
     check(&["a#r1 2"], &["u 1", "a#r1 2"], &["u 1"]);
     check(&["a#r1 2", "u 1"], &["u 1", "a#r1 2"], &[]);
-    // A caller whose framework forgets the ids says the same without them.
+    // A caller whose framework loses the ids sends the same messages without them.
     check(&["u 1", "a#r1 2"], &["u 1", "a 2", "u 3"], &["u 3"]);
     // A response of several messages.
     check(

@@ -1,4 +1,4 @@
-//! What holds for all histories and callers.
+//! Properties of all histories and callers.
 
 use domain::event::MessageAppended;
 use keyed_history::{
@@ -9,8 +9,7 @@ use proptest::prelude::*;
 
 use crate::notation::messages;
 
-/// Few texts, so that the same is said again and again; some with responses' ids, each at most once in a list, as the pairs
-/// of one response with itself need.
+/// Few texts, so that messages repeat. Some have response ids, each at most once in a list, so that a response has one pair.
 fn list() -> impl Strategy<Value = Vec<MessageAppended>> {
     let said = prop_oneof![
         6 => prop_oneof![Just("u hi"), Just("u yes"), Just("u@jo yes"), Just("a ok"), Just("a yes")],
@@ -45,7 +44,7 @@ fn added(merged: &MergedHistory, current: &[MessageAppended]) -> Vec<MessageAppe
         .collect()
 }
 
-/// Whether two messages may stand for each other.
+/// Whether two messages can be a pair.
 fn is_same(one: &MessageAppended, other: &MessageAppended) -> bool {
     let responses = (&one.provider_response_id, &other.provider_response_id);
     match responses {
@@ -54,7 +53,7 @@ fn is_same(one: &MessageAppended, other: &MessageAppended) -> bool {
     }
 }
 
-/// The most messages of one list that have a partner of their own in another.
+/// The most messages of one list that have a pair of their own in another.
 fn partners(one: &[MessageAppended], other: &[MessageAppended]) -> usize {
     fn find(
         place: usize,
@@ -109,7 +108,7 @@ proptest! {
     fn what_is_recorded_is_not_new_again(seen in list(), since in list(), current in list()) {
         let stored = StoredHistory { seen: &seen, since: &since };
         let new = added(&merge(stored, &current, MessagesMax::clamped(50)), &current);
-        // By a caller that knows how far it has seen, and by one that does not.
+        // By a caller that sends its last read version, and by one that does not.
         let since_then = [since.clone(), new].concat();
         let again = merge(StoredHistory { seen: &seen, since: &since_then }, &current, MessagesMax::clamped(50));
         prop_assert_eq!(again.new, Vec::<usize>::new());
@@ -119,10 +118,10 @@ proptest! {
         prop_assert_eq!(again.new, Vec::<usize>::new());
     }
 
-    /// The end of a history is enough, if it is as long as what the caller has.
+    /// The end of a history is enough if it is as long as the caller's list.
     #[test]
     fn the_end_of_the_history_is_enough(stored in list(), before in list(), current in list()) {
-        // A response at the very beginning would have its question before it.
+        // A response at the start of the end would have its question before it.
         let mut seen = [messages(&["u first"]), turns(&stored)].concat();
         let current = turns(&current);
         while seen.len() < current.len() {
@@ -149,7 +148,7 @@ proptest! {
             || merged.messages.last() == all.messages.last() || turns(&merged.messages).is_empty());
     }
 
-    /// Two callers that saw the same record one after the other: each one's own stands there once.
+    /// Two callers read the same record, one after the other: the messages of each are recorded once.
     #[test]
     fn two_callers_lose_and_double_nothing(seen in list(), one in "[a-m]{1,3}", other in "[n-z]{1,3}") {
         let thread = |said: &str| [turns(&seen), messages(&[&format!("u {said}")])].concat();

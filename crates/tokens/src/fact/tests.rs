@@ -151,7 +151,7 @@ fn messages() {
 }
 
 #[test]
-fn files_that_come_along() {
+fn embedded_files() {
     let one = MESSAGE_TOKENS + PART_TOKENS;
     let two = count_text("hello world");
     for (case, parts, expected) in [
@@ -191,7 +191,7 @@ fn texts_that_were_once_counted_as_files_are_counted_again() {
         assert_eq!(count_fact(&fact), now(frame));
         assert_eq!(recount(&fact, before(frame)), now(frame));
         assert_eq!(recount(&fact, before(frame) - 1), now(frame));
-        // Whoever counted more counted the text.
+        // A larger count includes the text.
         assert_eq!(recount(&fact, before(frame) + 1), before(frame) + 1);
         assert_eq!(recount(&fact, now(frame)), now(frame));
     }
@@ -261,7 +261,7 @@ fn calls_results_and_summaries() {
 }
 
 #[test]
-fn what_no_model_reads_weighs_nothing() {
+fn facts_that_no_model_reads_count_nothing() {
     let note = SystemNoted {
         topic: None,
         text: "hello world".to_owned(),

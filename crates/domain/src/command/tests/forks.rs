@@ -1,4 +1,4 @@
-//! Where forks leave.
+//! Fork points.
 
 use super::*;
 use crate::bounds::FORK_DEPTH_MAX;
@@ -17,7 +17,7 @@ fn point(id: &str, version: u64, depth: u32) -> ForkPoint {
     }
 }
 
-/// A conversation of three events, which leaves another one where `behind` says.
+/// A conversation of three events, which continues another one at `behind`.
 fn parent(behind: Option<ForkPoint>) -> Option<Head> {
     let Action::Create { mut created, .. } = created() else {
         panic!("another command")
@@ -31,7 +31,7 @@ fn parent(behind: Option<ForkPoint>) -> Option<Head> {
 }
 
 #[test]
-fn from_where_a_fork_goes_on() {
+fn fork_sources() {
     let missing = || Err(Rejection::ForkPointMissing);
     let at = |version, depth| Ok(ForkSource::At(point("p", version, depth)));
     let further = || Ok(ForkSource::FurtherBack(conversation("g")));
@@ -71,7 +71,7 @@ fn from_where_a_fork_goes_on() {
 }
 
 #[test]
-fn nothing_leaves_a_foreign_or_an_erased_conversation() {
+fn foreign_and_erased_conversations_cannot_be_forked() {
     let erased = head_after(vec![created(), append([said("a")]), ERASE]);
     let archived = head_after(vec![created(), Action::Archive]);
     for (head, asking, is_found) in [

@@ -1,4 +1,4 @@
-//! Changes of hands.
+//! Changes of the owner.
 
 use super::*;
 use crate::id::ChannelId;
@@ -14,9 +14,9 @@ fn to(id: &str, expected: Option<&str>) -> Action {
     }
 }
 
-/// Conversations of these tests belong to `s1`.
+/// The owner of the conversations of these tests is `s1`.
 #[test]
-fn who_may_become_an_owner() {
+fn owner_changes() {
     let archived = || vec![created(), Action::Archive];
     let moved = || vec![created(), to("s2", None)];
     check(vec![], to("s2", None), Err(Rejection::NotFound));
@@ -36,7 +36,7 @@ fn who_may_become_an_owner() {
     );
 }
 
-/// A conversation of a channel; the others of these tests belong to `s1`.
+/// A conversation of a channel; `s1` owns the others.
 fn of_channel() -> Action {
     let Action::Create { mut created, .. } = created() else {
         panic!("another action")
@@ -53,7 +53,7 @@ fn channel() -> Owner {
 }
 
 #[test]
-fn channels_neither_lose_nor_gain_conversations() {
+fn channel_owners_are_fixed() {
     let fixed = || Err(Rejection::OwnerFixed);
     let mismatch = || Err(Rejection::OwnerMismatch);
     let from = |owner: Owner, expected: Option<Owner>| Action::ChangeOwner { owner, expected };

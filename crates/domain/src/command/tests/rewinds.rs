@@ -1,4 +1,4 @@
-//! Rewinds: how far back they may go, and what becomes of what they pass over.
+//! Rewinds: the versions to which they return, and the events that they hide.
 
 use super::*;
 use crate::event::{HistoryRewound, HistorySummarised, RunStarted};
@@ -43,7 +43,7 @@ fn started() -> Action {
     }))
 }
 
-/// How many events are decided on.
+/// The number of decided events.
 fn count(before: Vec<Action>, facts: Vec<Fact>) -> Result<usize, Rejection> {
     let outcome = decide(head_after(before).as_ref(), &command(99, append(facts)));
     outcome.map(|decision| match decision {
@@ -53,7 +53,7 @@ fn count(before: Vec<Action>, facts: Vec<Fact>) -> Result<usize, Rejection> {
 }
 
 #[test]
-fn how_far_back_a_rewind_may_go() {
+fn rewinds_return_to_existing_versions() {
     let check = |facts: Vec<Fact>, expected: Result<usize, Rejection>| {
         let before = vec![created(), append([said("a"), said("b")])];
         assert_eq!(count(before, facts.clone()), expected, "{facts:?}");
@@ -71,7 +71,7 @@ fn how_far_back_a_rewind_may_go() {
 }
 
 #[test]
-fn a_call_that_is_passed_over_waits_for_nothing() {
+fn hidden_calls_are_not_open() {
     let check = |facts: Vec<Fact>, expected: Result<usize, Rejection>| {
         let before = vec![created(), append([said("a"), called("x")])];
         assert_eq!(count(before, facts.clone()), expected, "{facts:?}");
@@ -86,7 +86,7 @@ fn a_call_that_is_passed_over_waits_for_nothing() {
 }
 
 #[test]
-fn what_may_be_summarised_behind_a_rewind() {
+fn summaries_after_a_rewind() {
     let check = |facts: Vec<Fact>, expected: Result<usize, Rejection>| {
         let before = vec![
             created(),
@@ -94,17 +94,17 @@ fn what_may_be_summarised_behind_a_rewind() {
         ];
         assert_eq!(count(before, facts.clone()), expected, "{facts:?}");
     };
-    // The summary at version 4 is passed over, or not.
+    // Whether the rewind hides the summary at version 4.
     check(vec![rewound(3), summarised(2)], Ok(2));
     check(vec![rewound(4), summarised(3)], Err(stale(1, 3)));
-    // What is passed over, what is read, and the rewind itself.
+    // Hidden versions, visible versions, and the rewind itself.
     check(vec![rewound(2), summarised(5)], Err(stale(1, 6)));
     check(vec![rewound(2), summarised(2)], Ok(2));
     check(vec![rewound(2), summarised(6)], Ok(2));
 }
 
 #[test]
-fn the_head_forgets_what_is_passed_over() {
+fn the_head_ignores_hidden_events() {
     let mut actions = vec![
         created(),
         append([called("a"), said("b"), called("c"), summarised(3)]),

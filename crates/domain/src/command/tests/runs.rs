@@ -1,4 +1,4 @@
-//! Runs: one at a time, from their start to their end.
+//! Runs, from their start to their end; at most one is active.
 
 use super::*;
 use crate::bounds::{EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
@@ -111,9 +111,9 @@ fn finishes() {
     check(erased, finished(1, []), Err(Rejection::Erased));
 }
 
-/// What was said is kept, and no new run starts.
+/// Its events are recorded, and no new run starts.
 #[test]
-fn a_run_outlives_the_archiving_of_its_conversation() {
+fn a_run_finishes_in_an_archived_conversation() {
     let archived = || then(running(), Action::Archive);
     check(archived(), append([said("a")]), Err(Rejection::Archived));
     check(archived(), finished(1, [said("a")]), Ok(2));
@@ -124,7 +124,7 @@ fn a_run_outlives_the_archiving_of_its_conversation() {
 }
 
 #[test]
-fn as_many_events_as_a_commit_holds() {
+fn a_run_with_a_full_commit() {
     let facts = || (0..RUN_EVENTS_MAX).map(|_| said("a"));
     check(
         vec![created()],
@@ -171,7 +171,7 @@ fn the_head_follows_the_run() {
 }
 
 #[test]
-fn which_parts_are_taken() {
+fn parts_that_are_accepted() {
     let delta = || vec![RunPartKind::TextDelta("a".to_owned())];
     let end = RunPartKind::RunEnded(RunEnd {
         outcome: RunOutcome::Stopped,

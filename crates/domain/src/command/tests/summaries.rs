@@ -1,4 +1,4 @@
-//! Summaries: how far they may reach, and what is recorded of them.
+//! Summaries: the versions that they cover, and their recorded fields.
 
 use super::*;
 use crate::event::{Annotation, HistorySummarised};
@@ -29,7 +29,7 @@ fn stale(index: usize, reached: u64) -> Rejection {
 }
 
 #[test]
-fn how_far_a_summary_may_reach() {
+fn versions_that_a_summary_can_cover() {
     let three = || vec![created(), append([said("a"), said("b")])];
     let summed = || vec![created(), append([said("a"), summarised(2), said("b")])];
     for (case, before, facts, expected) in [
@@ -98,7 +98,7 @@ fn an_archived_or_erased_conversation_takes_no_summary() {
     );
 }
 
-/// Whatever the author says of it.
+/// The caller's value is ignored.
 #[test]
 fn a_recorded_summary_names_the_one_before_it() {
     let head = head_after(vec![created(), append([said("a"), summarised(2)])]);
@@ -126,7 +126,7 @@ fn a_recorded_summary_names_the_one_before_it() {
 }
 
 #[test]
-fn the_head_knows_the_latest_summary_until_it_is_erased() {
+fn the_head_contains_the_latest_summary_until_the_erasure() {
     let mut actions = vec![
         created(),
         append([called("a"), summarised(1)]),

@@ -1,4 +1,4 @@
-//! Tokens: what each event weighs, and the sum through it.
+//! Tokens of each event, and the sum through it.
 
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ fn messages_calls_and_results_add_to_the_sum() {
     assert_eq!(events_of(None, created())[0].tokens, tokens(0, 0));
 }
 
-/// A record whose older events were not counted goes on from nothing.
+/// In a record whose older events were not counted, the sum starts at 0.
 #[test]
 fn a_sum_without_the_older_events() {
     let mut head = head_after(vec![created(), append([said("x")])]).unwrap();
@@ -83,7 +83,7 @@ fn new_event((kind, tokens): (u8, u32)) -> NewEvent {
     }
 }
 
-/// Calls get ids of their own, so that none is open already.
+/// Calls get ids of their own, so that no id is open.
 fn with_own_call(event: NewEvent, number: usize) -> NewEvent {
     let Fact::ToolCalled(call) = event.fact else {
         return event;
