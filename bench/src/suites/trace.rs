@@ -55,7 +55,7 @@ pub(super) fn facts(shape: &Shape) -> Result<Vec<Fact>, Violation> {
 }
 
 fn message(role: Role, text: String) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(role, vec![Part::Text(text)]))
+    Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text)]))
 }
 
 fn call(random: &mut StdRng, shape: &Shape) -> Result<(ToolCalled, ToolReturned), Violation> {

@@ -219,7 +219,7 @@ fn sequence_in_head(message: &RawMessage, append: &Append) -> Option<Sequence> {
 /// Whether a head lists every commit after the expected one.
 fn lists_all_after(head: &Head, expected: Option<Sequence>) -> bool {
     match expected {
-        None => head.names_every_commit(),
+        None => head.lists_every_commit(),
         expected => head.recent.iter().any(|commit| commit.sequence == expected),
     }
 }

@@ -160,7 +160,7 @@ impl<'a> Snapshot<'a> {
                     let (commit, position) = (&stored.opened.commit, stored.position);
                     match &mut change {
                         Some(change) => change.absorb(commit, position),
-                        None => change = Some(Change::of(commit, position)),
+                        None => change = Some(Change::new(commit, position)),
                     }
                 }
             }

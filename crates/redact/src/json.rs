@@ -39,7 +39,7 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
     let decoded = decode(written);
     found.extend(text::hits(&decoded.text, rules).into_iter().map(|hit| {
         let span = hit.span;
-        let span = decoded.written_at(span.start)..decoded.written_at(span.end);
+        let span = decoded.encoded_offset(span.start)..decoded.encoded_offset(span.end);
         Hit {
             span: inside.start + span.start..inside.start + span.end,
             ..hit

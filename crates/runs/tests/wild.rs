@@ -100,7 +100,7 @@ fn the_longest_texts_of_a_step_fit_into_an_event() {
     let facts = fold_of(&parts).facts();
     assert_eq!(facts.len(), 1);
     for fact in &facts {
-        let encoded = wire::event::of_fact(fact);
+        let encoded = wire::event::fact_to_proto(fact);
         assert!(prost::Message::encoded_len(&encoded) <= EVENT_BYTES_MAX);
     }
 }

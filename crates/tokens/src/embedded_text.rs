@@ -157,16 +157,16 @@ mod tests {
         check("data:;base64,YQ==", Some("image/png"), None);
         check("data:text/plain,a", Some("image/png"), Some("a"));
         let kept = MediaSource::FileId("file_1".to_owned());
-        assert_eq!(Carried::of(&kept, None), None);
+        assert_eq!(EmbeddedText::of(&kept, None), None);
     }
 
     fn check(url: &str, media_type: Option<&str>, expected: Option<&str>) {
         let source = MediaSource::Url(url.to_owned());
         let media_type = media_type.map(|name| Label::parse(name).unwrap());
-        let carried = Carried::of(&source, media_type.as_ref());
+        let carried = EmbeddedText::of(&source, media_type.as_ref());
         let text = carried.as_ref().map(|carried| carried.text.as_str());
         assert_eq!(text, expected, "{url}");
-        assert!(carried.is_none() || comes_along(&source), "{url}");
+        assert!(carried.is_none() || is_data_url(&source), "{url}");
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
             ("data:,a", "data:;base64,w6k="),
         ] {
             let source = MediaSource::Url(url.to_owned());
-            let carried = Carried::of(&source, None).unwrap();
+            let carried = EmbeddedText::of(&source, None).unwrap();
             assert_eq!(carried.address("é"), expected);
             check(expected, None, Some("é"));
         }

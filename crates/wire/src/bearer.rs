@@ -32,7 +32,7 @@ mod tests {
         if let Some(header) = header {
             metadata.insert("authorization", header.parse().expect("a header value"));
         }
-        assert_eq!(of(&metadata), expected, "{header:?}");
+        assert_eq!(from_metadata(&metadata), expected, "{header:?}");
     }
 
     #[test]

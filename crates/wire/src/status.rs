@@ -70,7 +70,7 @@ impl Problem {
 
     /// An error of all violations in the document in `field`. The first one determines the reason and the message.
     #[must_use]
-    pub fn of_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
+    pub fn from_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
         let violations = violations.into_iter().map(Into::into);
         let mut violations = violations.map(|violation: Violation| violation.within(field));
         let unknown = || Violation::new(ViolationReason::Malformed, "is invalid").within(field);
@@ -100,7 +100,7 @@ impl Problem {
 
     /// Adds the exceeded quota, as `google.rpc.QuotaFailure`; `subject` is the consumer that it limits.
     #[must_use]
-    pub fn of_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
+    pub fn with_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
         self.quota = Some(Box::new(QuotaProblem {
             subject: subject.to_owned(),
             description: description.into(),
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn all_that_is_wrong_in_a_document_is_told() {
         let of = |field: &str| Violation::new(ViolationReason::OutOfRange, "is 0").within(field);
-        let problem = Problem::of_violations("policy_json", vec![of("a.b"), of("c")]);
+        let problem = Problem::from_violations("policy_json", vec![of("a.b"), of("c")]);
         assert_eq!(problem.field(), Some("policy_json.a.b"));
         let details = Status::from(problem).get_error_details();
         let request = details.bad_request().expect("bad request");
@@ -226,7 +226,7 @@ mod tests {
                 .map(|field| field.field.as_str())
                 .eq(["policy_json.a.b", "policy_json.c"])
         );
-        let none = Problem::of_violations("policy_json", Vec::<Violation>::new());
+        let none = Problem::from_violations("policy_json", Vec::<Violation>::new());
         assert_eq!(none.field(), Some("policy_json"));
     }
 

@@ -304,7 +304,7 @@ fn golden_bytes() {
 fn empty_texts() -> Vec<(&'static str, Fact, &'static str)> {
     let message = |part: Part| {
         let parts = vec![Part::Text("a".to_owned()), part];
-        Fact::MessageAppended(MessageAppended::said(Role::User, parts))
+        Fact::MessageAppended(MessageAppended::new(Role::User, parts))
     };
     let note = Fact::from(SystemNoted {
         topic: None,
@@ -576,7 +576,7 @@ fn any_message() -> impl Strategy<Value = Event> {
             occurred_at: Some(Timestamp(nanos)),
             metadata: None,
             tokens: EventTokens::default(),
-            fact: Fact::MessageAppended(MessageAppended::said(role, parts)),
+            fact: Fact::MessageAppended(MessageAppended::new(role, parts)),
         })
 }
 

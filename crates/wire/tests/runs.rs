@@ -29,7 +29,7 @@ fn tool(name: &str) -> ToolName {
 }
 
 fn said(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         Role::Assistant,
         vec![Part::Text(text.to_owned())],
     ))
@@ -289,7 +289,7 @@ fn fields_of_protobuf_that_no_part_has() {
 
 #[test]
 fn a_stored_step_may_hold_an_empty_text_and_a_new_one_may_not() {
-    let message = MessageAppended::said(Role::Assistant, vec![Part::Text(String::new())]);
+    let message = MessageAppended::new(Role::Assistant, vec![Part::Text(String::new())]);
     let step = RunPartKind::StepFinished(vec![Fact::MessageAppended(message)]);
     let parts = numbered(1, vec![step.clone()]);
     assert_eq!(decode_batch(encode_batch(&parts)).unwrap(), parts);

@@ -183,9 +183,9 @@ pub(crate) fn reach(coverage: Coverage) -> Reach {
 fn with_token_count(mut event: RecordedEvent) -> RecordedEvent {
     let tokens = &mut event.event.tokens;
     tokens.own = if *tokens == EventTokens::default() {
-        tokens::of_fact(&event.event.fact)
+        tokens::count_fact(&event.event.fact)
     } else {
-        tokens::recounted(&event.event.fact, tokens.own)
+        tokens::recount(&event.event.fact, tokens.own)
     };
     event
 }
@@ -240,8 +240,8 @@ mod tests {
             media_type: None,
             filename: None,
         };
-        let fact = Fact::MessageAppended(MessageAppended::said(Role::User, vec![file]));
-        let whole = tokens::of_fact(&fact);
+        let fact = Fact::MessageAppended(MessageAppended::new(Role::User, vec![file]));
+        let whole = tokens::count_fact(&fact);
         assert!(whole > 2_100);
         for (own, through, expected) in [(0, 0, whole), (2_012, 2_100, whole), (whole, 7, whole)] {
             let event = RecordedEvent {

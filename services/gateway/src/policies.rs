@@ -95,7 +95,7 @@ impl Policies {
 }
 
 fn invalid(mistakes: Vec<PolicyError>) -> Problem {
-    Problem::of_violations("policy_json", mistakes)
+    Problem::from_violations("policy_json", mistakes)
 }
 
 fn not_a_digest() -> Violation {

@@ -27,7 +27,7 @@ impl Call {
     #[must_use]
     pub fn of<T>(request: &Request<T>) -> Self {
         Self {
-            bearer: wire::bearer::of(request.metadata()).map(str::to_owned),
+            bearer: wire::bearer::from_metadata(request.metadata()).map(str::to_owned),
             deadline: Deadline::until(grpc::Deadline::of(request)),
         }
     }

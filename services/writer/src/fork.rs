@@ -77,7 +77,7 @@ async fn find(
         );
         match source.map_err(|rejection| problem::from_rejection(&rejection))? {
             ForkSource::At(point) => return Ok(point),
-            ForkSource::FurtherBack(further) => conversation = further,
+            ForkSource::Ancestor(further) => conversation = further,
         }
     }
     Err(problem::from_rejection(&Rejection::ForkTooDeep {

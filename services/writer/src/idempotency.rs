@@ -110,7 +110,7 @@ impl Search {
     }
 
     fn has_more_to_search(&self, loaded: &LoadedHead) -> bool {
-        !self.is_done && loaded.head().is_some_and(|head| !head.names_every_commit())
+        !self.is_done && loaded.head().is_some_and(|head| !head.lists_every_commit())
     }
 }
 

@@ -23,7 +23,7 @@ impl Caller {
     /// The caller of a request.
     #[must_use]
     pub fn from_metadata(metadata: &MetadataMap) -> Self {
-        Self(wire::bearer::of(metadata).map(str::to_owned))
+        Self(wire::bearer::from_metadata(metadata).map(str::to_owned))
     }
 
     /// Authorizes appends for an agent; `field` is the field of the agent in the request.

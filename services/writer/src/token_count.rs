@@ -25,7 +25,7 @@ pub async fn count_tokens(events: Vec<NewEvent>, bytes: usize) -> Result<Vec<New
 
 fn count(mut events: Vec<NewEvent>) -> Vec<NewEvent> {
     for event in &mut events {
-        event.tokens = tokens::of_fact(&event.fact);
+        event.tokens = tokens::count_fact(&event.fact);
     }
     events
 }
@@ -41,7 +41,7 @@ mod tests {
     #[tokio::test]
     async fn both_threads_count_the_same() {
         let parts = vec![Part::Text("hello world".to_owned())];
-        let message = Fact::MessageAppended(MessageAppended::said(Role::User, parts));
+        let message = Fact::MessageAppended(MessageAppended::new(Role::User, parts));
         let note = Fact::from(SystemNoted {
             topic: None,
             text: "unread".to_owned(),
@@ -50,7 +50,7 @@ mod tests {
         for bytes in [COUNTED_IN_PLACE_BYTES_MAX, COUNTED_IN_PLACE_BYTES_MAX + 1] {
             let counted = count_tokens(events.clone(), bytes).await.unwrap();
             let tokens: Vec<u32> = counted.iter().map(|event| event.tokens).collect();
-            assert_eq!(tokens, [tokens::of_fact(&events[0].fact), 0], "{bytes}");
+            assert_eq!(tokens, [tokens::count_fact(&events[0].fact), 0], "{bytes}");
         }
     }
 }

@@ -221,7 +221,7 @@ fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Find
 
 fn folded(commits: &[RecordedCommit]) -> Option<Conversation> {
     let (first, rest) = commits.split_first()?;
-    let mut change = Change::of(&first.opened.commit, first.position);
+    let mut change = Change::new(&first.opened.commit, first.position);
     for next in rest {
         change.absorb(&next.opened.commit, next.position);
     }

@@ -58,7 +58,7 @@ impl Old {
         let id = CommitId(Uuid::new_v4());
         let fact = match &self.last {
             None => self.created(),
-            Some(_) => Fact::MessageAppended(MessageAppended::said(
+            Some(_) => Fact::MessageAppended(MessageAppended::new(
                 Role::User,
                 vec![Part::Text(text.to_owned())],
             )),

@@ -38,7 +38,11 @@ fn files_that_name_all_kinds_are_listed() {
         sources(&root().join(folder), &mut files);
     }
     let page = markdown::read(PAGE);
-    let listed: Vec<&str> = page.code_spans().map(|(_, span)| span).collect();
+    let listed: Vec<&str> = page
+        .code_spans()
+        .into_iter()
+        .map(|(_, span)| span)
+        .collect();
     let kinds = EventKind::ALL
         .iter()
         .filter(|kind| !CONTENT_KINDS.contains(kind));

@@ -23,7 +23,7 @@ pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let mut events = Vec::with_capacity(facts.len());
     // Version 1 is the creation.
     for (index, (version, fact)) in (2..).zip(facts).enumerate() {
-        let own = tokens::of_fact(&fact);
+        let own = tokens::count_fact(&fact);
         through += u64::from(own);
         let event = Event {
             id: EventId::derived(commit, index),

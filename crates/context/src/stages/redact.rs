@@ -8,7 +8,7 @@ mod client;
 use domain::event::ToolOutput;
 use domain::{JsonText, Label, MediaSource, Part, Version};
 use redact::{Counts, Rule};
-use tokens::Carried;
+use tokens::EmbeddedText;
 
 use crate::outcome::DroppedKind;
 use crate::transcript::{AnsweredCall, Turn};
@@ -176,7 +176,7 @@ fn redact_carried(
     rules: &Rules,
     found: &mut Redactions,
 ) -> bool {
-    let redacted = Carried::of(source, media_type).and_then(|carried| {
+    let redacted = EmbeddedText::of(source, media_type).and_then(|carried| {
         let redacted = redact::redact_text(&carried.text, rules, &mut found.counts)?;
         Some(carried.address(&redacted))
     });

@@ -168,5 +168,5 @@ pub(crate) fn fact(word: &str) -> Fact {
 }
 
 fn message(role: Role) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(role, Vec::new()))
+    Fact::MessageAppended(MessageAppended::new(role, Vec::new()))
 }

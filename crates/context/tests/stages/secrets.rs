@@ -80,7 +80,7 @@ fn trace() -> Vec<RecordedEvent> {
     }
     let own: Vec<u32> = events
         .iter()
-        .map(|event| tokens::of_fact(&event.event.fact))
+        .map(|event| tokens::count_fact(&event.event.fact))
         .collect();
     weighed(events, |index| own.get(index).copied().unwrap())
 }

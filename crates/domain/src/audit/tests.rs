@@ -76,7 +76,7 @@ fn created() -> Fact {
 
 fn said(text: &str) -> Fact {
     let parts = vec![Part::Text(text.to_owned())];
-    Fact::MessageAppended(MessageAppended::said(Role::User, parts))
+    Fact::MessageAppended(MessageAppended::new(Role::User, parts))
 }
 
 /// Checks commit `index` of a history that `change` damages, after the commit `before`.

@@ -64,7 +64,7 @@ fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
 }
 
 fn said(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         Role::User,
         vec![Part::Text(text.to_owned())],
     ))
@@ -287,7 +287,7 @@ fn the_head_after_many_commits() {
     assert_eq!(head.version, Version(21));
     assert_eq!((head.totals.commits, head.totals.messages), (11, 20));
     assert_eq!(head.recent.len(), RECENT_COMMITS_MAX);
-    assert!(!head.names_every_commit());
+    assert!(!head.lists_every_commit());
     let last = head.recent.last().unwrap();
     assert_eq!(
         (last.first_version, last.last_version, last.sequence),
@@ -307,8 +307,8 @@ fn the_head_names_every_commit_up_to_its_bound() {
         actions.extend((1..count).map(|_| append([said("a")])));
         head_after(actions).unwrap()
     };
-    assert!(commits(RECENT_COMMITS_MAX).names_every_commit());
-    assert!(!commits(RECENT_COMMITS_MAX + 1).names_every_commit());
+    assert!(commits(RECENT_COMMITS_MAX).lists_every_commit());
+    assert!(!commits(RECENT_COMMITS_MAX + 1).lists_every_commit());
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn a_tombstone_contains_the_fork_rule() {
         let Ok(Decision::Commit(events)) = decide(Some(&head), &command(9, erase)) else {
             panic!("nothing was decided")
         };
-        assert_eq!(ForkRule::of_tombstone(&events[0]), forks);
+        assert_eq!(ForkRule::from_tombstone(&events[0]), forks);
     }
 }
 

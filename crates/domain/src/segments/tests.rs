@@ -16,7 +16,7 @@ struct Recorded {
 fn event(version: u64, tokens: EventTokens, rewind_to: Option<u64>) -> RecordedEvent {
     let fact = match rewind_to {
         Some(to) => Fact::from(HistoryRewound { to: Version(to) }),
-        None => Fact::MessageAppended(MessageAppended::said(Role::User, Vec::new())),
+        None => Fact::MessageAppended(MessageAppended::new(Role::User, Vec::new())),
     };
     RecordedEvent {
         version: Version(version),

@@ -80,7 +80,7 @@ impl Registry {
     /// decisions.
     #[must_use]
     pub fn has_service_token(&self, headers: &HeaderMap) -> bool {
-        let Some(bearer) = wire::bearer::in_headers(headers) else {
+        let Some(bearer) = wire::bearer::from_headers(headers) else {
             return false;
         };
         let digest = digest(bearer);

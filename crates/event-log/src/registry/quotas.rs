@@ -152,7 +152,7 @@ pub fn copy_quota(
 pub fn quota_problem(exceeded: &Exceeded) -> Problem {
     let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());
     Problem::new(Reason::QuotaExceeded, exceeded.to_string())
-        .of_quota(scope, format!("{quota}: {}", exceeded.bound))
+        .with_quota(scope, format!("{quota}: {}", exceeded.bound))
         .with("quota", quota)
         .with("scope", scope)
         .with("bound", exceeded.bound.to_string())

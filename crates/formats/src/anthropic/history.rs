@@ -76,7 +76,7 @@ fn assistants(content: MessageContent, facts: &mut Vec<Fact>) -> Result<(), Pars
     };
     facts.push(Fact::MessageAppended(MessageAppended {
         provider: provider.clone(),
-        ..MessageAppended::said(Role::Assistant, content.parts)
+        ..MessageAppended::new(Role::Assistant, content.parts)
     }));
     for mut call in content.calls {
         call.provider.clone_from(&provider);
@@ -86,5 +86,5 @@ fn assistants(content: MessageContent, facts: &mut Vec<Fact>) -> Result<(), Pars
 }
 
 fn message(role: Role, parts: Vec<Part>) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(role, parts))
+    Fact::MessageAppended(MessageAppended::new(role, parts))
 }

@@ -31,7 +31,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
 }
 
 fn text_message(role: Role, text: String) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(role, vec![Part::Text(text)]))
+    Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text)]))
 }
 
 fn facts(turn: Turn) -> Vec<Fact> {

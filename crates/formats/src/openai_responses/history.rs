@@ -108,7 +108,7 @@ impl History {
             return;
         }
         self.facts
-            .push(Fact::MessageAppended(MessageAppended::said(role, parts)));
+            .push(Fact::MessageAppended(MessageAppended::new(role, parts)));
     }
 
     fn end_turn(&mut self) -> Result<(), ParseError> {

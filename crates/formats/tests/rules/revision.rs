@@ -86,7 +86,7 @@ fn history() -> Vec<Fact> {
 fn said(role: Role, parts: Vec<Part>) -> Fact {
     Fact::MessageAppended(MessageAppended {
         provider: Label::parse("anthropic").ok(),
-        ..MessageAppended::said(role, parts)
+        ..MessageAppended::new(role, parts)
     })
 }
 

@@ -136,7 +136,7 @@ fn conversation(result: &str) -> Vec<RecordedEvent> {
 fn said(role: Role, parts: Vec<Part>) -> Fact {
     Fact::MessageAppended(MessageAppended {
         provider: Label::parse("anthropic").ok(),
-        ..MessageAppended::said(role, parts)
+        ..MessageAppended::new(role, parts)
     })
 }
 

@@ -343,7 +343,7 @@ fn add_secret(fact: &mut Fact, secret: &str) {
 pub(crate) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let mut through = 0;
     let recorded = (1..).zip(facts).map(|(version, fact)| {
-        let own = tokens::of_fact(&fact);
+        let own = tokens::count_fact(&fact);
         through += u64::from(own);
         assert!(CONTEXT_KINDS.contains(&fact.kind()));
         RecordedEvent {

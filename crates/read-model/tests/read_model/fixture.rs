@@ -247,7 +247,7 @@ pub(crate) fn message(text: &str) -> Fact {
 }
 
 fn said(role: Role, text: &str) -> MessageAppended {
-    MessageAppended::said(role, vec![Part::Text(text.to_owned())])
+    MessageAppended::new(role, vec![Part::Text(text.to_owned())])
 }
 
 /// A message of the assistant with its usage.

@@ -19,7 +19,7 @@ pub(crate) fn folded(items: &[Item]) -> Conversation {
     let mut row = None;
     for item in items {
         let Item::Commit(placed) = item else { continue };
-        row = Change::of(&placed.opened.commit, placed.position).apply(row);
+        row = Change::new(&placed.opened.commit, placed.position).apply(row);
     }
     row.unwrap()
 }

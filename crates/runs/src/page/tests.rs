@@ -18,7 +18,7 @@ fn id(number: u128) -> String {
 }
 
 fn said(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         role,
         vec![Part::Text(text.to_owned())],
     ))

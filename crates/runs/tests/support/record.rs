@@ -41,7 +41,7 @@ impl Record {
 }
 
 pub fn message(role: Role, parts: Vec<Part>) -> MessageAppended {
-    MessageAppended::said(role, parts)
+    MessageAppended::new(role, parts)
 }
 
 pub fn said(role: Role, text: &str) -> Fact {

@@ -81,7 +81,7 @@ fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let (mut version, mut through) = (Version::ZERO, 0);
     let events = facts.into_iter().enumerate().map(|(index, fact)| {
         version = version.next();
-        let own = tokens::of_fact(&fact);
+        let own = tokens::count_fact(&fact);
         through += u64::from(own);
         RecordedEvent {
             version,

@@ -34,7 +34,7 @@ pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Res
     let mut version = after.at;
     for (index, fact) in facts.iter().enumerate() {
         version = version.next();
-        let own = tokens::of_fact(fact);
+        let own = tokens::count_fact(fact);
         through += u64::from(own);
         let event = Event {
             id: EventId::derived(NO_COMMIT, index),

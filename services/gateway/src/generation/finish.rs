@@ -194,7 +194,7 @@ async fn commit(
         target: Some(run.target(Some(run.finish_commit()))),
         run_id: run.run.to_string(),
         outcome: wire::event::outcome_to_proto(outcome).into(),
-        events: facts.iter().map(wire::event::of_fact).collect(),
+        events: facts.iter().map(wire::event::fact_to_proto).collect(),
     };
     let finish = || async {
         let answer = generations.writer.runs().finish_run(request.clone()).await;

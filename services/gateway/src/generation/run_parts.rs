@@ -111,7 +111,7 @@ pub fn fits_an_event(fact: &Fact) -> bool {
 }
 
 fn fact_bytes(fact: &Fact) -> usize {
-    wire::event::of_fact(fact).encoded_len()
+    wire::event::fact_to_proto(fact).encoded_len()
 }
 
 fn number(index: usize) -> u32 {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn step(bytes: usize) -> RunPartKind {
-        RunPartKind::StepFinished(vec![Fact::MessageAppended(MessageAppended::said(
+        RunPartKind::StepFinished(vec![Fact::MessageAppended(MessageAppended::new(
             Role::Assistant,
             vec![Part::Text("x".repeat(bytes))],
         ))])

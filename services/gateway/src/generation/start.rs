@@ -198,7 +198,7 @@ fn new_event(given: &NewEvent) -> event::Event {
         event_id: given.id.map(|id| id.to_string()).unwrap_or_default(),
         occurred_at: given.occurred_at.map(wire::time::to_proto),
         metadata_json: wire::optional::json_text(given.metadata.as_ref()),
-        ..wire::event::of_fact(&given.fact)
+        ..wire::event::fact_to_proto(&given.fact)
     }
 }
 

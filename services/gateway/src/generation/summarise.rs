@@ -229,7 +229,7 @@ impl Task {
                 idempotency_key: self.commit.to_string(),
                 expected_version: None,
             }),
-            events: vec![wire::event::of_fact(&Fact::from(summarised))],
+            events: vec![wire::event::fact_to_proto(&Fact::from(summarised))],
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);
         match writer.append_events(request).await {
@@ -245,7 +245,7 @@ impl Task {
 }
 
 fn request() -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         Role::User,
         vec![Part::Text(REQUEST.to_owned())],
     ))

@@ -49,7 +49,7 @@ impl EventWeight {
             Fact::Annotation(_) | Fact::Lifecycle(_) => EventRole::Other,
         };
         let tokens = match event.event.tokens.own {
-            0 => tokens::of_fact(&event.event.fact),
+            0 => tokens::count_fact(&event.event.fact),
             counted => counted,
         };
         Self {

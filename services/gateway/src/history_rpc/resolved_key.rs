@@ -2,7 +2,7 @@
 
 use domain::{AgentId, ChannelId, ConversationKey, Owner, Violation};
 use event_log::registry::{AgentAccess, KeyPurpose};
-use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, Refused, Variables, resolve};
+use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, RefusedKey, Variables, resolve};
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
@@ -21,7 +21,7 @@ pub(super) struct ResolvedKey {
     /// The location of its history, or why it is unknown.
     pub(super) location: Result<HistoryLocation, Warning>,
     /// The invalid candidates.
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<RefusedKey>,
 }
 
 /// The conversation that holds a history.

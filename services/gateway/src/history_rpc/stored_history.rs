@@ -3,7 +3,7 @@
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
 use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
-use keyed_history::Stored;
+use keyed_history::StoredHistory;
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;
@@ -36,10 +36,10 @@ pub struct HistoryQuery {
 impl History {
     /// The history, split at the version that the caller has seen.
     #[must_use]
-    pub fn seen_at(&self, seen: Option<Version>) -> Stored<'_> {
+    pub fn seen_at(&self, seen: Option<Version>) -> StoredHistory<'_> {
         let count = self.count_seen(seen);
         let (seen, since) = self.messages.split_at_checked(count).unwrap_or_default();
-        Stored { seen, since }
+        StoredHistory { seen, since }
     }
 
     /// The version of the last message; `None`: there are no messages.

@@ -39,7 +39,7 @@ fn text_of_message(message: &MessageAppended) -> String {
 }
 
 pub(crate) fn user(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         Role::User,
         vec![Part::Text(text.to_owned())],
     ))

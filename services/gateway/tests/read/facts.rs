@@ -15,7 +15,7 @@ pub(crate) fn assistant(text: &str) -> Fact {
 }
 
 pub(crate) fn message(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::said(
+    Fact::MessageAppended(MessageAppended::new(
         role,
         vec![Part::Text(text.to_owned())],
     ))

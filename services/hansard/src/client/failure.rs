@@ -150,7 +150,7 @@ mod tests {
         let problem = Problem::from(wrong("a"));
         let message = |problem: &Problem| Failure::from(Status::from(problem.clone())).message;
         assert_eq!(message(&problem), "a is wrong");
-        let problem = Problem::of_violations("d", vec![wrong("a"), wrong("b.c")]);
+        let problem = Problem::from_violations("d", vec![wrong("a"), wrong("b.c")]);
         assert_eq!(message(&problem), "d.a is wrong; d.b.c is wrong");
     }
 

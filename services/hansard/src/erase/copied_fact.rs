@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn message(usage: Option<Usage>) -> Fact {
-        let message = MessageAppended::said(Role::Assistant, vec![Part::Text("hi".to_owned())]);
+        let message = MessageAppended::new(Role::Assistant, vec![Part::Text("hi".to_owned())]);
         Fact::MessageAppended(MessageAppended { usage, ..message })
     }
 

@@ -162,7 +162,7 @@ async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, 
     let stored = last.open();
     let commit = stored.map_err(|corrupt| problem::from_corrupt(&corrupt))?;
     let commit = commit.opened.commit;
-    let rule = commit.events.last().map(ForkRule::of_tombstone);
+    let rule = commit.events.last().map(ForkRule::from_tombstone);
     Ok(Tombstone {
         at: commit.recorded_at,
         rule: rule.unwrap_or_default(),

@@ -34,7 +34,7 @@ fn parent(behind: Option<ForkPoint>) -> Option<Head> {
 fn fork_sources() {
     let missing = || Err(Rejection::ForkPointMissing);
     let at = |version, depth| Ok(ForkSource::At(point("p", version, depth)));
-    let further = || Ok(ForkSource::FurtherBack(conversation("g")));
+    let further = || Ok(ForkSource::Ancestor(conversation("g")));
     let fork = || parent(Some(point("g", 10, 1)));
     let deep = |depth| parent(Some(point("g", 10, depth)));
     let too_deep = Err(Rejection::ForkTooDeep {

@@ -71,7 +71,7 @@ impl ConversationRows {
         for row in groups.iter().filter_map(ProjectedConversation::from_group) {
             if row.is_erased() {
                 rows.erased.push(row);
-            } else if row.change.beginning.is_some() {
+            } else if row.change.creation.is_some() {
                 rows.inserted.push(row);
             } else {
                 rows.updated.push(row);
@@ -182,7 +182,7 @@ impl ProjectedConversation {
     /// The combined commits of a group; `None`: it has none.
     pub(super) fn from_group(group: &Group<'_>) -> Option<Self> {
         let (first, rest) = group.commits.split_first()?;
-        let mut change = Change::of(&first.opened.commit, first.position);
+        let mut change = Change::new(&first.opened.commit, first.position);
         for next in rest {
             change.absorb(&next.opened.commit, next.position);
         }
@@ -196,7 +196,7 @@ impl ProjectedConversation {
     pub(super) fn from_history(change: Change) -> Option<Self> {
         let partition = change.position.partition;
         let row = Self { change, partition };
-        (row.is_erased() || row.change.beginning.is_some()).then_some(row)
+        (row.is_erased() || row.change.creation.is_some()).then_some(row)
     }
 
     fn is_erased(&self) -> bool {
@@ -217,13 +217,13 @@ impl ProjectedConversation {
         if self.is_erased() {
             return Some(self.change.head.recorded_at);
         }
-        let beginning = self.change.beginning.as_ref();
+        let beginning = self.change.creation.as_ref();
         beginning.map(|beginning| beginning.created_at)
     }
 
     /// The encoded client context; `None`: the client sent none.
     fn client_context(&self) -> Option<Vec<u8>> {
-        let context = &self.unerased()?.beginning.as_ref()?.client_context;
+        let context = &self.unerased()?.creation.as_ref()?.client_context;
         let is_set = *context != ClientContext::default();
         is_set.then(|| client_context_to_proto(context).encode_to_vec())
     }

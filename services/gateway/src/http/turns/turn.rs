@@ -63,7 +63,7 @@ impl Turn {
 
     /// Adds a message of the user.
     pub(in crate::http) fn add_user_message(&mut self, field: impl Into<String>, parts: Vec<Part>) {
-        self.add_message(field, MessageAppended::said(Role::User, parts));
+        self.add_message(field, MessageAppended::new(Role::User, parts));
     }
 
     /// Adds a message.

@@ -123,7 +123,7 @@ async fn compare_erased(
     let problems = match open(key, message) {
         Err(reason) => vec![Problem::Unreadable(message.position.sequence, reason)],
         Ok(placed) => {
-            let change = Change::of(&placed.opened.commit, placed.position);
+            let change = Change::new(&placed.opened.commit, placed.position);
             let mut differences: Vec<Difference> =
                 standing.compare(Some(&change))?.into_iter().collect();
             differences.extend(unfounded(job, key, standing, None).await?);

@@ -106,7 +106,7 @@ impl<'g> History<'g> {
         self.problems.extend(found);
         match &mut self.change {
             Some(change) => change.absorb(commit, stored.position),
-            None => self.change = Some(Change::of(commit, stored.position)),
+            None => self.change = Some(Change::new(commit, stored.position)),
         }
         Some(stored)
     }

@@ -17,7 +17,7 @@ pub(super) async fn set(
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let policy = Policy::parse(&request.policy_json)
-        .map_err(|violations| Problem::of_violations("policy_json", violations))?;
+        .map_err(|violations| Problem::from_violations("policy_json", violations))?;
     let (digest, json) = (policy.digest(), policy.to_json());
     let set = writer
         .registry

@@ -39,7 +39,7 @@ impl RowsFold {
     #[must_use]
     pub fn begin(stored: &StoredCommit) -> Self {
         let mut fold = Self {
-            change: Change::of(&stored.opened.commit, stored.position),
+            change: Change::new(&stored.opened.commit, stored.position),
             large: [None; 3],
             events: Sha256::new(),
         };
@@ -91,7 +91,7 @@ impl RowsFold {
             let json = FieldChange::into_value(change);
             *metadata = json.map(|json| value_digest(json.as_str().as_bytes()));
         }
-        if let Some(beginning) = &mut self.change.beginning {
+        if let Some(beginning) = &mut self.change.creation {
             let client_context = std::mem::take(&mut beginning.client_context);
             if client_context != ClientContext::default() {
                 let bytes = client_context_to_proto(&client_context).encode_to_vec();

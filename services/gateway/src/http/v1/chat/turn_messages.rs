@@ -55,7 +55,7 @@ impl TurnMessages {
     /// All messages that the model reads.
     pub(super) fn into_messages(self) -> Vec<MessageAppended> {
         match self {
-            Self::Message(text) => vec![MessageAppended::said(Role::User, vec![Part::Text(text)])],
+            Self::Message(text) => vec![MessageAppended::new(Role::User, vec![Part::Text(text)])],
             Self::History(messages) => messages,
         }
     }
@@ -93,9 +93,9 @@ pub(super) fn messages(
     for (index, given) in history.into_iter().enumerate() {
         check(&given.content, || format!("messages[{index}].content"))?;
         let role = role(given.role, allowed).ok_or_else(|| allowed_roles::not_allowed(index))?;
-        messages.push(MessageAppended::said(role, vec![Part::Text(given.content)]));
+        messages.push(MessageAppended::new(role, vec![Part::Text(given.content)]));
     }
-    messages.extend(message.map(|text| MessageAppended::said(Role::User, vec![Part::Text(text)])));
+    messages.extend(message.map(|text| MessageAppended::new(Role::User, vec![Part::Text(text)])));
     if messages.is_empty() {
         return Err(missing(
             "messages",

@@ -3,7 +3,7 @@
 
 use domain::Version;
 use domain::event::MessageAppended;
-use keyed_history::Stored;
+use keyed_history::StoredHistory;
 use keyed_history::merge::new_turns;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
@@ -85,7 +85,7 @@ async fn retry(
         return Err(problem);
     };
     let history = read(state, session, given, Some(before)).await?;
-    let stored = Stored {
+    let stored = StoredHistory {
         since: &[],
         ..history.seen_at(Some(before))
     };
@@ -108,7 +108,7 @@ async fn read(
 }
 
 fn turn_of(
-    stored: Stored<'_>,
+    stored: StoredHistory<'_>,
     given: &GivenHistory,
     version: Version,
     key: IdempotencyKey,
