@@ -28,7 +28,7 @@ use crate::jitter::jittered;
 
 /// Timeout of one attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval of pings on an idle connection; it is closed after two request_error pings.
+/// Interval of pings on an idle connection; it is closed after two unanswered pings.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum delay between two attempts to reconnect. The attempts never end.
 const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);

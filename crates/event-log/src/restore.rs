@@ -98,9 +98,9 @@ impl Restore {
         let subject = connection.api_subject("STREAM.NAMES");
         let names: Names = connection.api(subject, &json!({}), deadline).await?;
         let stream = names.streams.into_iter().flatten().next();
-        let marker = topology::info(&connection, MARKER_STREAM, deadline).await?;
-        let marked = marker.map(|marker| {
-            let mut metadata = marker.config.metadata;
+        let info = topology::info(&connection, MARKER_STREAM, deadline).await?;
+        let marked = info.map(|info| {
+            let mut metadata = info.config.metadata;
             metadata.remove(KEY_BACKUP).unwrap_or_default()
         });
         match (marked, stream) {

@@ -1,7 +1,7 @@
 //! Encryption of secrets at rest: AES-256-GCM with the deployment's master key. Pure except for the random nonce.
 //!
 //! An encrypted secret is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`. The version, the key id and the
-//! entry's name are associated_data data: a secret decrypts in its own entry only.
+//! entry's name are associated data: a secret decrypts in its own entry only.
 
 use std::fmt;
 
