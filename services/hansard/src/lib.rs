@@ -36,7 +36,9 @@ pub fn command() -> clap::Command {
 
 /// Runs the program with these arguments; the first one is the program's name.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    run_program(arguments, async |cli: cli::Cli| cli.command.run().await)
+    run_program(arguments, async |cli: cli::Cli| {
+        Box::pin(cli.command.run()).await
+    })
 }
 
 /// Parses the arguments, runs the program on a new async runtime, and returns its exit code.

@@ -45,7 +45,7 @@ async fn cluster() -> Cluster {
         ..config(&urls.join(","))
     };
     until("the cluster", || async {
-        Record::create(config()).await.is_ok()
+        Box::pin(Record::create(config())).await.is_ok()
     })
     .await;
     let record = Record::open(config()).await.unwrap();
