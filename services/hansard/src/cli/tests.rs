@@ -112,7 +112,7 @@ fn arguments_of_erase_backup_and_restore() {
         &[
             "erase conversation c d --tenant a --dry-run",
             "erase user u --tenant a --forks erase --json",
-            "erase channel c --tenant a --forks erase",
+            "erase channel 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --tenant a --forks erase",
             "erase tenant a --receipt r.json --no-rows",
             "erase ledger r.json",
             "erase verify-receipt r.json --public-key 00",

@@ -84,5 +84,5 @@ fn a_stream_has_a_bound() {
     let mut stream = ReplyStream::default();
     stream.push(padded(bound).as_bytes()).unwrap();
     let refused = stream.push(b" ").unwrap_err().to_string();
-    assert_eq!(refused, format!("reply: is over {bound} bytes"));
+    assert_eq!(refused, format!("reply: has more than {bound} bytes"));
 }
