@@ -24,7 +24,7 @@ fn exit_codes_and_errors() {
     check(
         "tenant list --token t --writer ftp://x",
         2,
-        "is no address of a service",
+        "is not a service address",
     );
     check(
         "import /no/such/file --agent a --token t",
