@@ -130,7 +130,7 @@ async fn other_subjects_get_it_and_the_records_own_do_not() {
     let stream = r#"{"name":"COPY","subjects":["copy.>"],"storage":"memory"}"#;
     desk.request("$JS.API.STREAM.CREATE.COPY", stream).await;
     let line = "replay --to-subject copy --places @p --rate 100000 --json";
-    let told = "the stream COPY keeps copy.>";
+    let told = "the stream COPY stores copy.>";
     let done = lines_of(&desk.check(line, 0, told).await).remove(0);
     assert_eq!(
         (&done["commits"], &done["stream"]),

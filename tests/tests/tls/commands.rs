@@ -43,9 +43,9 @@ async fn files_are_looked_at_before_anything_starts() {
     let alone = [(set_cert, &*cert)];
     judge("writer", &alone, (2, "`grpc.tls.key` (default) is missing")).await;
     let unfit = [(set_cert, &*cert), (set_key, &*other)];
-    judge("writer", &unfit, (2, "does not go with `key`")).await;
+    judge("writer", &unfit, (2, "does not match `key`")).await;
     let swapped = [(set_cert, &*key), (set_key, &*key)];
-    judge("writer", &swapped, (2, "holds no certificate in PEM form")).await;
+    judge("writer", &swapped, (2, "has no certificate in PEM format")).await;
     let nowhere = [("HANSARD_HTTP__SERVER__TLS__CERT", "/nowhere")];
     judge("gateway", &nowhere, (2, "http.server.tls")).await;
     let url = [("HANSARD_WRITER_URL", "https://writer:7301?ca=/nowhere")];

@@ -63,7 +63,7 @@ async fn who_is_not_trusted_is_refused() {
     };
     let at = |query: &str| system.writer_url(query);
     assert_eq!(refusal(&system, &at(&ours)).await, None);
-    let unknown = ["securely: invalid peer certificate: UnknownIssuer"];
+    let unknown = ["TLS connection to the service failed: invalid peer certificate: UnknownIssuer"];
     check(at(&showing(&other.ca(), &system.own)), &unknown).await;
     check(at(""), &unknown).await;
     // The connection may be gone before its last word is read.

@@ -91,7 +91,7 @@ async fn of_a_fork_are_proved_and_explained() {
         ("2 ", "user"),
         ("3 ", "call of search"),
         ("4 ", "result of search"),
-        ("5 ", "interrupted: a note says so"),
+        ("5 ", "interrupted, a note says so"),
         ("7 ", "user"),
         ("8 ", "assistant"),
     ] {
