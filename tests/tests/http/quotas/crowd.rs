@@ -14,13 +14,13 @@ use crate::ground::FOREIGN_AGENT;
 
 /// How often the greedy tenant asks at once: far more than its quota and than the model server takes.
 const GREEDY: usize = 60;
-/// In the short form, what a busy machine adds to each turn is forgiven.
-const MARGIN: Duration = Duration::from_millis(400);
+/// In the short form, the time that a busy machine adds to a turn.
+const MARGIN: Duration = Duration::from_millis(200);
 
-/// The slowest but one of a hundred.
-fn p99(mut times: Vec<Duration>) -> Duration {
+/// The time that so many percent of the turns do not exceed.
+fn percentile(percent: usize, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
-    times[(times.len() * 99).div_ceil(100) - 1]
+    times[(times.len() * percent).div_ceil(100) - 1]
 }
 
 async fn turns(door: &Door, count: usize) -> Vec<Duration> {
@@ -57,7 +57,7 @@ fn flood(
     flooding.collect()
 }
 
-async fn check(count: usize, margin: Duration) {
+async fn check(count: usize, percent: usize, margin: Duration) {
     // The rates that are deployed.
     let rates = |config: &mut GatewayConfig| config.http.limits = HttpSection::default().limits;
     let ground = ground(|_| (), rates).await;
@@ -65,14 +65,14 @@ async fn check(count: usize, margin: Duration) {
     set(&ground, "tenant", "runs", Some(4)).await;
     let other = other(&ground);
     turns(&other, 2).await;
-    let alone = p99(turns(&other, count).await);
+    let alone = percentile(percent, turns(&other, count).await);
     let stop = Arc::new(AtomicBool::new(false));
     // Each at an address of its own: the tenant is greedy, not an address.
     let greedy =
         (0..GREEDY).map(|n| session(&ground, &format!("greedy-{n}"), &format!("203.0.113.{n}")));
     let flooding = flood(greedy, &stop);
     turns(&other, 2).await;
-    let beside = p99(turns(&other, count).await);
+    let beside = percentile(percent, turns(&other, count).await);
     stop.store(true, Ordering::Relaxed);
     let mut answered = 0;
     for flood in flooding {
@@ -86,13 +86,14 @@ async fn check(count: usize, margin: Duration) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_greedy_tenant_does_not_slow_another_down() {
-    check(20, MARGIN).await;
+    // One turn that the machine delays must not decide, so the short form compares medians.
+    check(20, 50, MARGIN).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the long form: minutes, on a machine of its own"]
 async fn a_greedy_tenant_does_not_slow_another_down_for_long() {
-    check(400, Duration::ZERO).await;
+    check(400, 99, Duration::ZERO).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
