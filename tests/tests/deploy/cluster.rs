@@ -67,7 +67,9 @@ fn move_to(stack: &mut Stack, servers: &[NatsServer; 3]) {
 async fn every_role_works_on_three_servers() {
     let mut servers = Box::pin(three_servers()).await;
     eventually("a record on three servers", || async {
-        Record::create(record_of(&servers, "operator")).await.ok()
+        Box::pin(Record::create(record_of(&servers, "operator")))
+            .await
+            .ok()
     })
     .await;
     let mut stack = guarded::prepare(program!()).await;

@@ -74,7 +74,9 @@ impl Three {
         });
         let servers = &prepared.stack.servers;
         eventually("a cluster", || async {
-            Record::create(settings::record(servers)).await.ok()
+            Box::pin(Record::create(settings::record(servers)))
+                .await
+                .ok()
         })
         .await;
         let ground = prepared.start().await;
