@@ -148,7 +148,7 @@ async fn other_subjects_get_it_and_the_records_own_do_not() {
     desk.check("replay --to-subject copy --resume", 2, "--places")
         .await;
     let line = "replay --to-subject free --tenant acme --rate 100000 --json";
-    let told = "no stream keeps free.>";
+    let told = "no stream stores free.>";
     let done = lines_of(&desk.check(line, 0, told).await).remove(0);
     assert_eq!(done["commits"], 41);
 }
