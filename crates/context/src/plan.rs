@@ -1,6 +1,6 @@
 //! Runs the stages in order: from settings and events to a transcript and its report.
 //!
-//! A plan is made before the first event is read and tells [`crate::select`] how much to select. The selected units complete it.
+//! A plan is made before the first event is read, and limits what [`crate::select`] selects. The selected units complete it.
 //! The result depends only on the policy and the events up to one version, so any context can be assembled again later.
 
 mod fit;

@@ -26,31 +26,53 @@ enum Match {
     Whole,
 }
 
-/// A rule of keys: its rule, the kinds of values that it redacts, how it matches, and the known keys.
-struct KeyRule(Rule, ValueKinds, Match, &'static [&'static str]);
+/// A rule of keys.
+struct KeyRule {
+    rule: Rule,
+    /// The kinds of values that it redacts.
+    kinds: ValueKinds,
+    /// How it matches.
+    place: Match,
+    /// The known keys, in words.
+    keys: &'static [&'static str],
+}
+
+const fn key_rule(
+    rule: Rule,
+    kinds: ValueKinds,
+    place: Match,
+    keys: &'static [&'static str],
+) -> KeyRule {
+    KeyRule {
+        rule,
+        kinds,
+        place,
+        keys,
+    }
+}
 
 #[rustfmt::skip]
 static KEYS: [KeyRule; 15] = {
     use ValueKinds::{Any, Texts};
     use Match::{Suffix, Whole};
     [
-        KeyRule(Rule::Authorization, Any, Suffix, &["authorization"]),
-        KeyRule(Rule::Cookie, Any, Suffix, &["cookie", "cookies", "setcookie"]),
-        KeyRule(Rule::Invoice, Texts, Suffix, &["invoice", "bolt11"]),
-        KeyRule(Rule::Macaroon, Any, Suffix, &["macaroon", "macaroon hex"]),
-        KeyRule(Rule::Preimage, Any, Suffix, &["preimage"]),
-        KeyRule(Rule::Seed, Texts, Suffix, &["seed", "seed phrase", "seed words", "recovery phrase", "mnemonic", "mnemonic phrase"]),
-        KeyRule(Rule::PrivateKey, Any, Suffix, &["private key", "privatekey", "privkey", "signing key", "encryption key"]),
-        KeyRule(Rule::ApiKey, Any, Suffix, &["api key", "apikey", "secret key", "secretkey", "access key", "accesskey", "account key"]),
-        KeyRule(Rule::Token, Texts, Suffix, &[
+        key_rule(Rule::Authorization, Any, Suffix, &["authorization"]),
+        key_rule(Rule::Cookie, Any, Suffix, &["cookie", "cookies", "setcookie"]),
+        key_rule(Rule::Invoice, Texts, Suffix, &["invoice", "bolt11"]),
+        key_rule(Rule::Macaroon, Any, Suffix, &["macaroon", "macaroon hex"]),
+        key_rule(Rule::Preimage, Any, Suffix, &["preimage"]),
+        key_rule(Rule::Seed, Texts, Suffix, &["seed", "seed phrase", "seed words", "recovery phrase", "mnemonic", "mnemonic phrase"]),
+        key_rule(Rule::PrivateKey, Any, Suffix, &["private key", "privatekey", "privkey", "signing key", "encryption key"]),
+        key_rule(Rule::ApiKey, Any, Suffix, &["api key", "apikey", "secret key", "secretkey", "access key", "accesskey", "account key"]),
+        key_rule(Rule::Token, Texts, Suffix, &[
             "token", "accesstoken", "refreshtoken", "idtoken", "sessiontoken", "authtoken", "api token", "apitoken",
         ]),
-        KeyRule(Rule::Secret, Any, Suffix, &["secret", "client secret", "clientsecret", "secret value"]),
-        KeyRule(Rule::Password, Any, Suffix, &["password", "passwd", "passphrase", "passcode"]),
-        KeyRule(Rule::Pin, Any, Whole, &["pin", "pin code", "otp", "otp code", "one time password", "card pin"]),
-        KeyRule(Rule::Pin, Any, Suffix, &["cvv", "cvv2", "cvc", "cvc2", "security code"]),
-        KeyRule(Rule::Card, Any, Suffix, &["card number", "cardnumber", "card no"]),
-        KeyRule(Rule::Card, Any, Whole, &["ccnumber", "cc number", "pan"]),
+        key_rule(Rule::Secret, Any, Suffix, &["secret", "client secret", "clientsecret", "secret value"]),
+        key_rule(Rule::Password, Any, Suffix, &["password", "passwd", "passphrase", "passcode"]),
+        key_rule(Rule::Pin, Any, Whole, &["pin", "pin code", "otp", "otp code", "one time password", "card pin"]),
+        key_rule(Rule::Pin, Any, Suffix, &["cvv", "cvv2", "cvc", "cvc2", "security code"]),
+        key_rule(Rule::Card, Any, Suffix, &["card number", "cardnumber", "card no"]),
+        key_rule(Rule::Card, Any, Whole, &["ccnumber", "cc number", "pan"]),
     ]
 };
 
@@ -58,7 +80,7 @@ static KEYS: [KeyRule; 15] = {
 static BY_LAST_WORD: LazyLock<HashMap<&str, Vec<(&KeyRule, &str)>>> = LazyLock::new(|| {
     let mut by_last_word: HashMap<&str, Vec<(&KeyRule, &str)>> = HashMap::new();
     for rule in &KEYS {
-        for key in rule.3 {
+        for key in rule.keys {
             let last = key.rsplit(' ').next().unwrap_or(key);
             by_last_word.entry(last).or_default().push((rule, key));
         }
@@ -78,20 +100,19 @@ pub(crate) fn classify(key: &str, is_enabled: impl Fn(Rule) -> bool) -> Option<(
     let words = words(key);
     let last = words.last()?.to_ascii_lowercase();
     let mut rules = BY_LAST_WORD.get(last.as_str())?.iter();
-    let (KeyRule(rule, kinds, ..), _) = rules.find(|(KeyRule(rule, _, place, _), key)| {
-        is_enabled(*rule) && matches_words(&words, key, *place)
-    })?;
+    let (known, _) = rules
+        .find(|(known, key)| is_enabled(known.rule) && matches_words(&words, key, known.place))?;
     let before = words.iter().rev().nth(1);
     let is_public = before.is_some_and(|word| {
         let mut public = PUBLIC_TOKENS.iter();
-        public.any(|known| word.eq_ignore_ascii_case(known))
+        public.any(|public| word.eq_ignore_ascii_case(public))
     });
-    (*rule != Rule::Token || !is_public).then_some((*rule, *kinds))
+    (known.rule != Rule::Token || !is_public).then_some((known.rule, known.kinds))
 }
 
 /// The spellings of every known key. A value may follow where a text contains one.
 pub(crate) fn spellings() -> Vec<String> {
-    let keys = KEYS.iter().flat_map(|rule| rule.3);
+    let keys = KEYS.iter().flat_map(|rule| rule.keys);
     let spelled =
         keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
     let mut spelled: Vec<String> = spelled.collect();

@@ -13,29 +13,45 @@ use crate::keys::spellings;
 use crate::placeholder::is_placeholder;
 use crate::rule::Rule;
 
-/// A pattern of secrets: its rule; the anchors, in lower case, of which every match contains one; the regular expression,
-/// whose group is the secret if it has one; and a check of the secret.
+/// A pattern of secrets.
 #[derive(Debug)]
-struct Pattern(
-    Rule,
-    &'static [&'static str],
-    &'static str,
-    fn(&str) -> bool,
-);
+struct Pattern {
+    rule: Rule,
+    /// Every match contains one of them; in lower case.
+    anchors: &'static [&'static str],
+    /// The regular expression. Its group is the secret; without a group, the whole match is.
+    regex: &'static str,
+    /// A further check of the secret.
+    check: fn(&str) -> bool,
+}
+
+const fn pattern(
+    rule: Rule,
+    anchors: &'static [&'static str],
+    regex: &'static str,
+    check: fn(&str) -> bool,
+) -> Pattern {
+    Pattern {
+        rule,
+        anchors,
+        regex,
+        check,
+    }
+}
 
 #[rustfmt::skip]
 static PATTERNS: [Pattern; 10] = [
-    Pattern(Rule::Authorization, &["bearer"], r"(?-u:\b)(?i:bearer)\s+([A-Za-z0-9._~+/=-]{12,})", has_digit),
-    Pattern(Rule::Authorization, &["basic"], r"(?-u:\b)(?i:basic)\s+([A-Za-z0-9+/]{6,}={0,2})", is_basic),
-    Pattern(Rule::Token, &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", always),
-    Pattern(
+    pattern(Rule::Authorization, &["bearer"], r"(?-u:\b)(?i:bearer)\s+([A-Za-z0-9._~+/=-]{12,})", has_digit),
+    pattern(Rule::Authorization, &["basic"], r"(?-u:\b)(?i:basic)\s+([A-Za-z0-9+/]{6,}={0,2})", is_basic),
+    pattern(Rule::Token, &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", always),
+    pattern(
         Rule::PrivateKey, &["private key"],
         r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[nr])*(?:[A-Za-z-]+: [^\n\\]*(?:\s|\\+[nr])+)*[A-Za-z0-9+/=]{16,}(?:[A-Za-z0-9+/=]|\s|\\+[nr])*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?",
         always,
     ),
-    Pattern(Rule::PrivateKey, &["xprv", "yprv", "zprv"], r"(?-u:\b)[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}", always),
-    Pattern(Rule::PrivateKey, &["nsec1"], r"(?-u:\b)nsec1[ac-hj-np-z02-9]{58}", always),
-    Pattern(
+    pattern(Rule::PrivateKey, &["xprv", "yprv", "zprv"], r"(?-u:\b)[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}", always),
+    pattern(Rule::PrivateKey, &["nsec1"], r"(?-u:\b)nsec1[ac-hj-np-z02-9]{58}", always),
+    pattern(
         Rule::ApiKey,
         &[
             "sk-", "sk_", "rk_", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-",
@@ -49,28 +65,29 @@ static PATTERNS: [Pattern; 10] = [
         )",
         has_digit,
     ),
-    Pattern(Rule::Invoice, &["lnbc", "lntb"], r"(?i)(?-u:\b)ln(?:bcrt|bc|tbs|tb)[0-9]*[munp]?1[ac-hj-np-z02-9]{50,}", always),
-    Pattern(Rule::Macaroon, &["agedbg5k", "0201036c6e64"], r"(?-u:\b)(?:AgEDbG5k[A-Za-z0-9+/_=-]{32,}|(?i:0201036c6e64)[0-9a-fA-F]{64,})", always),
-    Pattern(Rule::Password, &["://"], r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,31}://[^\s:/@?#\[\]]{0,128}:([^\s/@?#\[\]]{1,256})@", is_not_placeholder),
+    pattern(Rule::Invoice, &["lnbc", "lntb"], r"(?i)(?-u:\b)ln(?:bcrt|bc|tbs|tb)[0-9]*[munp]?1[ac-hj-np-z02-9]{50,}", always),
+    pattern(Rule::Macaroon, &["agedbg5k", "0201036c6e64"], r"(?-u:\b)(?:AgEDbG5k[A-Za-z0-9+/_=-]{32,}|(?i:0201036c6e64)[0-9a-fA-F]{64,})", always),
+    pattern(Rule::Password, &["://"], r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,31}://[^\s:/@?#\[\]]{0,128}:([^\s/@?#\[\]]{1,256})@", is_not_placeholder),
 ];
 
 static REGEXES: LazyLock<Vec<(&'static Pattern, Regex)>> = LazyLock::new(|| {
     let patterns = PATTERNS.iter();
-    let compiled = patterns.map(|pattern| (pattern, constant(pattern.2)));
+    let compiled = patterns.map(|pattern| (pattern, constant(pattern.regex)));
     compiled.collect()
 });
 
 /// The pattern of each anchor; `None` for the spelling of a key.
 static ANCHOR_PATTERNS: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
     let anchors = PATTERNS.iter().enumerate();
-    let anchors = anchors.flat_map(|(index, pattern)| pattern.1.iter().map(move |_| Some(index)));
+    let anchors =
+        anchors.flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
     let keys = spellings().into_iter().map(|_| None);
     anchors.chain(keys).collect()
 });
 
 /// Finds anchors and the spellings of keys in any case, in the order of [`ANCHOR_PATTERNS`].
 pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.1);
+    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.anchors);
     let anchors = anchors.map(|anchor| (*anchor).to_owned());
     let built = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -111,10 +128,10 @@ impl AnchorMatches {
     pub(crate) fn secrets(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
         let patterns = REGEXES.iter().zip(self.patterns);
         let patterns = patterns.filter_map(|(regex, has_anchor)| has_anchor.then_some(regex));
-        patterns.flat_map(move |(Pattern(rule, _, _, check), regex)| {
+        patterns.flat_map(move |(pattern, regex)| {
             regex.captures_iter(text).filter_map(|captures| {
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
-                check(secret.as_str()).then(|| (secret.range(), *rule))
+                (pattern.check)(secret.as_str()).then(|| (secret.range(), pattern.rule))
             })
         })
     }

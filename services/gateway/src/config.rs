@@ -99,21 +99,13 @@ impl Validate for GatewayConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
         checks.section("http", &self.http);
-        for (key, mistake) in self.record.errors() {
-            checks.invalid(&format!("record.{key}"), mistake);
-        }
-        for (key, mistake) in self.read_model.errors() {
-            checks.invalid(&format!("read_model.{key}"), mistake);
-        }
+        checks.invalid_section("record", self.record.errors());
+        checks.invalid_section("read_model", self.read_model.errors());
         if let Err(error) = WriterClient::endpoint(&self.writer_url) {
             checks.invalid("writer_url", error.to_string());
         }
-        for (key, mistake) in self.models.errors() {
-            checks.invalid(&format!("models.{key}"), mistake);
-        }
-        for (key, mistake) in self.egress.errors() {
-            checks.invalid(&format!("egress.{key}"), mistake);
-        }
+        checks.invalid_section("models", self.models.errors());
+        checks.invalid_section("egress", self.egress.errors());
         checks.section("generation", &self.generation);
         if let Err((scope, quota, error)) = self.quotas.validate() {
             let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());

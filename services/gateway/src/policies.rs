@@ -94,8 +94,8 @@ impl Policies {
     }
 }
 
-fn invalid(mistakes: Vec<PolicyError>) -> Problem {
-    Problem::from_violations("policy_json", mistakes)
+fn invalid(errors: Vec<PolicyError>) -> Problem {
+    Problem::from_violations("policy_json", errors)
 }
 
 fn not_a_digest() -> Violation {

@@ -98,12 +98,8 @@ impl ProjectorConfig {
 
 impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, problem) in self.record.errors() {
-            checks.invalid(&format!("record.{key}"), problem);
-        }
-        for (key, problem) in self.read_model.errors() {
-            checks.invalid(&format!("read_model.{key}"), problem);
-        }
+        checks.invalid_section("record", self.record.errors());
+        checks.invalid_section("read_model", self.read_model.errors());
         if !self.archive_url.is_empty()
             && let Err(error) = StoreUrl::parse(&self.archive_url)
         {

@@ -69,15 +69,9 @@ impl Default for WriterConfig {
 impl Validate for WriterConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
-        for (key, error) in self.record.errors() {
-            checks.invalid(&format!("record.{key}"), error);
-        }
-        for (key, error) in self.read_model.errors() {
-            checks.invalid(&format!("read_model.{key}"), error);
-        }
-        for (key, error) in self.egress.errors() {
-            checks.invalid(&format!("egress.{key}"), error);
-        }
+        checks.invalid_section("record", self.record.errors());
+        checks.invalid_section("read_model", self.read_model.errors());
+        checks.invalid_section("egress", self.egress.errors());
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
         checks.bounds(
             "stream_commands_max",

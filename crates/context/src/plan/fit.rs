@@ -192,10 +192,10 @@ mod tests {
                 }
             })
             .collect();
-        let told = first_turn(&weights, ROOM);
-        let told =
-            told.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
-        assert_eq!(told, expected, "{tokens:?}");
+        let found = first_turn(&weights, ROOM);
+        let found =
+            found.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
+        assert_eq!(found, expected, "{tokens:?}");
     }
 
     #[test]

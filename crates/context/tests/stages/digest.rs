@@ -31,8 +31,8 @@ fn calls_take_no_room_of_turns() {
     let report = assembled(&exchanges(24), &policy).unwrap().report;
     assert_eq!(report.sections.turns, 24 * 20);
     assert_eq!(report.left_out, None);
-    let told = versions(&report.outcomes, &Effect::Digested);
-    assert_eq!(told.collect::<Vec<_>>(), [90, 91, 94, 95].map(Version));
+    let digested = versions(&report.outcomes, &Effect::Digested);
+    assert_eq!(digested.collect::<Vec<_>>(), [90, 91, 94, 95].map(Version));
     assert_eq!(
         versions(&report.outcomes, &Effect::NotDigested).count(),
         22 * 2

@@ -14,6 +14,7 @@ mod growth;
 mod histories;
 mod losses;
 mod meaning;
+mod omissions;
 mod properties;
 mod reading;
 mod revision;

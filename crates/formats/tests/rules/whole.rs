@@ -27,6 +27,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::histories::{SECRET, options, transcripts};
+use crate::omissions::omissions_have_outcomes;
 use crate::properties::{holds, none};
 use crate::{checkers, reading};
 
@@ -167,39 +168,6 @@ fn units_are_whole(
     let found = turns.flat_map(|turn| turn.calls.iter().map(|call| call.version));
     prop_assert_eq!(found.collect::<Vec<_>>(), expected);
     prop_assert!(with(Effect::Orphaned).is_empty());
-    Ok(())
-}
-
-/// Every message, call and result that is not among the turns has an outcome that says why.
-fn omissions_have_outcomes(
-    events: &[RecordedEvent],
-    assembled: &Assembled,
-) -> Result<(), TestCaseError> {
-    let turns = &assembled.transcript.turns;
-    let calls = turns.iter().flat_map(|turn| &turn.calls);
-    let calls = calls.flat_map(|call| [Some(call.version), call.answer.origin.result()]);
-    let shown: BTreeSet<Version> = turns
-        .iter()
-        .map(|turn| turn.version)
-        .chain(calls.flatten())
-        .collect();
-    for event in events {
-        let is_content = match &event.event.fact {
-            Fact::MessageAppended(message) => !message.parts.is_empty(),
-            fact => CONTEXT_KINDS.contains(&fact.kind()),
-        };
-        let mut outcomes = assembled.report.outcomes.iter();
-        let has_outcome = outcomes.any(|outcome| {
-            let range = outcome.first..=outcome.last;
-            range.contains(&event.version) && outcome.effect != Effect::Carried
-        });
-        prop_assert!(
-            !is_content || shown.contains(&event.version) || has_outcome,
-            "{:?} is omitted and has no outcome: {:?}",
-            event,
-            assembled.report
-        );
-    }
     Ok(())
 }
 

@@ -79,6 +79,17 @@ impl<'a> Checks<'a> {
         self.push(key, ErrorKind::Invalid(message.into()));
     }
 
+    /// Reports the errors of a section that another crate checks: its keys, each with the rule and the correction.
+    pub fn invalid_section<K: AsRef<str>>(
+        &mut self,
+        section: &str,
+        errors: impl IntoIterator<Item = (K, String)>,
+    ) {
+        for (key, message) in errors {
+            self.invalid(&format!("{section}.{}", key.as_ref()), message);
+        }
+    }
+
     fn push(&mut self, key: &str, kind: ErrorKind) {
         let key = self.path(key);
         let origin = self.origins.get(&key).cloned().unwrap_or(Origin::Default);

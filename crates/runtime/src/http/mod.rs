@@ -5,7 +5,7 @@
 //!
 //! A request holds one of `requests_max` slots until its response is sent, at most `request_timeout_ms`. The handler of a
 //! stream takes a [`StreamSlot`] first: its response holds one of `streams_max` slots instead, and has no timeout. In a
-//! drain, [`DrainSignal`] tells the handler to end. A rejection holds no slot. Another request can take the slot of a request
+//! drain, [`DrainSignal`] asks the handler to end. A rejection holds no slot. Another request can take the slot of a request
 //! whose client makes no progress.
 
 mod admission;

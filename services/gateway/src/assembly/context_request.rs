@@ -26,6 +26,8 @@ pub struct ContextRequest {
     pub format: Format,
     /// The context policy.
     pub policy: Arc<ReadyPolicy>,
+    /// Whether the response contains what the stages omitted or changed.
+    pub with_outcomes: bool,
     render: proto::RenderSettings,
 }
 
@@ -65,6 +67,7 @@ impl ContextRequest {
             messages_max,
             format,
             policy: policy.await?,
+            with_outcomes: request.with_outcomes,
             render,
         }))
     }
@@ -87,6 +90,7 @@ impl ContextRequest {
             messages_max: None,
             format,
             policy: policy.await?,
+            with_outcomes: false,
             render: proto::RenderSettings::default(),
         })
     }

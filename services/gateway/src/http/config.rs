@@ -103,10 +103,10 @@ impl Validate for HttpSection {
         );
         let given = self.trusted_proxies.len();
         if given > TRUSTED_PROXIES_MAX {
-            let mistake = format!(
+            let error = format!(
                 "lists {given} networks, at most {TRUSTED_PROXIES_MAX} are accepted; merge them"
             );
-            checks.invalid("trusted_proxies", mistake);
+            checks.invalid("trusted_proxies", error);
         }
     }
 }

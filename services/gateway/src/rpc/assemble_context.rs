@@ -31,7 +31,6 @@ pub(super) async fn handle(
     let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
     let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
     let target = read_target(gateway, &call, request.target.take()).await?;
-    let with_outcomes = request.with_outcomes;
     let request = ContextRequest::from_proto(gateway, &target, request).await?;
     let span = tracing::info_span!(
         "gateway.context.assemble",
@@ -39,7 +38,7 @@ pub(super) async fn handle(
         conversation.id = target.key.conversation.as_str(),
         commit.version = field::Empty,
     );
-    let (mut response, source) = match &request {
+    let (response, source) = match &request {
         Some(request) => {
             formatted(gateway, &target, request)
                 .instrument(span)
@@ -51,9 +50,6 @@ pub(super) async fn handle(
                 .await?
         }
     };
-    if !with_outcomes {
-        response.outcomes.clear();
-    }
     metrics::context_assembled(began.elapsed(), source);
     Ok(Response::new(response))
 }
@@ -65,7 +61,8 @@ async fn formatted(
 ) -> Result<(proto::AssembleContextResponse, Source), Problem> {
     let context = assembly::assemble(gateway, target, request).await?;
     Span::current().record("commit.version", context.receipt.version);
-    let outcomes = context.outcomes.iter().map(assembly::outcome::to_proto);
+    let outcomes = context.outcomes.iter().filter(|_| request.with_outcomes);
+    let outcomes = outcomes.map(assembly::outcome::to_proto);
     let response = proto::AssembleContextResponse {
         version: context.receipt.version,
         position_token: context.position_token,

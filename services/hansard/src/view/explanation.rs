@@ -19,6 +19,9 @@ pub fn write(
     events: &[RecordedEvent],
 ) -> io::Result<()> {
     let tokens = receipt.tokens.unwrap_or_default();
+    let (ranges, of_events): (Vec<&StageOutcome>, Vec<&StageOutcome>) = outcomes
+        .iter()
+        .partition(|outcome| is_before_turns(outcome, receipt));
     let mut rows = Vec::new();
     rows.extend(section(
         "instructions",
@@ -26,9 +29,9 @@ pub fn write(
         "included, first",
     ));
     rows.extend(
-        outcomes
+        ranges
             .iter()
-            .filter_map(|outcome| range(outcome, receipt)),
+            .filter_map(|outcome| range_row(outcome, receipt)),
     );
     rows.extend(section(
         "opening",
@@ -39,7 +42,7 @@ pub fn write(
     rows.extend(
         events
             .iter()
-            .filter_map(|event| row(event, receipt, outcomes)),
+            .filter_map(|event| event_row(event, &ranges, &of_events)),
     );
     rows.extend(section("closing", tokens.closing, "included, last"));
     table::write(out, ["VERSION", "WHAT", "TOKENS", "OUTCOME"], &rows)?;
@@ -79,17 +82,23 @@ const RANGES: [(StageEffect, &str, &str); 4] = [
     ),
 ];
 
-/// The row of versions that are before the turns; none for the outcome of an event.
-fn range(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
+/// The effects of a row whose tokens the receipt counts.
+const LEFT_OUT: [StageEffect; 2] = [StageEffect::OverBudget, StageEffect::OverBound];
+
+/// Whether an outcome has a row of its own: it covers versions before the turns, not single events.
+fn is_before_turns(outcome: &StageOutcome, receipt: &Receipt) -> bool {
+    let effect = outcome.effect();
+    let first = receipt.epoch.unwrap_or_default().first_version;
+    RANGES.iter().any(|(known, _, _)| *known == effect)
+        && (!LEFT_OUT.contains(&effect) || outcome.last_version < first)
+}
+
+/// The row of versions before the turns.
+fn range_row(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
     let effect = outcome.effect();
     let (_, what, text) = RANGES.iter().find(|(known, _, _)| *known == effect)?;
-    let is_left_out = [StageEffect::OverBudget, StageEffect::OverBound].contains(&effect);
-    let first = receipt.epoch.unwrap_or_default().first_version;
-    if is_left_out && outcome.last_version >= first {
-        return None;
-    }
     let versions = format!("{}..{}", outcome.first_version, outcome.last_version);
-    let left_out = receipt.left_out.filter(|_| is_left_out);
+    let left_out = receipt.left_out.filter(|_| LEFT_OUT.contains(&effect));
     // With a summary, a receipt counts the tokens from version 1 on.
     let (tokens, text) = match left_out {
         Some(left_out) if receipt.summarised_through > 0 => {
@@ -114,21 +123,18 @@ fn not_listed(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]
 }
 
 /// The row of an event; none where the row of a range covers it.
-fn row(
+fn event_row(
     recorded: &RecordedEvent,
-    receipt: &Receipt,
-    outcomes: &[StageOutcome],
+    ranges: &[&StageOutcome],
+    of_events: &[&StageOutcome],
 ) -> Option<[String; 4]> {
     let event = recorded.event.as_ref()?;
     let what = what(event)?;
     let version = recorded.version;
     let covers =
-        |outcome: &&StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
-    let (ranges, own): (Vec<&StageOutcome>, Vec<&StageOutcome>) = outcomes
-        .iter()
-        .filter(covers)
-        .partition(|outcome| range(outcome, receipt).is_some());
-    if own.is_empty() && !ranges.is_empty() {
+        |outcome: &StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
+    let own: Vec<_> = of_events.iter().filter(|one| covers(one)).collect();
+    if own.is_empty() && ranges.iter().any(|range| covers(range)) {
         return None;
     }
     let texts: Vec<&str> = own.iter().map(|outcome| text(outcome.effect())).collect();

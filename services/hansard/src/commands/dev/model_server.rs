@@ -23,9 +23,7 @@ struct Environment {
 
 impl Validate for Environment {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, mistake) in self.models.errors() {
-            checks.invalid(&format!("models.{key}"), mistake);
-        }
+        checks.invalid_section("models", self.models.errors());
     }
 }
 

@@ -44,7 +44,7 @@ fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
         errors
             .0
             .into_iter()
-            .map(|mistake| mistake.key)
+            .map(|error| error.key)
             .collect::<Vec<String>>()
     });
     assert_eq!(
