@@ -27,10 +27,7 @@ pub async fn check_objects(
         let Some(sealed) = &entry.sealed else {
             continue;
         };
-        let unreachable = |source| ArchiveError::Unreachable {
-            segment: entry.segment,
-            source,
-        };
+        let unreachable = ArchiveError::unreachable(entry.segment);
         let store = store_of(entry, moved_to)?;
         if let Err(error) = store.size(&sealed.object).await {
             let names = list_segment(&store, entry.segment, &sealed.object).await;
@@ -55,10 +52,7 @@ async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
     match object.store.size(&name).await {
         Ok(_) => Ok(true),
         Err(StoreError::Missing { .. }) => Ok(false),
-        Err(source) => Err(ArchiveError::Unreachable {
-            segment: object.segment,
-            source,
-        }),
+        Err(error) => Err(ArchiveError::unreachable(object.segment)(error)),
     }
 }
 
@@ -86,9 +80,9 @@ impl Archive {
         let mut adopted = 0;
         for segment in self.segments(None).await? {
             let object = self.object(&segment)?;
-            match object.store.size(&segment.sealed.object).await {
-                Err(StoreError::Missing { .. }) => {}
-                Ok(_) | Err(_) => continue,
+            let size = object.store.size(&segment.sealed.object).await;
+            if !matches!(size, Err(StoreError::Missing { .. })) {
+                continue;
             }
             if is_emptied(&object).await? {
                 let entry = &segment.catalogued;
@@ -104,10 +98,7 @@ impl Archive {
 
     /// The intact object of the segment in its store, of any generation.
     async fn successor(&self, object: &Object) -> Result<Option<ArchivedSegment>, ArchiveError> {
-        let unreachable = |source| ArchiveError::Unreachable {
-            segment: object.segment,
-            source,
-        };
+        let unreachable = ArchiveError::unreachable(object.segment);
         let names = list_segment(&object.store, object.segment, &object.sealed.object).await;
         for name in names.map_err(unreachable)? {
             let bytes = object.store.read_all(&name).await.map_err(unreachable)?;
@@ -125,7 +116,8 @@ impl Archive {
         Ok(None)
     }
 
-    async fn replace_sealed(
+    /// Replaces the contents of a segment in the catalogue.
+    pub(crate) async fn replace_sealed(
         &self,
         segment: CataloguedSegment,
         sealed: ArchivedSegment,

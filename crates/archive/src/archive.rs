@@ -141,10 +141,7 @@ pub(crate) fn store_of(
     entry: &ArchiveEntry,
     moved_to: Option<&StoreUrl>,
 ) -> Result<Store, ArchiveError> {
-    let unreachable = |source| ArchiveError::Unreachable {
-        segment: entry.segment,
-        source,
-    };
+    let unreachable = ArchiveError::unreachable(entry.segment);
     let url = match moved_to {
         Some(url) => url.clone(),
         None => StoreUrl::parse(&entry.store).map_err(unreachable)?,

@@ -57,3 +57,10 @@ pub enum ArchiveError {
     #[error(transparent)]
     Record(#[from] Unavailable),
 }
+
+impl ArchiveError {
+    /// Converts a store's error about a segment.
+    pub(crate) fn unreachable(segment: Uuid) -> impl Fn(StoreError) -> Self + Copy {
+        move |source| Self::Unreachable { segment, source }
+    }
+}

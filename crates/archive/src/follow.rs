@@ -46,7 +46,6 @@ struct Following {
     /// The last returned message.
     last: Sequence,
     state: ArchiveState,
-    reader: Option<Reader>,
     /// The next archived message.
     next_archived: Option<ArchivedMessage>,
     record: Messages,
@@ -55,14 +54,13 @@ struct Following {
 }
 
 /// The state of reading the archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ArchiveState {
     /// Not opened yet.
     Unopened,
     /// Failed: it is opened again after a delay.
     Failed,
     /// Being read.
-    Open,
+    Open(Reader),
     /// Read completely.
     Finished,
 }
@@ -83,7 +81,6 @@ impl Archive {
             partition,
             last: after,
             state: ArchiveState::Unopened,
-            reader: None,
             next_archived: None,
             record: self.record.follow(partition, after).boxed(),
             next_recorded: None,
@@ -143,31 +140,23 @@ impl Following {
 
     /// Loads the next archived message, if any.
     async fn load_archived(&mut self) -> Result<(), ArchiveError> {
-        if self.state == ArchiveState::Failed {
+        if matches!(self.state, ArchiveState::Failed) {
             tokio::time::sleep(RETRY_AFTER).await;
         }
         if matches!(self.state, ArchiveState::Unopened | ArchiveState::Failed) {
             self.state = ArchiveState::Failed;
             let reader = self.archive.read(self.partition, self.last).await?;
-            (self.reader, self.state) = (Some(reader), ArchiveState::Open);
+            self.state = ArchiveState::Open(reader);
         }
-        let Some(reader) = self
-            .reader
-            .as_mut()
-            .filter(|_| self.next_archived.is_none())
-        else {
-            return Ok(());
-        };
-        let next = reader.next().await;
-        if !matches!(next, Ok(Some(_))) {
-            self.state = if next.is_ok() {
-                ArchiveState::Finished
-            } else {
-                ArchiveState::Failed
-            };
-            self.reader = None;
+        if let (ArchiveState::Open(reader), None) = (&mut self.state, &self.next_archived) {
+            let next = reader.next().await;
+            match &next {
+                Ok(Some(_)) => {}
+                Ok(None) => self.state = ArchiveState::Finished,
+                Err(_) => self.state = ArchiveState::Failed,
+            }
+            self.next_archived = next?;
         }
-        self.next_archived = next?;
         Ok(())
     }
 }

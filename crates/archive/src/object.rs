@@ -25,6 +25,19 @@ pub(crate) struct Object {
 }
 
 impl Object {
+    /// An object whose index is not known.
+    pub(crate) fn unknown(store: Store, segment: Uuid, object: String) -> Self {
+        Self {
+            store,
+            segment,
+            sealed: ArchivedSegment {
+                object,
+                ..ArchivedSegment::default()
+            },
+            indexes: Indexes::default(),
+        }
+    }
+
     /// The index, checked against the catalogue.
     pub(crate) async fn index(&self) -> Result<Arc<Index>, ArchiveError> {
         if let Some(index) = self.indexes.get(&self.sealed.object) {
@@ -86,11 +99,7 @@ impl Object {
             && index.messages() == sealed.commits
             && index.events() == sealed.events
             && conversations == sealed.conversations;
-        if is_equal {
-            Ok(())
-        } else {
-            Err(self.foreign())
-        }
+        is_equal.then_some(()).ok_or_else(|| self.foreign())
     }
 
     fn foreign(&self) -> ArchiveError {
@@ -101,10 +110,7 @@ impl Object {
     }
 
     fn reachable<T>(&self, outcome: Result<T, StoreError>) -> Result<T, ArchiveError> {
-        outcome.map_err(|source| ArchiveError::Unreachable {
-            segment: self.segment,
-            source,
-        })
+        outcome.map_err(ArchiveError::unreachable(self.segment))
     }
 
     fn intact<T>(&self, outcome: Result<T, CorruptSegment>) -> Result<T, ArchiveError> {

@@ -239,17 +239,22 @@ pub(crate) async fn write(
 
 /// The catalogue entry of an object, without `made_at` and `is_trimmed`.
 pub(crate) fn describe(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
-    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     ArchivedSegment {
         object,
         sha256: hex::encode(Sha256::digest(bytes)),
-        size_bytes: count(bytes.len()),
+        ..describe_index(index, u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+    }
+}
+
+/// The contents of an object of this size, by its index.
+pub(crate) fn describe_index(index: &Index, size_bytes: u64) -> ArchivedSegment {
+    ArchivedSegment {
+        size_bytes,
         first_sequence: index.first().unwrap_or_default().0,
         last_sequence: index.last().unwrap_or_default().0,
-        conversations: count(index.conversations.len()),
+        conversations: u64::try_from(index.conversations.len()).unwrap_or(u64::MAX),
         commits: index.messages(),
         events: index.events(),
-        made_at: String::new(),
-        is_trimmed: false,
+        ..ArchivedSegment::default()
     }
 }

@@ -5,9 +5,9 @@ use event_log::ArchivedSegment;
 use uuid::Uuid;
 
 use crate::error::ArchiveError;
-use crate::indexes::Indexes;
 use crate::merge::Reader;
 use crate::object::Object;
+use crate::seal::describe_index;
 use crate::store::Store;
 
 /// Suffix of segment objects.
@@ -25,24 +25,14 @@ pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, 
         let Some(segment) = segment_of(&name) else {
             continue;
         };
-        let object = Object {
-            store: store.clone(),
-            segment,
-            sealed: unknown(name),
-            indexes: Indexes::default(),
-        };
+        let object = Object::unknown(store.clone(), segment, name);
         let (index, size_bytes) = object.unchecked_index().await?;
         if index.conversation(key).is_none() {
             continue;
         }
         let sealed = ArchivedSegment {
-            size_bytes,
-            first_sequence: index.first().unwrap_or_default().0,
-            last_sequence: index.last().unwrap_or_default().0,
-            conversations: u64::try_from(index.conversations.len()).unwrap_or(u64::MAX),
-            commits: index.messages(),
-            events: index.events(),
-            ..object.sealed
+            object: object.sealed.object,
+            ..describe_index(&index, size_bytes)
         };
         objects.push(Object { sealed, ..object });
     }
@@ -52,19 +42,4 @@ pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, 
 fn segment_of(name: &str) -> Option<Uuid> {
     let file = name.rsplit('/').next()?.strip_suffix(SUFFIX)?;
     Uuid::parse_str(file.split('.').next()?).ok()
-}
-
-pub(crate) fn unknown(object: String) -> ArchivedSegment {
-    ArchivedSegment {
-        object,
-        sha256: String::new(),
-        size_bytes: 0,
-        first_sequence: 0,
-        last_sequence: 0,
-        conversations: 0,
-        commits: 0,
-        events: 0,
-        made_at: String::new(),
-        is_trimmed: false,
-    }
 }

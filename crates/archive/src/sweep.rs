@@ -10,12 +10,10 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use crate::adopt::emptied;
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
-use crate::indexes::Indexes;
 use crate::object::Object;
 use crate::seal::{remove_unsealed, write};
 use crate::segment::ArchivedMessage;
 use crate::store::{Store, StoreError};
-use crate::store_reader::unknown;
 
 /// Concurrent reads of heads.
 const READS_IN_FLIGHT: usize = 32;
@@ -124,12 +122,8 @@ impl Archive {
     async fn left(&self, entry: &ArchiveEntry) -> Result<Vec<ConversationKey>, ArchiveError> {
         let mut left = Vec::new();
         for name in &entry.loose {
-            let object = Object {
-                store: self.store_of(entry)?,
-                segment: entry.segment,
-                sealed: unknown(name.clone()),
-                indexes: Indexes::default(),
-            };
+            let store = self.store_of(entry)?;
+            let object = Object::unknown(store, entry.segment, name.clone());
             match object.unchecked_index().await {
                 Ok((index, _)) => left.extend(index.conversations.into_iter().map(|one| one.key)),
                 Err(ArchiveError::Unreachable {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{ConversationKey, Sequence, Status};
-use event_log::{ArchiveEntry, ArchivedSegment};
+use event_log::ArchivedSegment;
 
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
@@ -24,13 +24,6 @@ pub struct TrimResult {
     pub unsealed: Vec<ConversationKey>,
 }
 
-enum Outcome {
-    Removed(u64),
-    Erased,
-    Kept,
-    Unsealed(u64),
-}
-
 impl Archive {
     /// Overwrites and removes the commits of a sealed segment from the record, sequence by sequence, and nothing else. A second call
     /// continues after a crash. The caller must have read the whole segment back: when it was sealed, or with
@@ -46,27 +39,14 @@ impl Archive {
         // Sequentially: the server overwrites one message at a time, and other requests wait meanwhile.
         for range in &index.conversations {
             let sequences = sealed.get(&range.key).map_or(&[][..], Vec::as_slice);
-            let add = |commits| trimmed.commits.saturating_add(commits);
-            match self.trim_one(range, sequences).await? {
-                Outcome::Removed(commits) => trimmed.commits = add(commits),
-                Outcome::Unsealed(commits) => {
-                    trimmed.commits = add(commits);
-                    trimmed.unsealed.push(range.key.clone());
-                }
-                Outcome::Erased => trimmed.erased.push(range.key.clone()),
-                Outcome::Kept => trimmed.kept.push(range.key.clone()),
-            }
+            self.trim_one(range, sequences, &mut trimmed).await?;
         }
         if trimmed.kept.is_empty() && trimmed.unsealed.is_empty() {
-            let entry = ArchiveEntry {
-                sealed: Some(ArchivedSegment {
-                    is_trimmed: true,
-                    ..segment.sealed
-                }),
-                ..segment.catalogued.entry
+            let sealed = ArchivedSegment {
+                is_trimmed: true,
+                ..segment.sealed.clone()
             };
-            let revision = Some(segment.catalogued.revision);
-            self.record.put_archive_entry(&entry, revision).await?;
+            self.replace_sealed(segment, sealed).await?;
         }
         Ok(trimmed)
     }
@@ -75,26 +55,25 @@ impl Archive {
         &self,
         range: &ConversationEntry,
         sequences: &[Sequence],
-    ) -> Result<Outcome, ArchiveError> {
+        trimmed: &mut TrimResult,
+    ) -> Result<(), ArchiveError> {
         let ConversationEntry { key, last, .. } = range;
         let last_commit = self.record.last_from_leader(key).await?;
-        let Some(last_commit) =
-            last_commit.filter(|last_commit| last_commit.position.sequence > *last)
-        else {
-            return Ok(Outcome::Kept);
+        let later = last_commit.filter(|last_commit| last_commit.position.sequence > *last);
+        let Some(later) = later else {
+            trimmed.kept.push(key.clone());
+            return Ok(());
         };
-        if matches!(last_commit.open_head(), Ok(head) if head.status == Status::Erased) {
-            return Ok(Outcome::Erased);
+        if matches!(later.open_head(), Ok(head) if head.status == Status::Erased) {
+            trimmed.erased.push(key.clone());
+        } else if self.has_commits_until(range).await? {
+            let gone = self.record.trim(key, sequences).await?;
+            trimmed.commits = trimmed.commits.saturating_add(gone);
+            if self.has_commits_until(range).await? {
+                trimmed.unsealed.push(key.clone());
+            }
         }
-        if !self.has_commits_until(range).await? {
-            return Ok(Outcome::Removed(0));
-        }
-        let gone = self.record.trim(key, sequences).await?;
-        Ok(if self.has_commits_until(range).await? {
-            Outcome::Unsealed(gone)
-        } else {
-            Outcome::Removed(gone)
-        })
+        Ok(())
     }
 
     /// Whether the record has a commit of a conversation that is not after its range.

@@ -97,7 +97,7 @@ pub(crate) fn publication<'a>(route: &Route, append: &'a Append, id: &'a str) ->
         subject: route.subject.clone(),
         id: Some(id),
         expected: append.expected,
-        trace: &append.trace,
+        trace: Some(&append.trace),
         payload: append.message.clone(),
     }
 }

@@ -136,6 +136,18 @@ impl Batch {
         Err(Unavailable::new("a message of a batch was lost"))
     }
 
+    /// The converted messages, and the sequence to continue after; `None`: the subject has no more messages.
+    pub(crate) fn into_page<T>(
+        self,
+        convert: impl Fn(RawMessage) -> T,
+    ) -> (Vec<T>, Option<Sequence>) {
+        let resume_after = self.last_sequence().filter(|_| self.pending > 0);
+        (
+            self.messages.into_iter().map(convert).collect(),
+            resume_after,
+        )
+    }
+
     /// The last message's sequence.
     pub(crate) fn last_sequence(&self) -> Option<Sequence> {
         self.messages.last().map(|message| message.sequence)

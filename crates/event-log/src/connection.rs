@@ -15,8 +15,8 @@ use async_nats::{
     Client, ConnectError, ConnectErrorKind, HeaderMap, Message, Request, RequestErrorKind, rustls,
 };
 use bytes::Bytes;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -43,6 +43,19 @@ pub(crate) struct Outgoing {
     pub(crate) subject: String,
     pub(crate) headers: Option<HeaderMap>,
     pub(crate) payload: Bytes,
+}
+
+/// The error of a reply of the `JetStream` API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ApiFailure {
+    pub(crate) err_code: u64,
+    pub(crate) description: String,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    streams: Option<Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -134,15 +147,15 @@ impl Connection {
         }
     }
 
-    /// The subject of a request of the `JetStream` API, such as `STREAM.INFO.x`.
+    /// The subject of a request of the `JetStream` API.
     pub(crate) fn api_subject(&self, request: &str) -> String {
         format!("{}.{request}", self.api_prefix)
     }
 
-    /// A request of the `JetStream` API: JSON in, JSON out.
+    /// A request of the `JetStream` API, such as `STREAM.INFO.x`: JSON in, JSON out.
     pub(crate) async fn api<T: DeserializeOwned>(
         &self,
-        subject: String,
+        request: &str,
         body: &(impl Serialize + ?Sized),
         deadline: Instant,
     ) -> Result<T, Unavailable> {
@@ -150,13 +163,23 @@ impl Connection {
             .map_err(|_| Unavailable::new("a request cannot be encoded"))?
             .into();
         let outgoing = Outgoing {
-            subject,
+            subject: self.api_subject(request),
             headers: None,
             payload,
         };
         let reply = self.request(outgoing, deadline).await?;
         serde_json::from_slice(&reply.payload)
             .map_err(|_| Unavailable::new("a reply cannot be decoded"))
+    }
+
+    /// One of the streams that match a filter.
+    pub(crate) async fn any_stream(
+        &self,
+        filter: &serde_json::Value,
+        deadline: Instant,
+    ) -> Result<Option<String>, Unavailable> {
+        let names: Names = self.api("STREAM.NAMES", filter, deadline).await?;
+        Ok(names.streams.into_iter().flatten().next())
     }
 
     /// How many times the client has connected.

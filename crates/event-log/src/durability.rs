@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, PersistenceMode, StorageType};
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -32,22 +32,6 @@ pub enum Durability {
     /// The streams are on disk. When the server syncs is unknown: the monitoring address is not configured or does not
     /// answer.
     Unknown,
-}
-
-#[derive(Deserialize)]
-struct Page {
-    jetstream: Option<PageJetStream>,
-}
-
-#[derive(Deserialize)]
-struct PageJetStream {
-    config: Option<PageConfig>,
-}
-
-#[derive(Deserialize)]
-struct PageConfig {
-    #[serde(default)]
-    sync_always: bool,
 }
 
 /// Rejects a server that is not durable.
@@ -82,18 +66,17 @@ pub(crate) async fn read_from_server(config: &RecordConfig) -> Durability {
 }
 
 fn parse_page(page: &[u8]) -> Durability {
-    let page = serde_json::from_slice(page).ok();
-    let Some(config) = page
-        .and_then(|page: Page| page.jetstream)
-        .and_then(|jetstream| jetstream.config)
-    else {
+    let page: Value = serde_json::from_slice(page).unwrap_or_default();
+    let config = page.pointer("/jetstream/config").and_then(Value::as_object);
+    let Some(config) = config else {
         return Durability::Unknown;
     };
-    if config.sync_always {
-        return Durability::Durable;
-    }
-    Durability::NotDurable {
-        why: "it acknowledges before it syncs (sync_interval is not always)".to_owned(),
+    match config.get("sync_always").map(Value::as_bool) {
+        Some(Some(true)) => Durability::Durable,
+        Some(Some(false)) | None => Durability::NotDurable {
+            why: "it acknowledges before it syncs (sync_interval is not always)".to_owned(),
+        },
+        Some(None) => Durability::Unknown,
     }
 }
 

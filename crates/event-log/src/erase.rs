@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
+use crate::connection::ApiFailure;
 use crate::error::Unavailable;
-use crate::get::{ApiFailure, MessageQuery, NextOfSubject};
+use crate::get::{MessageQuery, NextOfSubject};
 use crate::record::Record;
 use crate::resolve::wait;
 use crate::topology;
 
 /// Concurrent deletions. The server overwrites one at a time for each stream: more are no faster, and an append to the same
 /// stream waits for all of them.
-const DELETES_IN_FLIGHT: usize = 4;
+pub(crate) const DELETES_IN_FLIGHT: usize = 4;
 /// Maximum bytes of one batch that is read for its sequences.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum passes over a subject: the replica that answers may lag, and only the leader knows what is left.
@@ -229,38 +230,19 @@ impl Record {
         Ok(erased)
     }
 
-    /// Overwrites and removes the commits of a conversation at exactly these sequences; returns how many the record still had.
-    /// Idempotent.
-    ///
-    /// # Errors
-    /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
-    pub(crate) async fn erase_exactly(
-        &self,
-        key: &ConversationKey,
-        sequences: &[Sequence],
-    ) -> Result<u64, Unavailable> {
-        let stream = self.route(key).stream;
-        let deletes = stream::iter(sequences)
-            .map(|sequence| self.erase_message(&stream, *sequence))
-            .buffer_unordered(DELETES_IN_FLIGHT);
-        let erased: Vec<bool> = deletes.try_collect().await?;
-        let held = erased.into_iter().filter(|was_held| *was_held).count();
-        Ok(u64::try_from(held).unwrap_or(u64::MAX))
-    }
-
     /// Overwrites and removes one message of any stream; returns `false` if it was already removed.
     pub(crate) async fn erase_message(
         &self,
         stream: &str,
         sequence: Sequence,
     ) -> Result<bool, Unavailable> {
-        let connection = self.connection();
-        let subject = connection.api_subject(&format!("STREAM.MSG.DELETE.{stream}"));
+        let request = format!("STREAM.MSG.DELETE.{stream}");
         let delete = Delete {
             seq: sequence.0,
             no_erase: false,
         };
-        let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
+        let deleted = self.connection().api(&request, &delete, self.deadline());
+        let deleted: Deleted = deleted.await?;
         let is_removed = |failure: ApiFailure| GONE.contains(&failure.err_code);
         if deleted.success {
             return Ok(true);

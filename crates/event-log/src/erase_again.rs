@@ -124,10 +124,10 @@ impl Record {
 
     /// The sequences without a message on the stream's leader.
     async fn removed(&self, stream: &ErasedStream) -> Result<Vec<u64>, Unavailable> {
-        let connection = self.connection();
-        let subject = connection.api_subject(&format!("STREAM.INFO.{}", stream.name));
+        let request = format!("STREAM.INFO.{}", stream.name);
         let query = json!({"deleted_details": true});
-        let answer: Answer = connection.api(subject, &query, self.deadline()).await?;
+        let answer = self.connection().api(&request, &query, self.deadline());
+        let answer: Answer = answer.await?;
         let no_state = Unavailable::new("the state of a stream cannot be read");
         let state = answer.state.ok_or(no_state)?;
         let before_first = if stream.expires { 1 } else { state.first_seq };

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
-use crate::connection::{Connection, Outgoing};
+use crate::connection::{ApiFailure, Connection, Outgoing};
 use crate::error::Unavailable;
 use crate::headers::{self, TraceHeaders};
 
@@ -69,13 +69,6 @@ struct LeaderMessage {
     time: String,
 }
 
-/// The error of a reply of the `JetStream` API.
-#[derive(Deserialize)]
-pub(crate) struct ApiFailure {
-    #[serde(default)]
-    pub(crate) err_code: u64,
-}
-
 impl Connection {
     /// Reads from any replica, which may lag.
     pub(crate) async fn get(
@@ -113,8 +106,8 @@ impl Connection {
         query: &impl Serialize,
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let subject = self.api_subject(&format!("STREAM.MSG.GET.{stream}"));
-        let answer: LeaderAnswer = self.api(subject, query, deadline).await?;
+        let request = format!("STREAM.MSG.GET.{stream}");
+        let answer: LeaderAnswer = self.api(&request, query, deadline).await?;
         match (answer.message, answer.error) {
             (Some(message), None) => parse_leader_reply(message).map(Some),
             (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),

@@ -48,7 +48,11 @@ impl TraceHeaders {
 }
 
 /// Headers of a message that is stored once, after the expected last message of its subject.
-pub(crate) fn for_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) -> HeaderMap {
+pub(crate) fn for_publish(
+    id: Option<&str>,
+    expected: u64,
+    trace: Option<&TraceHeaders>,
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(id) = id {
         headers.insert(NATS_MESSAGE_ID, id);
@@ -59,7 +63,7 @@ pub(crate) fn for_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders)
     );
     for name in [TRACEPARENT, TRACESTATE] {
         // A value with a line break would end the header; it is not a trace and is omitted.
-        if let Some(value) = trace.get(name)
+        if let Some(value) = trace.and_then(|trace| trace.get(name))
             && value.len() <= TRACE_BYTES_MAX
             && let Ok(value) = value.parse::<HeaderValue>()
         {

@@ -4,7 +4,6 @@ use domain::Partition;
 
 use crate::error::Unavailable;
 use crate::record::Record;
-use crate::topology;
 use crate::topology::PartitionBounds;
 
 /// The status of a partition, from its leader.
@@ -55,9 +54,7 @@ impl Record {
         &self,
         partition: Partition,
     ) -> Result<PartitionStatus, Unavailable> {
-        let stream = topology::stream_name(partition);
-        let info = topology::info(self.connection(), &stream, self.deadline()).await?;
-        let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
+        let info = self.partition_info(partition).await?;
         let cluster = info.cluster.unwrap_or_default();
         let behind = cluster
             .replicas

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use crate::error::{RecordError, Unavailable};
 use crate::get::{MessageQuery, NextOfSubject, RawMessage};
-use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology::{self, erasures, stream_config};
@@ -52,10 +51,11 @@ impl PendingErasure {
         Duration::from_nanos(nanos.unsigned_abs())
     }
 
-    fn read(message: &RawMessage) -> Option<Self> {
-        let payload: Payload = serde_json::from_slice(&message.payload).ok()?;
-        Some(Self {
-            key: erasures::key_of(&message.subject)?,
+    fn read(message: &RawMessage) -> Result<Self, Unavailable> {
+        let unreadable = Unavailable::new("an entry of the list of erasures cannot be decoded");
+        let payload: Payload = serde_json::from_slice(&message.payload).map_err(|_| unreadable)?;
+        Ok(Self {
+            key: erasures::key_of(&message.subject).ok_or(unreadable)?,
             behind: Sequence(payload.behind),
             begun_at: Timestamp(payload.begun_at),
             holder: payload.holder,
@@ -110,21 +110,31 @@ impl Record {
         now: Timestamp,
         earlier: Option<&PendingErasure>,
     ) -> Result<Option<PendingErasure>, Unavailable> {
-        let payload = Payload {
+        let begun = Payload {
             behind: earlier.map_or(behind, |one| one.behind.max(behind)).0,
             begun_at: earlier.map_or(now, |one| one.begun_at).0,
             holder,
         };
-        let revision = earlier.map(|one| one.revision);
-        let written = self.write_erasure(key, &payload, revision).await?;
-        Ok(written.map(|revision| PendingErasure {
-            key: key.clone(),
-            behind: Sequence(payload.behind),
-            begun_at: Timestamp(payload.begun_at),
-            holder,
-            written_at: now,
-            revision,
-        }))
+        let payload = serde_json::to_vec(&begun)
+            .map_err(|_| Unavailable::new("the entry of an erasure cannot be encoded"))?;
+        let publication = Publication {
+            subject: erasures::subject(key),
+            expected: earlier.map(|one| one.revision),
+            payload: Bytes::from(payload),
+            ..Publication::default()
+        };
+        let ack = self.connection().publish(publication, self.deadline());
+        Ok(match ack.await? {
+            Ack::Stored(revision) => Some(PendingErasure {
+                key: key.clone(),
+                behind: Sequence(begun.behind),
+                begun_at: Timestamp(begun.begun_at),
+                holder,
+                written_at: now,
+                revision,
+            }),
+            Ack::Duplicate(_) | Ack::Refused { .. } => None,
+        })
     }
 
     /// Writes an entry again, with another holder or the same, so that other processes see progress. `None`: another process
@@ -137,41 +147,9 @@ impl Record {
         entry: &PendingErasure,
         holder: Uuid,
     ) -> Result<Option<PendingErasure>, Unavailable> {
-        let payload = Payload {
-            behind: entry.behind.0,
-            begun_at: entry.begun_at.0,
-            holder,
-        };
-        let written = self.write_erasure(&entry.key, &payload, Some(entry.revision));
-        let held = |revision| PendingErasure {
-            holder,
-            revision,
-            ..entry.clone()
-        };
-        Ok(written.await?.map(held))
-    }
-
-    /// Writes an entry if its current revision is `revision`; `None`: it is another one.
-    async fn write_erasure(
-        &self,
-        key: &ConversationKey,
-        payload: &Payload,
-        revision: Option<Sequence>,
-    ) -> Result<Option<Sequence>, Unavailable> {
-        let payload = serde_json::to_vec(payload)
-            .map_err(|_| Unavailable::new("the entry of an erasure cannot be encoded"))?;
-        let publication = Publication {
-            subject: erasures::subject(key),
-            id: None,
-            expected: revision,
-            trace: &TraceHeaders::default(),
-            payload: Bytes::from(payload),
-        };
-        let ack = self.connection().publish(publication, self.deadline());
-        Ok(match ack.await? {
-            Ack::Stored(sequence) => Some(sequence),
-            Ack::Duplicate(_) | Ack::Refused { .. } => None,
-        })
+        let (key, written_at) = (&entry.key, entry.written_at);
+        self.replace_erasure(key, entry.behind, holder, written_at, Some(entry))
+            .await
     }
 
     /// The entry of a conversation; `None`: no erasure is in progress.
@@ -185,7 +163,7 @@ impl Record {
         let subject = erasures::subject(key);
         let last = MessageQuery::LastOfSubject(&subject);
         let last = self.get_from_leader(erasures::STREAM, &last).await?;
-        last.as_ref().map(entry_of).transpose()
+        last.as_ref().map(PendingErasure::read).transpose()
     }
 
     /// At most `entries_max` erasures in progress after a revision, in the order of their writes. An entry that is written during
@@ -206,7 +184,7 @@ impl Record {
                 next_by_subj: erasures::SUBJECTS,
             };
             match self.get_from_leader(erasures::STREAM, &next).await? {
-                Some(message) => entries.push(entry_of(&message)?),
+                Some(message) => entries.push(PendingErasure::read(&message)?),
                 None => break,
             }
         }
@@ -230,9 +208,4 @@ impl Record {
         self.erase_message(erasures::STREAM, entry.revision).await?;
         Ok(())
     }
-}
-
-fn entry_of(message: &RawMessage) -> Result<PendingErasure, Unavailable> {
-    let unreadable = Unavailable::new("an entry of the list of erasures cannot be decoded");
-    PendingErasure::read(message).ok_or(unreadable)
 }

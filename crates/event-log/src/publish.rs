@@ -4,20 +4,22 @@ use bytes::Bytes;
 use domain::Sequence;
 use serde::Deserialize;
 use tokio::time::Instant;
+use uuid::Uuid;
 
-use crate::connection::{Connection, Outgoing};
+use crate::connection::{ApiFailure, Connection, Outgoing};
 use crate::error::Unavailable;
-use crate::get::ApiFailure;
+use crate::get::{MessageQuery, RawMessage};
 use crate::headers::{self, TraceHeaders};
+use crate::record::Record;
 
 /// A message that is stored once, after the expected last message of its subject.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Publication<'a> {
     pub(crate) subject: String,
     /// `None`: only the expected sequence prevents a second copy.
     pub(crate) id: Option<&'a str>,
     pub(crate) expected: Option<Sequence>,
-    pub(crate) trace: &'a TraceHeaders,
+    pub(crate) trace: Option<&'a TraceHeaders>,
     pub(crate) payload: Bytes,
 }
 
@@ -72,12 +74,57 @@ impl Connection {
     }
 }
 
+/// The outcome of a put. Each is final.
+pub(crate) enum Put {
+    /// The message is the last of its subject.
+    Stored(Sequence),
+    /// The last message of the subject is neither the expected one nor ours.
+    Superseded(Option<RawMessage>),
+}
+
+impl Record {
+    /// Puts a message into a stream that keeps one message per subject, if the current one is `expected`. `rejected`: the error
+    /// of a rejection.
+    pub(crate) async fn put(
+        &self,
+        stream: &str,
+        subject: String,
+        expected: Option<Sequence>,
+        payload: Bytes,
+        rejected: &'static str,
+    ) -> Result<Put, Unavailable> {
+        let publication = Publication {
+            subject: subject.clone(),
+            id: Some(&Uuid::new_v4().to_string()),
+            expected,
+            payload: payload.clone(),
+            ..Publication::default()
+        };
+        let ack_deadline = Self::ack_deadline(self.deadline());
+        let answer = self.connection().publish(publication, ack_deadline);
+        let unresolved = match answer.await {
+            Ok(Ack::Stored(sequence) | Ack::Duplicate(sequence)) => {
+                return Ok(Put::Stored(sequence));
+            }
+            Ok(Ack::Refused { .. }) => Unavailable::new(rejected),
+            Err(unavailable) => unavailable,
+        };
+        let last = MessageQuery::LastOfSubject(&subject);
+        match self.get_from_leader(stream, &last).await? {
+            Some(last) if last.payload == payload => Ok(Put::Stored(last.sequence)),
+            last if last.as_ref().map(|last| last.sequence) == expected => Err(unresolved),
+            last => Ok(Put::Superseded(last)),
+        }
+    }
+}
+
 /// Decodes an acknowledgement.
 pub(crate) fn read(payload: &[u8]) -> Result<Ack, Unavailable> {
     let unreadable = Unavailable::new("the reply to a publish cannot be decoded");
     let answer: Answer = serde_json::from_slice(payload).map_err(|_| unreadable)?;
-    if let Some(ApiFailure { err_code }) = answer.error {
-        return Ok(Ack::Refused { code: err_code });
+    if let Some(failure) = answer.error {
+        let code = failure.err_code;
+        return Ok(Ack::Refused { code });
     }
     match answer.seq {
         Some(sequence) if answer.duplicate => Ok(Ack::Duplicate(Sequence(sequence))),

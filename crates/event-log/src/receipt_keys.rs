@@ -7,10 +7,9 @@
 mod encoding;
 mod restricted;
 
-use domain::{Sequence, Timestamp};
+use domain::Timestamp;
 
 pub use encoding::{ReceiptKey, ReceiptKeys, receipt_key_id};
-use restricted::StoredKeys;
 
 use crate::error::Unavailable;
 use crate::record::Record;
@@ -111,22 +110,5 @@ impl Record {
         };
         self.receipt_keys(at).await?;
         self.clear_legacy_receipt_seed(revision).await
-    }
-
-    async fn put_receipt_keys(
-        &self,
-        keys: &ReceiptKeys,
-        expected: Option<Sequence>,
-    ) -> Result<(), Unavailable> {
-        // The caller reads the stored entry afterwards: another process may have been faster.
-        let bytes = keys.to_bytes(&self.config().master_keys)?;
-        self.put_restricted(ENTRY, bytes, expected).await
-    }
-
-    async fn stored_receipt_keys(&self) -> Result<Option<StoredKeys>, Unavailable> {
-        let message = self.get_restricted(ENTRY).await?;
-        let master = &self.config().master_keys;
-        let stored = message.map(|message| StoredKeys::from_message(&message, master));
-        stored.transpose()
     }
 }

@@ -12,7 +12,7 @@ use crate::config::RecordConfig;
 use crate::connection::Connection;
 use crate::durability::{self, Durability};
 use crate::error::{RecordError, Unavailable};
-use crate::topology::{self, Identity, PartitionBounds};
+use crate::topology::{self, Identity, PartitionBounds, StreamInfo};
 
 /// Timeout of a health check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -126,10 +126,17 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn bounds_of(&self, partition: Partition) -> Result<PartitionBounds, Unavailable> {
+        Ok(self.partition_info(partition).await?.state.bounds())
+    }
+
+    /// Configuration and state of a partition's stream, from its leader.
+    pub(crate) async fn partition_info(
+        &self,
+        partition: Partition,
+    ) -> Result<StreamInfo, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
-        let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
-        Ok(info.state.bounds())
+        info.ok_or(Unavailable::new("a stream of the record does not exist"))
     }
 
     /// The last position of each partition, from its leader: it includes every commit acknowledged before this call.

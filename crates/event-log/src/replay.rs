@@ -7,7 +7,6 @@ use async_nats::HeaderMap;
 use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::context::PublishAckFuture;
 use domain::ConversationKey;
-use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 use tokio::time::timeout_at;
@@ -78,12 +77,6 @@ impl fmt::Display for ReplayPrefix {
     }
 }
 
-#[derive(Deserialize)]
-struct Names {
-    #[serde(default)]
-    streams: Option<Vec<String>>,
-}
-
 /// A replay in progress. Published messages are certain only after [`Replay::settle`].
 pub struct Replay {
     record: Record,
@@ -100,14 +93,11 @@ impl Record {
     /// [`Unavailable`].
     pub async fn replay(&self, prefix: ReplayPrefix) -> Result<Replay, Unavailable> {
         let filter = json!({ "subject": format!("{prefix}.>") });
-        let connection = self.connection();
-        let subject = connection.api_subject("STREAM.NAMES");
-        let names = connection.api(subject, &filter, self.deadline());
-        let names: Names = names.await?;
+        let stream = self.connection().any_stream(&filter, self.deadline());
         Ok(Replay {
             record: self.clone(),
             prefix,
-            stream: names.streams.unwrap_or_default().into_iter().next(),
+            stream: stream.await?,
             waiting: VecDeque::with_capacity(WAITING_MAX),
         })
     }

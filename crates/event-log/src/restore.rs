@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::config::RecordConfig;
-use crate::connection::{Connection, Outgoing};
+use crate::connection::{ApiFailure, Connection, Outgoing};
 use crate::error::{RecordError, Unavailable};
 use crate::snapshot::StreamDescription;
 use crate::topology;
@@ -70,20 +70,9 @@ pub struct Restore {
 }
 
 #[derive(Deserialize)]
-struct Names {
-    streams: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
 struct Answer {
     deliver_subject: Option<String>,
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
-    description: String,
+    error: Option<ApiFailure>,
 }
 
 impl Restore {
@@ -95,9 +84,7 @@ impl Restore {
         config.check()?;
         let connection = Connection::open(&config).await.map_err(RecordError::from)?;
         let deadline = Instant::now() + config.request_timeout();
-        let subject = connection.api_subject("STREAM.NAMES");
-        let names: Names = connection.api(subject, &json!({}), deadline).await?;
-        let stream = names.streams.into_iter().flatten().next();
+        let stream = connection.any_stream(&json!({}), deadline).await?;
         let info = topology::info(&connection, MARKER_STREAM, deadline).await?;
         let marked = info.map(|info| {
             let mut metadata = info.config.metadata;
@@ -156,9 +143,9 @@ impl Restore {
 
     /// Sends a request about the marker stream.
     async fn marker_request(&self, what: &str, body: &Value) -> Result<(), RestoreError> {
-        let connection = &self.connection;
-        let subject = connection.api_subject(&format!("STREAM.{what}.{MARKER_STREAM}"));
-        let answer: Answer = connection.api(subject, body, self.deadline()).await?;
+        let request = format!("STREAM.{what}.{MARKER_STREAM}");
+        let answer = self.connection.api(&request, body, self.deadline());
+        let answer: Answer = answer.await?;
         answer.error.map_or(Ok(()), |failure| {
             Err(RestoreError::Refused {
                 stream: MARKER_STREAM.to_owned(),
@@ -178,14 +165,12 @@ impl Restore {
         description: &StreamDescription,
         mut archive: impl Stream<Item = std::io::Result<Bytes>> + Unpin,
     ) -> Result<(), RestoreError> {
-        let connection = &self.connection;
         if self.is_resumed && self.is_restored(name, description).await? {
             return Ok(());
         }
-        let subject = connection.api_subject(&format!("STREAM.RESTORE.{name}"));
-        let answer: Answer = connection
-            .api(subject, description, self.deadline())
-            .await?;
+        let request = format!("STREAM.RESTORE.{name}");
+        let answer = self.connection.api(&request, description, self.deadline());
+        let answer: Answer = answer.await?;
         let rejected = |reason: String| RestoreError::Refused {
             stream: name.to_owned(),
             reason,

@@ -141,6 +141,37 @@ impl MasterKeys {
         key.map(|key| key.seal(entry, secret)).transpose()
     }
 
+    /// A secret of an entry as it is stored: plaintext, encrypted; one of them is empty.
+    ///
+    /// # Errors
+    /// Same as [`MasterKeys::seal`].
+    pub(crate) fn to_stored(
+        &self,
+        entry: &str,
+        secret: &[u8],
+    ) -> Result<(Bytes, Bytes), SealError> {
+        Ok(match self.seal(entry, secret)? {
+            Some(sealed) => (Bytes::new(), sealed),
+            None => (Bytes::copy_from_slice(secret), Bytes::new()),
+        })
+    }
+
+    /// A stored secret of an entry in plaintext; the reverse of [`MasterKeys::to_stored`].
+    ///
+    /// # Errors
+    /// [`SealError`].
+    pub(crate) fn open_stored(
+        &self,
+        entry: &str,
+        clear: &Bytes,
+        sealed: &Bytes,
+    ) -> Result<Bytes, SealError> {
+        if sealed.is_empty() {
+            return Ok(clear.clone());
+        }
+        self.open(entry, sealed)
+    }
+
     /// Decrypts a secret of an entry.
     ///
     /// # Errors

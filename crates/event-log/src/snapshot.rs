@@ -96,8 +96,8 @@ impl Record {
             "chunk_size": CHUNK_BYTES,
             "jsck": true,
         });
-        let subject = connection.api_subject(&format!("STREAM.SNAPSHOT.{stream}"));
-        let answer: Answer = connection.api(subject, &request, deadline).await?;
+        let snapshot = format!("STREAM.SNAPSHOT.{stream}");
+        let answer: Answer = connection.api(&snapshot, &request, deadline).await?;
         let (Some(config), Some(state)) = (answer.config, answer.state) else {
             return Err(Unavailable::new("the server rejected a snapshot"));
         };

@@ -85,9 +85,9 @@ impl Record {
         let mut subjects = HashMap::new();
         for _ in 0..PAGES_MAX {
             let request = json!({ "subjects_filter": filter, "offset": subjects.len() });
-            let connection = self.connection();
-            let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
-            let page: Answer = connection.api(subject, &request, self.deadline()).await?;
+            let info = format!("STREAM.INFO.{stream}");
+            let page = self.connection().api(&info, &request, self.deadline());
+            let page: Answer = page.await?;
             if page.error.is_some() {
                 return Err(Unavailable::new("the state of a stream cannot be read"));
             }

@@ -42,7 +42,7 @@ pub struct Tail {
 }
 
 impl Record {
-    /// The commits of a conversation after a sequence, in order, truncate the bounds, from any replica.
+    /// The commits of a conversation after a sequence, in order, within the bounds, from any replica.
     ///
     /// It may return less than the bounds allow; `resume_after` is set if commits follow.
     ///
@@ -54,16 +54,12 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Tail, Unavailable> {
-        let partition = self.partition_of(key);
-        let batch = self.batch_after(key, after, bounds).await?;
-        let has_more = batch.pending > 0;
+        let route = self.route(key);
+        let batch = self.read_batch(&route, after, bounds).await?;
+        let (commits, resume_after) = batch.into_page(|message| stored(route.partition, message));
         Ok(Tail {
-            resume_after: batch.last_sequence().filter(|_| has_more),
-            commits: batch
-                .messages
-                .into_iter()
-                .map(|message| stored(partition, message))
-                .collect(),
+            commits,
+            resume_after,
         })
     }
 
@@ -102,16 +98,6 @@ impl Record {
             commits,
             resume_after: Some(last),
         })
-    }
-
-    /// The messages of a conversation after a sequence, truncate the bounds.
-    pub(crate) async fn batch_after(
-        &self,
-        key: &ConversationKey,
-        after: Sequence,
-        bounds: TailBounds,
-    ) -> Result<Batch, Unavailable> {
-        self.read_batch(&self.route(key), after, bounds).await
     }
 
     /// The messages of a route after a sequence, within the bounds.

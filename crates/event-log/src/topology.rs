@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::config::RecordConfig;
-use crate::connection::Connection;
+use crate::connection::{ApiFailure, Connection};
 use crate::error::{RecordError, Unavailable};
 
 pub use stream_info::PartitionBounds;
@@ -109,15 +109,7 @@ pub(crate) fn live_subject(subject: &str) -> String {
 struct Answer {
     #[serde(flatten)]
     info: Option<StreamInfo>,
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
-    err_code: u64,
-    #[serde(default)]
-    description: String,
+    error: Option<ApiFailure>,
 }
 
 /// The id and the number of partitions in the streams' metadata.
@@ -216,10 +208,10 @@ pub(crate) async fn info(
     stream: &str,
     deadline: Instant,
 ) -> Result<Option<StreamInfo>, Unavailable> {
-    let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
+    let request = format!("STREAM.INFO.{stream}");
     let answer: Answer = loop {
         let attempt = deadline.min(Instant::now() + INFO_TIMEOUT);
-        match connection.api(subject.clone(), &json!({}), attempt).await {
+        match connection.api(&request, &json!({}), attempt).await {
             Err(_) if (attempt..deadline).contains(&Instant::now()) => {}
             outcome => break outcome?,
         }
@@ -252,8 +244,8 @@ async fn ensure(
     if let Some(info) = info(connection, &config.name, deadline).await? {
         return Ok(info);
     }
-    let subject = connection.api_subject(&format!("STREAM.CREATE.{}", config.name));
-    let answer: Answer = connection.api(subject, &config, deadline).await?;
+    let request = format!("STREAM.CREATE.{}", config.name);
+    let answer: Answer = connection.api(&request, &config, deadline).await?;
     match (answer.info, answer.error) {
         (Some(info), None) => Ok(info),
         (_, Some(failure)) if failure.err_code == STREAM_NAME_IN_USE => {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Violation, ViolationReason,
-    decide,
+    Action, Decision, Event, Head, RecentCommit, Rejection, Sequence, Timestamp, Violation,
+    ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
@@ -15,21 +15,19 @@ use wire::status::{Problem, Reason};
 
 use crate::fork::Confirmation;
 use crate::head_cache::{LoadedHead, StoredHead};
-use crate::intent::Intent;
 use crate::queue::{QueueTicket, TURN_WAIT_MAX};
+use crate::request::Intent;
 use crate::{Writer, erasure, fork, idempotency, metrics, problem};
 
 /// Maximum number of new decisions after lost races. Then the caller must retry.
-pub const REBASES_MAX: u32 = 8;
+pub(crate) const REBASES_MAX: u32 = 8;
 /// Maximum wait before the first new decision, with jitter; it doubles each time.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
 /// Executes a command in its turn in the queue of the conversation.
-///
-/// # Errors
-/// A [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
+/// Errors: A [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
 /// completes it.
-pub async fn commit(
+pub(crate) async fn commit(
     writer: &Writer,
     intent: Intent,
     ticket: QueueTicket,
@@ -42,7 +40,7 @@ pub async fn commit(
             Ok(result) => Box::pin(confirm_fork(writer, &intent, result)).await,
             rejected => rejected,
         },
-        Err(timeout) => Err(problem::from_turn_timeout(*timeout)),
+        Err(timeout) => Err(problem::from_record(timeout)),
     };
     drop(turn);
     metrics::command_answered(started.elapsed(), &outcome);
@@ -62,7 +60,7 @@ async fn confirm_fork(
         } => undo(writer, &erasure).await?,
         Confirmation::ParentErased { undo: None } => {}
     }
-    Err(problem::from_rejection(&Rejection::ForkPointMissing))
+    Err(problem::from_rejection(Rejection::ForkPointMissing))
 }
 
 /// Erases a fork, outside of its queue.
@@ -123,7 +121,7 @@ async fn decide_on(
     loaded: &LoadedHead,
 ) -> Result<Decision, Problem> {
     let command = fork::with_fork_point(writer, intent, loaded).await?;
-    decide(loaded.head(), &command).map_err(|rejection| problem::from_rejection(&rejection))
+    decide(loaded.head(), &command).map_err(problem::from_rejection)
 }
 
 enum Appended {
@@ -169,7 +167,7 @@ async fn append(
     let outcome = writer.record.append(&intent.key, append).await;
     match outcome.map_err(problem::from_record)? {
         AppendOutcome::Committed { sequence } => {
-            let result = commit_result(writer, intent, &head, sequence);
+            let result = last_result(writer, intent, &head, sequence);
             if matches!(intent.command.action, Action::Erase { .. }) {
                 let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
@@ -208,24 +206,35 @@ async fn wait_before_rebase(rebases: u32) {
     tokio::time::sleep(wait).await;
 }
 
-fn commit_result(
+/// The result of the commit at this sequence.
+pub(crate) fn commit_result(
+    writer: &Writer,
+    intent: &Intent,
+    commit: &RecentCommit,
+    sequence: Sequence,
+) -> proto::CommitResult {
+    proto::CommitResult {
+        conversation_id: intent.key.conversation.as_str().to_owned(),
+        commit_id: commit.id.to_string(),
+        first_version: commit.first_version.0,
+        version: commit.last_version.0,
+        recorded_at: Some(wire::time::to_proto(commit.recorded_at)),
+        position_token: writer.position_token(&intent.key, sequence, commit.last_version),
+        replayed: false,
+    }
+}
+
+/// The result of the commit that contains a head.
+fn last_result(
     writer: &Writer,
     intent: &Intent,
     head: &Head,
     sequence: Sequence,
 ) -> proto::CommitResult {
-    let commit = head.recent.last();
-    proto::CommitResult {
-        conversation_id: intent.key.conversation.as_str().to_owned(),
-        commit_id: commit
-            .map(|commit| commit.id.to_string())
-            .unwrap_or_default(),
-        first_version: commit.map_or(0, |commit| commit.first_version.0),
-        version: head.version.0,
-        recorded_at: Some(wire::time::to_proto(head.recorded_at)),
-        position_token: writer.position_token(&intent.key, sequence, head.version),
-        replayed: false,
-    }
+    let last = head.recent.last();
+    last.map_or_else(Default::default, |last| {
+        commit_result(writer, intent, last, sequence)
+    })
 }
 
 fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> proto::CommitResult {
@@ -235,6 +244,6 @@ fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> proto::Co
     proto::CommitResult {
         commit_id: String::new(),
         first_version: 0,
-        ..commit_result(writer, intent, &stored.head, stored.sequence)
+        ..last_result(writer, intent, &stored.head, stored.sequence)
     }
 }

@@ -8,24 +8,21 @@ use wire::status::{Problem, Reason};
 
 /// The rules of the deployment.
 #[derive(Debug)]
-pub struct EgressRules {
+pub(crate) struct EgressRules {
     config: EgressConfig,
     policy: Policy,
 }
 
 impl EgressRules {
     /// The rules of a configuration.
-    #[must_use]
-    pub fn new(config: EgressConfig) -> Self {
+    pub(crate) fn new(config: EgressConfig) -> Self {
         let policy = Policy::new(&config);
         Self { config, policy }
     }
 
     /// Checks the webhook URLs and the model servers of settings.
-    ///
-    /// # Errors
-    /// `DESTINATION_NOT_ALLOWED` or `MODEL_SERVER_NOT_ALLOWED`, with the field.
-    pub fn check_settings(
+    /// Errors: `DESTINATION_NOT_ALLOWED` or `MODEL_SERVER_NOT_ALLOWED`, with the field.
+    pub(crate) fn check_settings(
         &self,
         tenant: &TenantId,
         settings: &AgentSettings,
@@ -44,10 +41,8 @@ impl EgressRules {
     }
 
     /// Checks a URL without resolving its host.
-    ///
-    /// # Errors
-    /// `DESTINATION_NOT_ALLOWED` or `FIELD_MALFORMED`, with the field.
-    pub fn check_url(&self, field: &str, url: &str) -> Result<(), Problem> {
+    /// Errors: `DESTINATION_NOT_ALLOWED` or `FIELD_MALFORMED`, with the field.
+    pub(crate) fn check_url(&self, field: &str, url: &str) -> Result<(), Problem> {
         let checked = self.policy.check_url(url).map(drop);
         checked.map_err(|refusal| Problem::of_field(reason(refusal), field, refusal.to_string()))
     }

@@ -18,22 +18,20 @@ use wire::status::Problem;
 
 use crate::fork::{DECISION_WAIT_MAX, POLL_INTERVAL};
 use crate::head_cache::StoredHead;
-use crate::intent::Intent;
+use crate::request::Intent;
 use crate::{Writer, problem};
 
 /// Maximum wait until the rows contain everything that was recorded before the erasure.
-pub const ROWS_WAIT_MAX: Duration = Duration::from_secs(2);
+pub(crate) const ROWS_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Maximum duration of a check for forks, with the wait for the rows; [`domain::FORKS_HELD_MAX`] depends on it. It is shorter
 /// than [`DECISION_WAIT_MAX`], so that a slow erasure is not treated as a crashed one.
-pub const FORK_CHECK_MAX: Duration = Duration::from_millis(2_500);
+pub(crate) const FORK_CHECK_MAX: Duration = Duration::from_millis(2_500);
 
 /// Prepares an erasure before its tombstone is appended; other commands pass. It writes the entry of the pending erasure, so
 /// that the removal is found after a crash, and checks for forks if the erasure rejects them. `previous` is the commit before
 /// the tombstone.
-///
-/// # Errors
-/// `HAS_FORKS`; or record or rows do not answer, or the rows are behind. Then no tombstone may be appended.
-pub async fn prepare(
+/// Errors: `HAS_FORKS`; or record or rows do not answer, or the rows are behind. Then no tombstone may be appended.
+pub(crate) async fn prepare(
     writer: &Writer,
     intent: &Intent,
     previous: Option<&StoredHead>,

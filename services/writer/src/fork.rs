@@ -14,19 +14,17 @@ use event_log::registry::AgentAccess;
 use wire::status::Problem;
 
 pub(crate) use confirm::POLL_INTERVAL;
-pub use confirm::{Confirmation, DECISION_WAIT_MAX, confirm};
+pub(crate) use confirm::{Confirmation, DECISION_WAIT_MAX, confirm};
 
 use crate::head_cache::LoadedHead;
-use crate::intent::Intent;
+use crate::request::Intent;
 use crate::{Writer, problem};
 
 /// The command of an intent; a command that creates a fork gets its fork point.
 ///
 /// If the conversation exists, there is no search: an earlier attempt may have created it, and its parent may be erased since.
-///
-/// # Errors
-/// The caller has no such parent, the parent does not have that version, or there are too many ancestors.
-pub async fn with_fork_point<'i>(
+/// Errors: The caller has no such parent, the parent does not have that version, or there are too many ancestors.
+pub(crate) async fn with_fork_point<'i>(
     writer: &Writer,
     intent: &'i Intent,
     loaded: &LoadedHead,
@@ -75,12 +73,12 @@ async fn find(
             &key.conversation,
             requested.version,
         );
-        match source.map_err(|rejection| problem::from_rejection(&rejection))? {
+        match source.map_err(problem::from_rejection)? {
             ForkSource::At(point) => return Ok(point),
             ForkSource::Ancestor(further) => conversation = further,
         }
     }
-    Err(problem::from_rejection(&Rejection::ForkTooDeep {
+    Err(problem::from_rejection(Rejection::ForkTooDeep {
         depth_max: FORK_DEPTH_MAX,
     }))
 }

@@ -11,42 +11,40 @@ use crate::problem;
 
 /// The head of a conversation, and its commit.
 #[derive(Debug, Clone)]
-pub struct StoredHead {
+pub(crate) struct StoredHead {
     /// The head.
-    pub head: Head,
+    pub(crate) head: Head,
     /// The sequence of the commit with this head.
-    pub sequence: Sequence,
+    pub(crate) sequence: Sequence,
 }
 
 /// The result of a load.
 #[derive(Debug, Clone)]
-pub struct LoadedHead {
+pub(crate) struct LoadedHead {
     /// `None`: the conversation does not exist.
-    pub stored: Option<Arc<StoredHead>>,
+    pub(crate) stored: Option<Arc<StoredHead>>,
     /// Whether it was read from the leader of the stream. A command is rejected only by such a head: the cache or a follower
     /// may lack a commit of another writer.
-    pub from_leader: bool,
+    pub(crate) from_leader: bool,
 }
 
 impl LoadedHead {
     /// The head, if the conversation exists.
-    #[must_use]
-    pub fn head(&self) -> Option<&Head> {
+    pub(crate) fn head(&self) -> Option<&Head> {
         self.stored.as_deref().map(|stored| &stored.head)
     }
 }
 
 /// The heads of recently written conversations: at most `heads_cached_max`, about 1 KiB each.
 #[derive(Debug)]
-pub struct HeadCache {
+pub(crate) struct HeadCache {
     record: Record,
     cached: Cache<ConversationKey, Arc<StoredHead>>,
 }
 
 impl HeadCache {
     /// An empty cache.
-    #[must_use]
-    pub fn new(record: Record, heads_cached_max: usize) -> Self {
+    pub(crate) fn new(record: Record, heads_cached_max: usize) -> Self {
         Self {
             record,
             cached: Cache::new(heads_cached_max),
@@ -54,10 +52,8 @@ impl HeadCache {
     }
 
     /// The head from the cache, else from the last commit of the subject.
-    ///
-    /// # Errors
-    /// The record does not answer, or its last commit cannot be read.
-    pub async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
+    /// Errors: The record does not answer, or its last commit cannot be read.
+    pub(crate) async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
         let cached = self.cached.get(key);
         let stored = if cached.is_some() {
             cached
@@ -72,10 +68,11 @@ impl HeadCache {
     }
 
     /// The head from the leader of the stream.
-    ///
-    /// # Errors
-    /// As [`HeadCache::load`].
-    pub async fn load_from_leader(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
+    /// Errors: As [`HeadCache::load`].
+    pub(crate) async fn load_from_leader(
+        &self,
+        key: &ConversationKey,
+    ) -> Result<LoadedHead, Problem> {
         let last = self.record.last_from_leader(key).await;
         Ok(LoadedHead {
             stored: self.keep_last(key, last.map_err(problem::from_record)?)?,
@@ -84,9 +81,7 @@ impl HeadCache {
     }
 
     /// Caches the head of the last message.
-    ///
-    /// # Errors
-    /// The message cannot be read.
+    /// Errors: The message cannot be read.
     fn keep_last(
         &self,
         key: &ConversationKey,
@@ -97,16 +92,14 @@ impl HeadCache {
             return Ok(None);
         };
         let sequence = last.position.sequence;
-        let head = last
-            .open_head()
-            .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+        let head = last.open_head().map_err(problem::from_corrupt)?;
         let stored = Arc::new(StoredHead { head, sequence });
         self.cached.insert(key.clone(), Arc::clone(&stored));
         Ok(Some(stored))
     }
 
     /// Caches the head of a commit of this writer.
-    pub fn keep(&self, key: &ConversationKey, stored: StoredHead) {
+    pub(crate) fn keep(&self, key: &ConversationKey, stored: StoredHead) {
         self.cached.insert(key.clone(), Arc::new(stored));
     }
 }

@@ -4,19 +4,23 @@
 //! are searched in the read model, and in commits of the record without rows. The key by which a run is finished has no
 //! time; it is searched only when the run is finished.
 
-use domain::{Action, CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
-use event_log::{StoredCommit, TailBounds};
+use domain::{Action, CommitId, Fact, Lifecycle, RecentCommit, Sequence, Status, Version};
+use event_log::{StoredCommit, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
+use crate::commit::commit_result;
 use crate::head_cache::LoadedHead;
-use crate::intent::Intent;
 use crate::key_age::{KeyAge, age};
-use crate::{Writer, archive_gap, problem};
+use crate::request::Intent;
+use crate::{Writer, problem};
+
+/// The retry delay while rows are rebuilt from archived commits, in milliseconds.
+const ARCHIVE_RETRY_AFTER_MS: u64 = 5_000;
 
 /// The search for an earlier attempt of a command.
 #[derive(Debug)]
-pub struct Search {
+pub(crate) struct Search {
     is_done: bool,
     stage: SearchStage,
     /// The age of the key; for the key that finishes a run, the age of the run id.
@@ -36,8 +40,7 @@ enum SearchStage {
 
 impl Search {
     /// The search for the key of a command. Without a key, there is no search.
-    #[must_use]
-    pub fn new(writer: &Writer, intent: &Intent) -> Self {
+    pub(crate) fn new(writer: &Writer, intent: &Intent) -> Self {
         let finished = finished_run(intent);
         let key = finished.unwrap_or(intent.command.commit);
         let age = age(key, writer.now());
@@ -53,11 +56,9 @@ impl Search {
     }
 
     /// The first result from the head; for an old key also from the read model and the tail.
-    ///
-    /// # Errors
-    /// The key was used for another request, or it is unknown and too far in the future; or record or read model do not
+    /// Errors: The key was used for another request, or it is unknown and too far in the future; or record or read model do not
     /// answer.
-    pub async fn before_decision(
+    pub(crate) async fn before_decision(
         &mut self,
         writer: &Writer,
         intent: &Intent,
@@ -80,10 +81,8 @@ impl Search {
     }
 
     /// The first result, for a command that would be rejected or change nothing: its first attempt may be the reason.
-    ///
-    /// # Errors
-    /// As [`Search::before_decision`].
-    pub async fn before_rejection(
+    /// Errors: As [`Search::before_decision`].
+    pub(crate) async fn before_rejection(
         &mut self,
         writer: &Writer,
         intent: &Intent,
@@ -100,10 +99,8 @@ impl Search {
         let found = writer.record.find_commit(&intent.key, commit, since).await;
         match found.map_err(problem::from_record)? {
             Some(message) => {
-                let stored = message
-                    .open()
-                    .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
-                EarlierCommit::from_stored(&stored).result(writer, intent)
+                let stored = message.open().map_err(problem::from_corrupt)?;
+                replayed_stored(writer, intent, &stored)
             }
             None => Ok(None),
         }
@@ -147,14 +144,13 @@ fn from_head(
     let Some(commit) = stored.head.recent_commit(intent.command.commit) else {
         return Ok(None);
     };
-    EarlierCommit::from_recent(commit, stored.sequence).result(writer, intent)
+    let sequence = commit.sequence.unwrap_or(stored.sequence);
+    replayed(writer, intent, commit, sequence)
 }
 
 /// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.
-///
-/// # Errors
-/// The key was used for another request, or the record does not answer.
-pub async fn result_at(
+/// Errors: The key was used for another request, or the record does not answer.
+pub(crate) async fn result_at(
     writer: &Writer,
     intent: &Intent,
     sequence: Sequence,
@@ -168,14 +164,12 @@ pub async fn result_at(
     let Some(message) = message.map_err(problem::from_record)? else {
         return Ok(None);
     };
-    let stored = message
-        .open()
-        .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+    let stored = message.open().map_err(problem::from_corrupt)?;
     let commit = &stored.opened.commit;
     if commit.tenant != intent.key.tenant || commit.conversation != intent.key.conversation {
         return Err(problem::key_reused(intent.key_field));
     }
-    EarlierCommit::from_stored(&stored).result(writer, intent)
+    replayed_stored(writer, intent, &stored)
 }
 
 /// The row is read first, then the commit, then the tail, so that a commit that is projected meanwhile is found.
@@ -189,15 +183,15 @@ async fn from_read_model(
     let row = row.map_err(problem::from_read_model)?;
     let committed = read_model::find_commit(&writer.read_model, access, id, commit).await;
     if let Some(row) = committed.map_err(problem::from_read_model)? {
-        let earlier = EarlierCommit {
-            commit,
+        let earlier = RecentCommit {
+            id: commit,
             request_digest: row.request_digest,
             first_version: row.first_version,
             last_version: row.last_version,
-            sequence: row.position.sequence,
+            sequence: Some(row.position.sequence),
             recorded_at: row.recorded_at,
         };
-        return earlier.result(writer, intent);
+        return replayed(writer, intent, &earlier, row.position.sequence);
     }
     let mut after = row
         .as_ref()
@@ -210,13 +204,11 @@ async fn from_read_model(
             .await;
         let tail = tail.map_err(problem::from_record)?;
         for message in tail.commits {
-            let stored = message
-                .open()
-                .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+            let stored = message.open().map_err(problem::from_corrupt)?;
             if stored.opened.commit.id == commit {
-                return EarlierCommit::from_stored(&stored).result(writer, intent);
+                return replayed_stored(writer, intent, &stored);
             }
-            archive_gap::check(&stored, version)?;
+            check_gap(&stored, version)?;
             version = stored.opened.commit.head.version;
         }
         let Some(resume_after) = tail.resume_after else {
@@ -226,56 +218,55 @@ async fn from_read_model(
     }
 }
 
-/// The commit of an earlier attempt.
-struct EarlierCommit {
-    commit: CommitId,
-    request_digest: RequestDigest,
-    first_version: Version,
-    last_version: Version,
-    sequence: Sequence,
-    recorded_at: Timestamp,
+/// Checks that no commit is missing between a version and the next commit in the record: a missing commit may be the
+/// searched one. Rows contain archived commits, except while rows are rebuilt. A tombstone and the first commit of a
+/// conversation or fork may follow any version. Errors: commits are missing, the search needs their rows.
+fn check_gap(next: &StoredCommit, version: Version) -> Result<(), Problem> {
+    let commit = &next.opened.commit;
+    let first = commit.events.first().map(|event| &event.fact);
+    let is_first = matches!(
+        first,
+        Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))
+    );
+    let may_follow_any = is_first || commit.head.status == Status::Erased;
+    if may_follow_any || commit.first_version <= version.next() {
+        return Ok(());
+    }
+    Err(problem::from_record(Unavailable {
+        what: "commits without rows are in the archive",
+        retry_after_ms: ARCHIVE_RETRY_AFTER_MS,
+    }))
 }
 
-impl EarlierCommit {
-    fn from_stored(stored: &StoredCommit) -> Self {
-        let commit = &stored.opened.commit;
-        Self {
-            commit: commit.id,
-            request_digest: commit.request_digest,
-            first_version: commit.first_version,
-            last_version: commit.head.version,
-            sequence: stored.position.sequence,
-            recorded_at: commit.recorded_at,
-        }
-    }
+fn replayed_stored(
+    writer: &Writer,
+    intent: &Intent,
+    stored: &StoredCommit,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let (commit, sequence) = (&stored.opened.commit, stored.position.sequence);
+    let earlier = RecentCommit {
+        id: commit.id,
+        request_digest: commit.request_digest,
+        first_version: commit.first_version,
+        last_version: commit.head.version,
+        sequence: Some(sequence),
+        recorded_at: commit.recorded_at,
+    };
+    replayed(writer, intent, &earlier, sequence)
+}
 
-    fn from_recent(commit: &RecentCommit, last_sequence: Sequence) -> Self {
-        Self {
-            commit: commit.id,
-            request_digest: commit.request_digest,
-            first_version: commit.first_version,
-            last_version: commit.last_version,
-            sequence: commit.sequence.unwrap_or(last_sequence),
-            recorded_at: commit.recorded_at,
-        }
+/// The result of a commit of an earlier attempt at this sequence.
+fn replayed(
+    writer: &Writer,
+    intent: &Intent,
+    commit: &RecentCommit,
+    sequence: Sequence,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    if commit.request_digest != intent.request_digest {
+        return Err(problem::key_reused(intent.key_field));
     }
-
-    fn result(
-        &self,
-        writer: &Writer,
-        intent: &Intent,
-    ) -> Result<Option<proto::CommitResult>, Problem> {
-        if self.request_digest != intent.request_digest {
-            return Err(problem::key_reused(intent.key_field));
-        }
-        Ok(Some(proto::CommitResult {
-            conversation_id: intent.key.conversation.as_str().to_owned(),
-            commit_id: self.commit.to_string(),
-            first_version: self.first_version.0,
-            version: self.last_version.0,
-            recorded_at: Some(wire::time::to_proto(self.recorded_at)),
-            position_token: writer.position_token(&intent.key, self.sequence, self.last_version),
-            replayed: true,
-        }))
-    }
+    Ok(Some(proto::CommitResult {
+        replayed: true,
+        ..commit_result(writer, intent, commit, sequence)
+    }))
 }

@@ -32,8 +32,7 @@ pub(crate) enum KeyAge {
 }
 
 /// Maximum age of a UUIDv7 key that relies on the duplicate window of the stream.
-#[must_use]
-pub const fn young_key_age_max() -> Duration {
+pub(crate) const fn young_key_age_max() -> Duration {
     DUPLICATE_WINDOW
         .saturating_sub(CLOCK_LEEWAY)
         .saturating_sub(WINDOW_RESERVE)

@@ -2,28 +2,26 @@
 //!
 //! Data comes from gRPC callers and goes to the record. The read model is queried for old idempotency keys, stored amounts
 //! of tenants, agents and owners, and forks of conversations to be erased. The path of every command: [`rpc`] parses the
-//! request, [`request`] converts it into an [`intent`], [`commit`] executes it.
+//! request, [`request`] converts it into an intent, [`commit`] executes it.
 
-pub mod archive_gap;
-pub mod commit;
-pub mod config;
-pub mod egress_rules;
-pub mod erasure;
-pub mod fork;
-pub mod head_cache;
-pub mod idempotency;
-pub mod intent;
+mod commit;
+mod config;
+mod egress_rules;
+mod erasure;
+mod fork;
+mod head_cache;
+mod idempotency;
 pub mod key_age;
-pub mod metrics;
-pub mod problem;
-pub mod queue;
-pub mod quotas;
-pub mod removal;
-pub mod request;
-pub mod rpc;
-pub mod run;
-pub mod tips;
-pub mod token_count;
+mod metrics;
+mod problem;
+mod queue;
+mod quotas;
+mod removal;
+mod request;
+mod rpc;
+mod run;
+mod tips;
+mod token_count;
 
 use std::sync::Arc;
 
@@ -46,49 +44,46 @@ pub use run::{Running, start};
 
 /// The state that all commands share. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Writer(Arc<Parts>);
+pub(crate) struct Writer(Arc<Parts>);
 
 /// The parts of a [`Writer`].
 #[derive(Debug)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// The record.
-    pub record: Record,
+    pub(crate) record: Record,
     /// Tenants, agents, keys and tokens.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
     /// The servers that tenants may use.
-    pub egress: EgressRules,
+    pub(crate) egress: EgressRules,
     /// Old idempotency keys, stored amounts and forks.
-    pub read_model: ReadModel,
+    pub(crate) read_model: ReadModel,
     /// The heads of recently written conversations.
-    pub heads: HeadCache,
+    pub(crate) heads: HeadCache,
     /// The last parts of runs.
-    pub tips: Tips,
+    pub(crate) tips: Tips,
     /// A short queue for each conversation.
-    pub queues: Queues,
+    pub(crate) queues: Queues,
     /// The removals after erasures.
-    pub removals: Removals,
+    pub(crate) removals: Removals,
     /// The quotas of tenants, agents and owners.
-    pub quotas: WriteQuotas,
+    pub(crate) quotas: WriteQuotas,
     /// The clock.
-    pub clock: Clock,
+    pub(crate) clock: Clock,
 }
 
 impl Writer {
     /// A writer with these parts.
-    #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
 
     /// The current time.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
     }
 
     /// The position token of a commit.
-    #[must_use]
-    pub fn position_token(
+    pub(crate) fn position_token(
         &self,
         key: &ConversationKey,
         sequence: Sequence,
@@ -107,8 +102,7 @@ impl Writer {
     }
 
     /// The id of a commit without an idempotency key: a UUIDv7 with the current time.
-    #[must_use]
-    pub fn new_commit_id() -> CommitId {
+    pub(crate) fn new_commit_id() -> CommitId {
         CommitId(Uuid::now_v7())
     }
 }

@@ -22,70 +22,68 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 /// Records the response to a command.
-pub fn command_answered(took: Duration, outcome: &Result<CommitResult, Problem>) {
-    let outcome = match outcome {
-        Ok(result) if result.replayed => "replayed",
-        Ok(result) if result.commit_id.is_empty() => "unchanged",
-        Ok(_) => "committed",
-        Err(problem) => problem.reason().as_str(),
-    };
+pub(crate) fn command_answered(took: Duration, outcome: &Result<CommitResult, Problem>) {
+    let outcome = label(outcome, |result| match result {
+        result if result.replayed => "replayed",
+        result if result.commit_id.is_empty() => "unchanged",
+        _ => "committed",
+    });
     histogram!("hansard_writer_append_seconds", "outcome" => outcome).record(took.as_secs_f64());
 }
 
 /// Records the response to a batch of run parts.
-pub fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
-    let outcome = match outcome {
-        Ok(_) => "published",
-        Err(problem) => problem.reason().as_str(),
-    };
+pub(crate) fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
+    let outcome = label(outcome, |_| "published");
     histogram!("hansard_writer_parts_seconds", "outcome" => outcome).record(took.as_secs_f64());
 }
 
 /// Records a call of a model server for the provider log.
-pub fn call_logged(outcome: &Result<bool, Problem>) {
-    let outcome = match outcome {
-        Ok(true) => "kept",
-        Ok(false) => "off",
-        Err(problem) => problem.reason().as_str(),
-    };
+pub(crate) fn call_logged(outcome: &Result<bool, Problem>) {
+    let outcome = label(outcome, |is_kept| if *is_kept { "kept" } else { "off" });
     counter!("hansard_writer_provider_logs_total", "outcome" => outcome).increment(1);
 }
 
 /// Records a call of a model for metering.
-pub fn call_metered(outcome: &Result<bool, Problem>) {
-    let outcome = match outcome {
-        Ok(true) => "kept",
-        Ok(false) => "no_stream",
-        Err(problem) => problem.reason().as_str(),
-    };
+pub(crate) fn call_metered(outcome: &Result<bool, Problem>) {
+    let outcome = label(
+        outcome,
+        |is_kept| if *is_kept { "kept" } else { "no_stream" },
+    );
     counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
 /// Counts a commit that a quota rejected.
-pub fn quota_exceeded(exceeded: &Exceeded) {
+pub(crate) fn quota_exceeded(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
     counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope)
         .increment(1);
 }
 
 /// Records the wait of a command in the queue.
-pub fn queued(waited: Duration) {
+pub(crate) fn queued(waited: Duration) {
     histogram!("hansard_writer_queue_seconds").record(waited.as_secs_f64());
 }
 
 /// Counts a new decision on a command.
-pub fn rebased() {
+pub(crate) fn rebased() {
     counter!("hansard_writer_rebases_total").increment(1);
 }
 
 /// Sets the number of pending erasures, and the age of the oldest.
-pub fn pending_erasures(count: u64, oldest: Duration) {
+pub(crate) fn pending_erasures(count: u64, oldest: Duration) {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     gauge!("hansard_writer_pending_erasures").set(f64::from(count));
     gauge!("hansard_writer_pending_erasures_oldest_seconds").set(oldest.as_secs_f64());
 }
 
 /// Counts overwritten commits of an erased conversation.
-pub fn removed(commits: u64) {
+pub(crate) fn removed(commits: u64) {
     counter!("hansard_writer_commits_removed_total").increment(commits);
+}
+
+/// The label of an outcome; the reason of an error.
+fn label<T>(outcome: &Result<T, Problem>, of: impl Fn(&T) -> &'static str) -> &'static str {
+    outcome
+        .as_ref()
+        .map_or_else(|problem| problem.reason().as_str(), of)
 }

@@ -4,22 +4,22 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use domain::{Owner, Rejection, Sequence};
-pub use event_log::registry::{access_problem, unauthenticated};
-use event_log::{CorruptMessage, Unavailable};
+use event_log::CorruptMessage;
+pub(crate) use event_log::registry::{access_problem, unauthenticated};
 use read_model::{ForkRow, ReadModelError};
 use wire::status::{Problem, Reason};
 
 use crate::key_age::CLOCK_LEEWAY;
-use crate::queue::{QueueFull, TurnTimeout};
+use crate::queue::QueueFull;
 
 /// The retry delay for a full queue, an unavailable record or read model, and lost races.
-pub const RETRY_AFTER: Duration = Duration::from_millis(250);
+pub(crate) const RETRY_AFTER: Duration = Duration::from_millis(250);
 /// Maximum number of forks that a rejected erasure names.
-pub const FORKS_NAMED_MAX: usize = 20;
+pub(crate) const FORKS_NAMED_MAX: usize = 20;
 
 /// The state of the conversation does not allow the command.
-#[must_use]
-pub fn from_rejection(rejection: &Rejection) -> Problem {
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub(crate) fn from_rejection(rejection: Rejection) -> Problem {
     let message = rejection.to_string();
     let event = |reason, index: usize, field: &str| {
         Problem::of_field(reason, &format!("events[{index}].{field}"), message.clone())
@@ -50,34 +50,31 @@ pub fn from_rejection(rejection: &Rejection) -> Problem {
         Rejection::Archived => Problem::new(Reason::ConversationArchived, message),
         Rejection::Erased => Problem::new(Reason::ConversationErased, message),
         Rejection::CallNotOpen { index, .. } => {
-            call(Reason::ToolCallNotOpen, *index, "tool_returned")
+            call(Reason::ToolCallNotOpen, index, "tool_returned")
         }
         Rejection::CallAlreadyOpen { index, .. } => {
-            call(Reason::ToolCallAlreadyOpen, *index, "tool_called")
+            call(Reason::ToolCallAlreadyOpen, index, "tool_called")
         }
-        Rejection::ToolMismatch { index, .. } => {
-            call(Reason::ToolMismatch, *index, "tool_returned")
-        }
+        Rejection::ToolMismatch { index, .. } => call(Reason::ToolMismatch, index, "tool_returned"),
         Rejection::TooManyOpenCalls { index, open_max } => {
-            call(Reason::TooManyOpenCalls, *index, "tool_called")
+            call(Reason::TooManyOpenCalls, index, "tool_called")
                 .with("open_calls_max", open_max.to_string())
         }
         Rejection::SummaryBeyondHistory { index, last, .. } => {
-            summary(Reason::SummaryBeyondHistory, *index).with("last_version", last.to_string())
+            summary(Reason::SummaryBeyondHistory, index).with("last_version", last.to_string())
         }
         Rejection::RewindBeyondHistory { index, last, .. } => {
             let field = "history_rewound.to_version";
-            event(Reason::RewindBeyondHistory, *index, field).with("last_version", last.to_string())
+            event(Reason::RewindBeyondHistory, index, field).with("last_version", last.to_string())
         }
         Rejection::SummaryStale { index, reached } => {
-            summary(Reason::SummaryStale, *index).with("summarised_through", reached.to_string())
+            summary(Reason::SummaryStale, index).with("summarised_through", reached.to_string())
         }
     }
 }
 
 /// The key in this field was used for another request.
-#[must_use]
-pub fn key_reused(field: &str) -> Problem {
+pub(crate) fn key_reused(field: &str) -> Problem {
     Problem::of_field(
         Reason::IdempotencyKeyReused,
         field,
@@ -86,8 +83,7 @@ pub fn key_reused(field: &str) -> Problem {
 }
 
 /// The time of the key or run id is too far in the future.
-#[must_use]
-pub fn key_in_future(field: &str) -> Problem {
+pub(crate) fn key_in_future(field: &str) -> Problem {
     let leeway_s = CLOCK_LEEWAY.as_secs();
     Problem::of_field(
         Reason::IdempotencyKeyInFuture,
@@ -99,35 +95,29 @@ pub fn key_in_future(field: &str) -> Problem {
 }
 
 /// The last parts of the run are not those at `previous_sequence`; `last`: the sequence of the last ones, 0 for none.
-#[must_use]
-pub fn parts_superseded(last: Sequence) -> Problem {
+pub(crate) fn parts_superseded(last: Sequence) -> Problem {
     let message = "the last parts of the run are not those at `previous_sequence`: read the run";
     Problem::new(Reason::PartsSuperseded, message).with("last_sequence", last.to_string())
 }
 
 /// Other writers were faster, `attempts` times in a row.
-#[must_use]
-pub fn contention(attempts: u32) -> Problem {
+pub(crate) fn contention(attempts: u32) -> Problem {
     let message =
         format!("other writers were faster {attempts} times in a row: try again with the same key");
     Problem::new(Reason::Contention, message).retry_after(RETRY_AFTER)
 }
 
-/// The record does not answer. The command may be committed: a retry with the same key returns its result.
-#[must_use]
-pub fn from_record(error: Unavailable) -> Problem {
-    record_unavailable(&error)
-}
-
-fn record_unavailable(error: &impl Display) -> Problem {
+/// The record does not answer, or earlier commands are not complete. The command may be committed: a retry with the same key
+/// returns its result.
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub(crate) fn from_record(error: impl Display) -> Problem {
     let message = format!("{error}: try again with the same idempotency key");
     Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
 }
 
 /// The read model fails in the search for an old key.
-#[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
-pub fn from_read_model(error: ReadModelError) -> Problem {
+pub(crate) fn from_read_model(error: ReadModelError) -> Problem {
     if !error.is_unavailable() {
         return Problem::new(Reason::DataCorrupt, error.to_string());
     }
@@ -136,9 +126,8 @@ pub fn from_read_model(error: ReadModelError) -> Problem {
 }
 
 /// The read model fails in the check for forks of a conversation to be erased.
-#[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
-pub fn from_fork_check(error: ReadModelError) -> Problem {
+pub(crate) fn from_fork_check(error: ReadModelError) -> Problem {
     if error.is_unavailable() {
         return rows_unavailable();
     }
@@ -146,22 +135,19 @@ pub fn from_fork_check(error: ReadModelError) -> Problem {
 }
 
 /// The read model did not answer the check for forks in time.
-#[must_use]
-pub fn rows_unavailable() -> Problem {
+pub(crate) fn rows_unavailable() -> Problem {
     let message = "the read model does not answer in the check for forks: try again";
     Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
 /// A fork may be among the commits without rows.
-#[must_use]
-pub fn rows_behind() -> Problem {
+pub(crate) fn rows_behind() -> Problem {
     let message = "some commits have no rows yet, and one may be a fork: try again";
     Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
 /// The conversation has forks. All are counted; if the caller gave the expected owner, only forks of this owner are named.
-#[must_use]
-pub fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
+pub(crate) fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
     let all = forks.len();
     let message = format!(
         "{all} forks read through this conversation and would become unreadable: erase them first, or sever them"
@@ -180,26 +166,13 @@ pub fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
     problem.with("fork_ids", named.join(","))
 }
 
-/// The erasure of an ancestor of the fork is not decided yet.
-#[must_use]
-pub fn parent_undecided() -> Problem {
-    record_unavailable(&"an erasure of the parent of the fork is not decided yet")
-}
-
 /// A message of the record cannot be read.
-#[must_use]
-pub fn from_corrupt(corrupt: &CorruptMessage) -> Problem {
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub(crate) fn from_corrupt(corrupt: CorruptMessage) -> Problem {
     Problem::new(Reason::DataCorrupt, corrupt.to_string())
 }
 
-/// Earlier commands in the queue of the conversation took too long, for example while the record is unavailable.
-#[must_use]
-pub fn from_turn_timeout(timeout: TurnTimeout) -> Problem {
-    record_unavailable(&timeout)
-}
-
 /// The queue of the conversation is full.
-#[must_use]
-pub fn from_queue_full(full: QueueFull) -> Problem {
+pub(crate) fn from_queue_full(full: QueueFull) -> Problem {
     Problem::new(Reason::Overloaded, format!("{full}: slow down")).retry_after(RETRY_AFTER)
 }

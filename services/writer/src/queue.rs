@@ -11,34 +11,32 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// Maximum number of waiting commands of one conversation.
-pub const WAITING_MAX: usize = 512;
+pub(crate) const WAITING_MAX: usize = 512;
 
 /// Maximum wait for the turn. Each earlier command may take long in the record. After this time the caller learns that the
 /// command was not executed, before its own deadline.
-pub const TURN_WAIT_MAX: Duration = Duration::from_secs(3);
+pub(crate) const TURN_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// The turn did not come in time: the command was not executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("earlier commands of the conversation are not complete, and this one was not executed")]
-pub struct TurnTimeout;
+pub(crate) struct TurnTimeout;
 
 /// The queue of the conversation is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{WAITING_MAX} commands already wait for this conversation")]
-pub struct QueueFull;
+pub(crate) struct QueueFull;
 
 type Waiting = HashMap<ConversationKey, VecDeque<oneshot::Sender<()>>>;
 
 /// The queues of all conversations with running commands.
 #[derive(Debug, Clone, Default)]
-pub struct Queues(Arc<Mutex<Waiting>>);
+pub(crate) struct Queues(Arc<Mutex<Waiting>>);
 
 impl Queues {
     /// Enters the queue of the conversation without waiting; the order is that of the calls.
-    ///
-    /// # Errors
-    /// [`QueueFull`] if [`WAITING_MAX`] commands wait.
-    pub fn enter(&self, key: &ConversationKey) -> Result<QueueTicket, QueueFull> {
+    /// Errors: [`QueueFull`] if [`WAITING_MAX`] commands wait.
+    pub(crate) fn enter(&self, key: &ConversationKey) -> Result<QueueTicket, QueueFull> {
         let mut queues = self.lock();
         let turn = match queues.get_mut(key) {
             None => {
@@ -83,7 +81,7 @@ impl Queues {
 
 /// A place in the queue of a conversation. A drop passes the turn to the next command.
 #[derive(Debug)]
-pub struct QueueTicket {
+pub(crate) struct QueueTicket {
     queues: Queues,
     key: ConversationKey,
     turn: Option<oneshot::Receiver<()>>,
@@ -92,10 +90,8 @@ pub struct QueueTicket {
 
 impl QueueTicket {
     /// Waits for the turn, at most `max`. The turn lasts until it is dropped.
-    ///
-    /// # Errors
-    /// [`TurnTimeout`]: the ticket is dropped.
-    pub async fn wait_for_turn(self, max: Duration) -> Result<Turn, TurnTimeout> {
+    /// Errors: [`TurnTimeout`]: the ticket is dropped.
+    pub(crate) async fn wait_for_turn(self, max: Duration) -> Result<Turn, TurnTimeout> {
         timeout(max, self.turn()).await.map_err(|_| TurnTimeout)
     }
 
@@ -111,7 +107,7 @@ impl QueueTicket {
 
 /// The turn to append to a conversation through this writer.
 #[derive(Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
     _ticket: QueueTicket,
 }
 

@@ -18,16 +18,16 @@ use storage::{Addition, StorageCounts};
 use wire::commit::Sealed;
 use wire::status::Problem;
 
-use crate::intent::Intent;
+use crate::request::Intent;
 use crate::{Writer, metrics};
 
 /// Maximum number of cached subjects; the counts of the least used start again.
-pub const SUBJECTS_MAX: usize = 100_000;
+pub(crate) const SUBJECTS_MAX: usize = 100_000;
 const NANOS_PER_MS: i64 = 1_000_000;
 
 /// The quotas of a writer, and the counts of subjects.
 #[derive(Debug)]
-pub struct WriteQuotas {
+pub(crate) struct WriteQuotas {
     deployment: QuotaSet,
     buckets: Cache<Subject, Arc<Mutex<Bucket>>>,
     storage: StorageCounts,
@@ -35,8 +35,7 @@ pub struct WriteQuotas {
 
 impl WriteQuotas {
     /// `deployment`: the quotas of subjects without quotas in the registry.
-    #[must_use]
-    pub fn new(deployment: QuotaSet) -> Self {
+    pub(crate) fn new(deployment: QuotaSet) -> Self {
         Self {
             deployment,
             buckets: Cache::new(SUBJECTS_MAX),
@@ -45,10 +44,8 @@ impl WriteQuotas {
     }
 
     /// Counts a commit for its subjects, before it is appended.
-    ///
-    /// # Errors
-    /// `QUOTA_EXCEEDED`.
-    pub async fn admit(
+    /// Errors: `QUOTA_EXCEEDED`.
+    pub(crate) async fn admit(
         &self,
         writer: &Writer,
         intent: &Intent,
@@ -62,7 +59,7 @@ impl WriteQuotas {
     }
 
     /// Makes the stored amounts of the subjects expire after an erasure.
-    pub async fn erased(&self, intent: &Intent, owner: Option<&Owner>) {
+    pub(crate) async fn erased(&self, intent: &Intent, owner: Option<&Owner>) {
         for subject in subjects(intent, owner) {
             self.storage.expire(&subject).await;
         }

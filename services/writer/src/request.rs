@@ -1,7 +1,7 @@
 //! Converts requests into intents: the caller, the conversation and the command. Pure except for the look-up in the registry.
 
 use domain::{
-    Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation,
+    Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation, ForkPoint,
     RequestDigest, Version, Violation, ViolationReason,
 };
 use event_log::registry::{AgentAccess, Principal, Scope};
@@ -12,25 +12,40 @@ use tonic::metadata::MetadataMap;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::intent::Intent;
 use crate::{Writer, problem};
+
+/// A command to execute.
+#[derive(Debug)]
+pub(crate) struct Intent {
+    /// The access of the caller.
+    pub(crate) access: AgentAccess,
+    /// The conversation.
+    pub(crate) key: ConversationKey,
+    /// Whether the commit id is an idempotency key of the caller, which an earlier attempt may have used.
+    pub(crate) has_key: bool,
+    /// The path of that key in the request.
+    pub(crate) key_field: &'static str,
+    /// The digest of the request.
+    pub(crate) request_digest: RequestDigest,
+    /// The command.
+    pub(crate) command: Command,
+    /// The fork point of a new conversation as the caller names it; it may be in an ancestor of that conversation.
+    pub(crate) fork_from: Option<ForkPoint>,
+}
 
 /// The bearer token of a call. It is checked for each command, so that a revoked token is rejected at once.
 #[derive(Debug, Clone)]
-pub struct Caller(Option<String>);
+pub(crate) struct Caller(Option<String>);
 
 impl Caller {
     /// The caller of a request.
-    #[must_use]
-    pub fn from_metadata(metadata: &MetadataMap) -> Self {
+    pub(crate) fn from_metadata(metadata: &MetadataMap) -> Self {
         Self(wire::bearer::from_metadata(metadata).map(str::to_owned))
     }
 
     /// Authorizes appends for an agent; `field` is the field of the agent in the request.
-    ///
-    /// # Errors
-    /// As [`Caller::authorize_for`].
-    pub async fn authorize(
+    /// Errors: As [`Caller::authorize_for`].
+    pub(crate) async fn authorize(
         &self,
         writer: &Writer,
         agent: &AgentId,
@@ -41,10 +56,8 @@ impl Caller {
     }
 
     /// Authorizes a scope for an agent; `field` is the field of the agent in the request.
-    ///
-    /// # Errors
-    /// No valid token, a missing scope, or an agent that the caller may not use.
-    pub async fn authorize_for(
+    /// Errors: No valid token, a missing scope, or an agent that the caller may not use.
+    pub(crate) async fn authorize_for(
         &self,
         writer: &Writer,
         scope: Scope,
@@ -57,10 +70,8 @@ impl Caller {
     }
 
     /// The principal of the token.
-    ///
-    /// # Errors
-    /// No valid token.
-    pub async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
+    /// Errors: No valid token.
+    pub(crate) async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
         let bearer = self.0.as_deref().ok_or_else(problem::unauthenticated)?;
         writer
             .registry
@@ -71,18 +82,15 @@ impl Caller {
 }
 
 /// Splits a request into its caller, its digest and its message.
-#[must_use]
-pub fn split<M: Message>(request: Request<M>) -> (Caller, RequestDigest, M) {
+pub(crate) fn split<M: Message>(request: Request<M>) -> (Caller, RequestDigest, M) {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();
     (caller, digest(&message), message)
 }
 
 /// The intent of an action on a target.
-///
-/// # Errors
-/// A field of the target is invalid, or the caller is not authorized.
-pub async fn intent(
+/// Errors: A field of the target is invalid, or the caller is not authorized.
+pub(crate) async fn intent(
     writer: &Writer,
     caller: &Caller,
     target: Option<&proto::CommandTarget>,
@@ -138,8 +146,7 @@ fn scope_of(action: &Action) -> Scope {
 }
 
 /// The digest of a request by its encoding, which is equal for every retry.
-#[must_use]
-pub fn digest(request: &impl Message) -> RequestDigest {
+pub(crate) fn digest(request: &impl Message) -> RequestDigest {
     let hash: [u8; 32] = Sha256::digest(request.encode_to_vec()).into();
     let mut short = [0; 16];
     short.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
@@ -147,26 +154,20 @@ pub fn digest(request: &impl Message) -> RequestDigest {
 }
 
 /// Parses the id of an agent.
-///
-/// # Errors
-/// As [`AgentId::parse`], with the field named.
-pub fn agent_id(text: &str) -> Result<AgentId, Violation> {
+/// Errors: As [`AgentId::parse`], with the field named.
+pub(crate) fn agent_id(text: &str) -> Result<AgentId, Violation> {
     AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
 }
 
 /// Parses the id of a conversation.
-///
-/// # Errors
-/// As [`ConversationId::parse`], with the field named.
-pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
+/// Errors: As [`ConversationId::parse`], with the field named.
+pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
     ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
 }
 
 /// Parses an optional idempotency key.
-///
-/// # Errors
-/// It is not a UUID.
-pub fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
+/// Errors: It is not a UUID.
+pub(crate) fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
     match text {
         "" => Ok(None),
         _ => CommitId::parse(text)

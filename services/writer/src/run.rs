@@ -21,7 +21,7 @@ use crate::queue::Queues;
 use crate::quotas::WriteQuotas;
 use crate::removal::Removals;
 use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
-use crate::tips::Tips;
+use crate::tips::{TIPS_CACHED_MAX, Tips};
 use crate::{Parts, Writer, WriterConfig};
 
 /// The addresses of a running writer.
@@ -62,7 +62,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         registry,
         egress: EgressRules::new(config.egress),
         read_model,
-        tips: Tips::default(),
+        tips: Tips::new(TIPS_CACHED_MAX),
         queues: Queues::default(),
         removals,
         clock: Clock::System,

@@ -28,10 +28,7 @@ struct CommitRange {
 }
 
 /// Whether a commit is the first of its conversation. Otherwise its predecessor must be in an earlier segment.
-///
-/// # Errors
-/// [`InvalidCommit`]: it cannot be decoded.
-pub fn is_first_commit(message: &ArchivedMessage) -> Result<bool, InvalidCommit> {
+pub(crate) fn is_first_commit(message: &ArchivedMessage) -> Result<bool, InvalidCommit> {
     let commit = opened(message)?.commit;
     let first = commit.events.first().map(|event| &event.fact);
     Ok(matches!(
@@ -57,8 +54,7 @@ pub fn follows(
 }
 
 /// The error of a commit that is neither its conversation's first nor follows a sealed range.
-#[must_use]
-pub fn without_predecessor(message: &ArchivedMessage) -> InvalidCommit {
+pub(crate) fn without_predecessor(message: &ArchivedMessage) -> InvalidCommit {
     let reason = "the commits before it are in no earlier segment";
     invalid(message, reason.to_owned())
 }

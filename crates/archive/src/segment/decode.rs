@@ -15,17 +15,14 @@ use super::{
 
 /// The range and the checksum of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Footer {
+pub(crate) struct Footer {
     /// The index's byte range in the object.
-    pub index: Range<u64>,
+    pub(crate) index: Range<u64>,
     sha256: [u8; 32],
 }
 
 /// Decodes the last [`FOOTER_BYTES`] of an object with `object_bytes` bytes.
-///
-/// # Errors
-/// [`CorruptSegment`].
-pub fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, CorruptSegment> {
+pub(crate) fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, CorruptSegment> {
     let malformed = corrupt("footer", "is malformed");
     let bytes: &[u8; FOOTER_BYTES] = bytes.try_into().map_err(|_| malformed)?;
     let (offset, rest) = bytes.split_first_chunk::<8>().ok_or(malformed)?;
@@ -49,10 +46,7 @@ pub fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, CorruptS
 }
 
 /// Decodes the index and checks it against the object's header.
-///
-/// # Errors
-/// [`CorruptSegment`].
-pub fn decode_index(
+pub(crate) fn decode_index(
     footer: &Footer,
     bytes: &[u8],
     header_bytes: &[u8],
@@ -92,10 +86,7 @@ fn check_layout(index: &Index, end: u64) -> Result<(), CorruptSegment> {
 }
 
 /// The messages of a block, in order.
-///
-/// # Errors
-/// [`CorruptSegment`].
-pub fn decode_block(
+pub(crate) fn decode_block(
     index: &Index,
     block: &BlockEntry,
     bytes: &[u8],

@@ -21,8 +21,10 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{InvalidCommit, audit, follows, is_first_commit, without_predecessor};
-pub use decode::{decode, decode_block, decode_footer, decode_index};
+pub use audit::{InvalidCommit, audit, follows};
+pub(crate) use audit::{is_first_commit, without_predecessor};
+pub use decode::decode;
+pub(crate) use decode::{decode_block, decode_footer, decode_index};
 pub use encode::{EncodeError, encode};
 pub use index::{BlockEntry, ConversationEntry, Index};
 pub use message::ArchivedMessage;

@@ -11,8 +11,7 @@ use super::entry::{ArchiveEntry, CataloguedEntry};
 use crate::error::{RecordError, Unavailable};
 use crate::feed::{Feed, FeedItem};
 use crate::get::MessageQuery;
-use crate::headers::TraceHeaders;
-use crate::publish::{Ack, Publication};
+use crate::publish::Put;
 use crate::record::Record;
 use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM, stream_config};
 
@@ -119,35 +118,14 @@ impl Record {
     ) -> Result<CataloguedEntry, CatalogueError> {
         let payload = serde_json::to_vec(entry)
             .map_err(|_| Unavailable::new("an archive entry cannot be encoded"))?;
-        let payload = bytes::Bytes::from(payload);
-        let subject = subject(entry);
-        let put = |revision| CataloguedEntry {
-            entry: entry.clone(),
-            revision,
-        };
-        let publication = Publication {
-            subject: subject.clone(),
-            id: Some(&Uuid::new_v4().to_string()),
-            expected: revision,
-            trace: &TraceHeaders::default(),
-            payload: payload.clone(),
-        };
-        let deadline = self.deadline();
-        let answer = self
-            .connection()
-            .publish(publication, Self::ack_deadline(deadline));
-        let unresolved = match answer.await {
-            Ok(Ack::Stored(sequence) | Ack::Duplicate(sequence)) => return Ok(put(sequence)),
-            Ok(Ack::Refused { .. }) => Unavailable::new("the catalogue rejected a change"),
-            Err(unavailable) => unavailable,
-        };
-        let last = MessageQuery::LastOfSubject(&subject);
-        let connection = self.connection();
-        let last = connection.get_from_leader(ARCHIVE_STREAM, &last, deadline);
-        match last.await? {
-            Some(last) if last.payload == payload => Ok(put(last.sequence)),
-            last if last.as_ref().map(|last| last.sequence) == revision => Err(unresolved.into()),
-            _ => Err(CatalogueError::Superseded {
+        let (subject, rejected) = (subject(entry), "the catalogue rejected a change");
+        let put = self.put(ARCHIVE_STREAM, subject, revision, payload.into(), rejected);
+        match put.await? {
+            Put::Stored(revision) => Ok(CataloguedEntry {
+                entry: entry.clone(),
+                revision,
+            }),
+            Put::Superseded(_) => Err(CatalogueError::Superseded {
                 segment: entry.segment,
             }),
         }

@@ -21,7 +21,7 @@ pub struct ArchiveEntry {
 }
 
 /// The contents of a segment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArchivedSegment {
     /// The name of its object in the store.

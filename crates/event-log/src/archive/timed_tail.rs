@@ -1,7 +1,9 @@
 //! Commits of one conversation with their storage times, and trimming of archived commits.
 
 use domain::{ConversationKey, Sequence, Timestamp};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 
+use crate::erase::DELETES_IN_FLIGHT;
 use crate::error::Unavailable;
 use crate::get::NextOfSubject;
 use crate::last::stored;
@@ -38,19 +40,15 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<TimedTail, Unavailable> {
-        let partition = self.partition_of(key);
-        let batch = self.batch_after(key, after, bounds).await?;
-        let has_more = batch.pending > 0;
+        let route = self.route(key);
+        let batch = self.read_batch(&route, after, bounds).await?;
+        let (commits, resume_after) = batch.into_page(|message| TimedMessage {
+            stored_at: message.stored_at,
+            message: stored(route.partition, message),
+        });
         Ok(TimedTail {
-            resume_after: batch.last_sequence().filter(|_| has_more),
-            commits: batch
-                .messages
-                .into_iter()
-                .map(|message| TimedMessage {
-                    stored_at: message.stored_at,
-                    message: stored(partition, message),
-                })
-                .collect(),
+            commits,
+            resume_after,
         })
     }
 
@@ -65,7 +63,13 @@ impl Record {
         key: &ConversationKey,
         sequences: &[Sequence],
     ) -> Result<u64, Unavailable> {
-        self.erase_exactly(key, sequences).await
+        let stream = self.route(key).stream;
+        let deletes = stream::iter(sequences)
+            .map(|sequence| self.erase_message(&stream, *sequence))
+            .buffer_unordered(DELETES_IN_FLIGHT);
+        let erased: Vec<bool> = deletes.try_collect().await?;
+        let held = erased.into_iter().filter(|was_held| *was_held).count();
+        Ok(u64::try_from(held).unwrap_or(u64::MAX))
     }
 
     /// The sequence of a conversation's first commit in the record, read from the stream's leader; `None`: no commit.

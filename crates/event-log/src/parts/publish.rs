@@ -9,7 +9,6 @@ use super::StoredParts;
 use crate::append::Route;
 use crate::error::Unavailable;
 use crate::get::MessageQuery;
-use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::resolve::{cause_of, wait};
@@ -62,10 +61,9 @@ impl Record {
         for attempt in 0..PUBLISHES_MAX {
             let publication = Publication {
                 subject: route.subject.clone(),
-                id: None,
                 expected: Some(previous),
-                trace: &TraceHeaders::default(),
                 payload: batch.clone(),
+                ..Publication::default()
             };
             let ack_deadline = Self::ack_deadline(deadline);
             let answer = self.connection().publish(publication, ack_deadline).await;
@@ -90,16 +88,12 @@ impl Record {
         route: &Route,
         deadline: Instant,
     ) -> Result<Option<StoredParts>, Unavailable> {
-        let connection = self.connection();
+        let (connection, partition) = (self.connection(), route.partition);
+        let query = MessageQuery::LastOfSubject(&route.subject);
         for attempt in 0..READS_MAX {
-            let last = MessageQuery::LastOfSubject(&route.subject);
-            match connection
-                .get_from_leader(&route.stream, &last, deadline)
-                .await
-            {
-                Ok(last) => {
-                    return Ok(last.map(|last| StoredParts::from_message(route.partition, last)));
-                }
+            let last = connection.get_from_leader(&route.stream, &query, deadline);
+            match last.await {
+                Ok(last) => return Ok(last.map(|last| StoredParts::from_message(partition, last))),
                 Err(_) => wait(attempt, deadline).await?,
             }
         }

@@ -60,14 +60,11 @@ impl Record {
             bytes_max: bounds.bytes_max,
         };
         let batch = self.read_batch(&route, after, bounds).await?;
-        let has_more = batch.pending > 0;
+        let stored = |message| StoredParts::from_message(route.partition, message);
+        let (batches, resume_after) = batch.into_page(stored);
         Ok(PartsPage {
-            resume_after: batch.last_sequence().filter(|_| has_more),
-            batches: batch
-                .messages
-                .into_iter()
-                .map(|message| StoredParts::from_message(route.partition, message))
-                .collect(),
+            batches,
+            resume_after,
         })
     }
 

@@ -64,15 +64,8 @@ impl ReceiptKey {
     fn from_proto(key: proto::ReceiptKey, master: &MasterKeys) -> Result<Self, Unavailable> {
         let at = |at| time::from_proto(at).map_err(|_| UNREADABLE);
         let has_seed = !(key.seed.is_empty() && key.sealed_seed.is_empty());
-        let seed = || {
-            opened(
-                master,
-                &seed_name(&key.receipt_key_id),
-                &key.seed,
-                &key.sealed_seed,
-            )
-        };
-        let seed = has_seed.then(seed);
+        let name = seed_name(&key.receipt_key_id);
+        let seed = has_seed.then(|| opened(master, &name, &key.seed, &key.sealed_seed));
         Ok(Self {
             id: key.receipt_key_id,
             public_key: hex::encode(key.public_key),
@@ -84,7 +77,7 @@ impl ReceiptKey {
 
     fn to_proto(&self, master: &MasterKeys) -> Result<proto::ReceiptKey, Unavailable> {
         let kept = self.seed.as_ref();
-        let kept = kept.map(|seed| sealed(master, &seed_name(&self.id), seed));
+        let kept = kept.map(|seed| master.to_stored(&seed_name(&self.id), seed));
         let (seed, sealed_seed) = kept.transpose()?.unwrap_or_default();
         Ok(proto::ReceiptKey {
             receipt_key_id: self.id.clone(),
@@ -138,7 +131,7 @@ impl ReceiptKeys {
 
     pub(super) fn to_bytes(&self, master: &MasterKeys) -> Result<Bytes, Unavailable> {
         let keys = self.keys.iter().map(|key| key.to_proto(master));
-        let (mark_secret, sealed_mark_secret) = sealed(master, ENTRY, &self.mark_secret)?;
+        let (mark_secret, sealed_mark_secret) = master.to_stored(ENTRY, &self.mark_secret)?;
         let entry = proto::ReceiptKeys {
             mark_secret,
             keys: keys.collect::<Result<_, _>>()?,
@@ -185,28 +178,14 @@ fn seed_name(id: &str) -> String {
     format!("{ENTRY}/{id}")
 }
 
-/// A secret as it is stored: plaintext or encrypted; the other field is empty.
-fn sealed(master: &MasterKeys, name: &str, secret: &Seed) -> Result<(Bytes, Bytes), Unavailable> {
-    Ok(match master.seal(name, secret)? {
-        Some(sealed) => (Bytes::new(), sealed),
-        None => (Bytes::copy_from_slice(secret), Bytes::new()),
-    })
-}
-
 fn opened(
     master: &MasterKeys,
     name: &str,
-    clear: &[u8],
-    sealed: &[u8],
+    clear: &Bytes,
+    sealed: &Bytes,
 ) -> Result<Seed, Unavailable> {
-    if sealed.is_empty() {
-        return to_seed(clear);
-    }
-    to_seed(&master.open(name, sealed)?)
-}
-
-fn to_seed(bytes: &[u8]) -> Result<Seed, Unavailable> {
-    bytes.try_into().map_err(|_| UNREADABLE)
+    let seed = master.open_stored(name, clear, sealed)?;
+    seed.as_ref().try_into().map_err(|_| UNREADABLE)
 }
 
 #[cfg(test)]

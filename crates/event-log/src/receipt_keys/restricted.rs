@@ -3,13 +3,11 @@
 use bytes::Bytes;
 use domain::Sequence;
 
-use super::{RECEIPT_SEED_BYTES, ReceiptKeys};
+use super::{ENTRY, RECEIPT_SEED_BYTES, ReceiptKeys};
 use crate::error::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
-use crate::headers::TraceHeaders;
 use crate::publish::Publication;
 use crate::record::Record;
-use crate::seal::MasterKeys;
 use crate::topology::{
     self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
 };
@@ -23,46 +21,38 @@ pub(super) struct StoredKeys {
     pub(super) revision: Sequence,
 }
 
-impl StoredKeys {
-    pub(super) fn from_message(
-        message: &RawMessage,
-        master: &MasterKeys,
-    ) -> Result<Self, Unavailable> {
-        Ok(Self {
-            keys: ReceiptKeys::from_bytes(&message.payload, master)?,
-            revision: message.sequence,
-        })
-    }
-}
-
 impl Record {
-    /// An entry of the restricted bucket; `None`: the entry or the bucket does not exist.
-    pub(super) async fn get_restricted(
-        &self,
-        key: &str,
-    ) -> Result<Option<RawMessage>, Unavailable> {
+    /// The keys; `None`: the entry or the bucket does not exist.
+    pub(super) async fn stored_receipt_keys(&self) -> Result<Option<StoredKeys>, Unavailable> {
         let (connection, deadline) = (self.connection(), self.deadline());
         let info = topology::info(connection, RESTRICTED_STREAM, deadline).await?;
         if info.is_none() {
             return Ok(None);
         }
-        let subject = format!("{RESTRICTED_PREFIX}{key}");
+        let subject = format!("{RESTRICTED_PREFIX}{ENTRY}");
         let last = MessageQuery::LastOfSubject(&subject);
         let message = connection.get_from_leader(RESTRICTED_STREAM, &last, deadline);
-        message.await
+        let stored = message.await?.map(|message| {
+            Ok(StoredKeys {
+                keys: ReceiptKeys::from_bytes(&message.payload, &self.config().master_keys)?,
+                revision: message.sequence,
+            })
+        });
+        stored.transpose()
     }
 
-    /// Puts an entry if its current revision is `expected`; creates the bucket if a restored record has none.
-    pub(super) async fn put_restricted(
+    /// Puts the keys if the entry's current revision is `expected`; creates the bucket if a restored record has none. The caller reads
+    /// the stored entry afterwards: another process may have been faster.
+    pub(super) async fn put_receipt_keys(
         &self,
-        key: &str,
-        value: Bytes,
+        keys: &ReceiptKeys,
         expected: Option<Sequence>,
     ) -> Result<(), Unavailable> {
+        let bytes = keys.to_bytes(&self.config().master_keys)?;
         let deadline = self.deadline();
         topology::ensure_restricted(self.connection(), self.identity(), self.config(), deadline)
             .await?;
-        self.put_entry(format!("{RESTRICTED_PREFIX}{key}"), value, expected)
+        self.put_entry(format!("{RESTRICTED_PREFIX}{ENTRY}"), bytes, expected)
             .await;
         Ok(())
     }
@@ -100,10 +90,9 @@ impl Record {
     async fn put_entry(&self, subject: String, payload: Bytes, expected: Option<Sequence>) {
         let publication = Publication {
             subject,
-            id: None,
             expected,
-            trace: &TraceHeaders::default(),
             payload,
+            ..Publication::default()
         };
         let deadline = Self::ack_deadline(self.deadline());
         let _ = self.connection().publish(publication, deadline).await;

@@ -1,13 +1,16 @@
 //! Authentication of service tokens and authorization of their callers.
 
-use domain::{Actor, AgentId, SweepAccess, TenantAccess, TenantId};
+use domain::{Actor, AgentId, Label, SweepAccess, TenantAccess, TenantId};
 use http::HeaderMap;
+use identity::VerifiedAdmin;
+use wire::proto::operate::v1::ServiceToken;
 
 use super::Registry;
+use super::entries::Entries;
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
-use super::error::AccessError;
+use super::error::{AccessError, Corrupt};
 use super::scope::{Scope, Scopes};
-use super::secret::{SERVICE_TOKEN_PREFIX, digest};
+use super::secret::{SERVICE_TOKEN_PREFIX, digest, id_of};
 
 /// A caller with a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,17 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// Converts an entry; `None`: the token is revoked.
+    pub(super) fn from_entry(token: &ServiceToken) -> Result<Option<Self>, Corrupt> {
+        let tenant = Some(token.tenant_id.as_str()).filter(|tenant| !tenant.is_empty());
+        let principal = Self {
+            actor: Actor(Label::parse(token.display_name.as_str())?),
+            scopes: Scopes::from_proto(token.scopes()),
+            tenant: tenant.map(TenantId::parse).transpose()?,
+        };
+        Ok(token.revoked_at.is_none().then_some(principal))
+    }
+
     /// Checks that the caller has a scope.
     ///
     /// # Errors
@@ -58,22 +72,14 @@ impl Registry {
         if !bearer.starts_with(SERVICE_TOKEN_PREFIX) {
             return None;
         }
-        let shared = self.shared();
         let digest = digest(bearer);
-        let id = super::secret::id_of(&digest);
-        let known = || {
-            shared.read(|entries| {
-                let principal = entries.principals.get(&digest).cloned();
-                (principal, entries.service_tokens.contains_key(&id))
-            })
+        let id = id_of(&digest);
+        let known = |entries: &Entries| {
+            let is_known = entries.service_tokens.contains_key(&id);
+            is_known.then(|| entries.principals.get(&digest).cloned())
         };
-        match known() {
-            (None, false) => {
-                shared.look_up(&service_token_key(&digest)).await;
-                known().0
-            }
-            (principal, _) => principal,
-        }
+        let key = || service_token_key(&digest);
+        self.shared().find(key, known).await.flatten()
     }
 
     /// Whether the service token of these headers is in memory. It never reads the bucket, so do not use the result for access
@@ -112,21 +118,12 @@ impl Registry {
         })
     }
 
-    /// Authorizes a caller to act for a whole tenant, such as for its listings.
+    /// Authorizes an administrator to act for the tenant; `None`: the tenant does not exist.
     ///
-    /// # Errors
-    /// [`AccessError`]; the same for a missing tenant and for another tenant.
-    pub async fn authorize_tenant(
-        &self,
-        principal: &Principal,
-        scope: Scope,
-        tenant: &TenantId,
-    ) -> Result<TenantAccess, AccessError> {
-        principal.require(scope)?;
-        if principal.sees(tenant) && self.has_tenant(tenant).await {
-            return Ok(TenantAccess::grant(tenant.clone()));
-        }
-        Err(AccessError::UnknownTenant)
+    /// Answers from memory; looks up an unknown tenant once in the bucket, at a bounded rate.
+    pub async fn grant_admin(&self, admin: &VerifiedAdmin) -> Option<TenantAccess> {
+        let exists = self.has_tenant(admin.tenant()).await;
+        exists.then(|| TenantAccess::grant(admin.tenant().clone()))
     }
 
     /// Authorizes a caller to search all tenants for abandoned generations.
@@ -142,27 +139,13 @@ impl Registry {
     }
 
     pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {
-        let shared = self.shared();
-        let is_known = || shared.read(|entries| entries.tenants.contains_key(tenant));
-        if is_known() {
-            return true;
-        }
-        shared.look_up(&tenant_key(tenant)).await;
-        is_known()
+        let known = |entries: &Entries| entries.tenants.contains_key(tenant).then_some(());
+        let found = self.shared().find(|| tenant_key(tenant), known).await;
+        found.is_some()
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
-        let shared = self.shared();
-        let known = || {
-            shared.read(|entries| {
-                let entry = entries.agents.get(agent);
-                entry.map(|entry| entry.value.0.clone())
-            })
-        };
-        if let Some(tenant) = known() {
-            return Some(tenant);
-        }
-        shared.look_up(&agent_key(agent)).await;
-        known()
+        let known = |entries: &Entries| Some(entries.agents.get(agent)?.value.0.clone());
+        self.shared().find(|| agent_key(agent), known).await
     }
 }

@@ -48,13 +48,11 @@ impl Registry {
         settings: CheckedSettings,
     ) -> Result<Agent, RegistryError> {
         let settings = settings.into_proto();
-        let changed = |agent: Agent| {
-            Ok::<_, RegistryError>(Agent {
-                settings: Some(settings.clone()),
-                ..agent
-            })
+        let change = |agent: &mut Agent| {
+            agent.settings = Some(settings.clone());
+            Ok(())
         };
-        self.change_agent(agent, changed).await
+        self.change_agent(agent, change).await
     }
 
     /// Changes the settings of an agent; retries after a concurrent change, so no change is lost.
@@ -66,26 +64,26 @@ impl Registry {
         agent: &AgentId,
         change: impl Fn(AgentSettings) -> Result<CheckedSettings, Violation>,
     ) -> Result<Agent, SettingsError> {
-        let changed = |mut agent: Agent| {
+        let change = |agent: &mut Agent| {
             let current = agent.settings.take().unwrap_or_default();
-            Ok::<_, SettingsError>(Agent {
-                settings: Some(change(current)?.into_proto()),
-                ..agent
-            })
+            agent.settings = Some(change(current)?.into_proto());
+            Ok(())
         };
-        self.change_agent(agent, changed).await
+        self.change_agent(agent, change).await
     }
 
     /// Changes an agent's entry; retries after a concurrent change.
     pub(super) async fn change_agent<E: From<RegistryError>>(
         &self,
         agent: &AgentId,
-        change: impl Fn(Agent) -> Result<Agent, E>,
+        change: impl Fn(&mut Agent) -> Result<(), E>,
     ) -> Result<Agent, E> {
         let find = |entries: &Entries| {
             let Entry { revision, value } = entries.agents.get(agent)?.clone();
-            let value = value.1;
-            Some(Entry { revision, value })
+            Some(Entry {
+                revision,
+                value: value.1,
+            })
         };
         let key = |_: &Agent| agent_key(agent);
         self.shared().update("agent", find, key, change).await

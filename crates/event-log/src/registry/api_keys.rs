@@ -7,7 +7,7 @@ use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
 use super::Registry;
-use super::entries::{Entries, Entry};
+use super::entries::Entries;
 use super::entry_keys::api_key_key;
 use super::error::RegistryError;
 use super::origins::AllowedOrigins;
@@ -52,32 +52,21 @@ impl Registry {
         overlap: Duration,
         at: Timestamp,
     ) -> Result<(ApiKey, Secret), RegistryError> {
-        let gone = RegistryError::NotFound {
-            what: "valid API key",
-        };
-        let Some(Entry { value: old, .. }) = self.api_key_entry(id) else {
-            return Err(gone);
-        };
-        if has_ended(&old, at) {
-            return Err(gone);
-        }
+        let what = "valid API key";
+        let valid = self.api_key(id).filter(|key| !has_ended(key, at));
         let new = ApiKey {
             expires_at: None,
-            ..old
+            ..valid.ok_or(RegistryError::NotFound { what })?
         };
         let created = self.make_api_key(new, at).await?;
         let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
         let end = Timestamp(at.0.saturating_add(overlap));
-        let ending = |key: ApiKey| {
-            if has_ended(&key, end) {
-                return key;
-            }
-            ApiKey {
-                expires_at: Some(time::to_proto(end)),
-                ..key
+        let shorten = |key: &mut ApiKey| {
+            if !has_ended(key, end) {
+                key.expires_at = Some(time::to_proto(end));
             }
         };
-        self.change_api_key(id, ending).await?;
+        self.change_api_key(id, shorten).await?;
         Ok(created)
     }
 
@@ -91,11 +80,8 @@ impl Registry {
         origins: AllowedOrigins,
     ) -> Result<ApiKey, RegistryError> {
         let origins = origins.into_vec();
-        let changed = |key: ApiKey| ApiKey {
-            allowed_origins: origins.clone(),
-            ..key
-        };
-        self.change_api_key(id, changed).await
+        self.change_api_key(id, |key| key.allowed_origins.clone_from(&origins))
+            .await
     }
 
     /// Revokes a key; a revoked key keeps its time.
@@ -103,11 +89,10 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
     pub async fn revoke_api_key(&self, id: &str, at: Timestamp) -> Result<ApiKey, RegistryError> {
-        let ended = |key: ApiKey| ApiKey {
-            revoked_at: key.revoked_at.or_else(|| Some(time::to_proto(at))),
-            ..key
+        let revoke = |key: &mut ApiKey| {
+            key.revoked_at.get_or_insert(time::to_proto(at));
         };
-        self.change_api_key(id, ended).await
+        self.change_api_key(id, revoke).await
     }
 
     async fn make_api_key(
@@ -131,11 +116,14 @@ impl Registry {
     async fn change_api_key(
         &self,
         id: &str,
-        change: impl Fn(ApiKey) -> ApiKey,
+        change: impl Fn(&mut ApiKey),
     ) -> Result<ApiKey, RegistryError> {
         let find = |entries: &Entries| entries.api_keys.get(id).cloned();
         let key = |key: &ApiKey| api_key_key(&key.key_sha256);
-        let change = |key| Ok::<_, RegistryError>(change(key));
+        let change = |key: &mut ApiKey| {
+            change(key);
+            Ok::<_, RegistryError>(())
+        };
         let changed = self.shared().update("API key", find, key, change);
         Ok(without_digest(changed.await?))
     }
@@ -155,13 +143,9 @@ impl Registry {
     /// The key with this id, without its SHA-256.
     #[must_use]
     pub fn api_key(&self, id: &str) -> Option<ApiKey> {
-        self.api_key_entry(id)
-            .map(|entry| without_digest(entry.value))
-    }
-
-    fn api_key_entry(&self, id: &str) -> Option<Entry<ApiKey>> {
-        self.shared()
-            .read(|entries| entries.api_keys.get(id).cloned())
+        let find = |entries: &Entries| entries.api_keys.get(id).cloned();
+        let entry = self.shared().read(find);
+        entry.map(|entry| without_digest(entry.value))
     }
 }
 

@@ -1,17 +1,15 @@
 //! Conditional writes to the bucket and single reads of it.
 
+use super::entries::Entries;
 use bytes::Bytes;
 use domain::Sequence;
 use prost::Message;
-use uuid::Uuid;
 
 use super::Shared;
 use super::error::RegistryError;
 use crate::error::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
-use crate::headers::TraceHeaders;
-use crate::publish::{Ack, Publication};
-use crate::record::Record;
+use crate::publish::Put;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
 /// The outcome of a write.
@@ -32,29 +30,21 @@ impl Shared {
         expected: Option<Sequence>,
     ) -> Result<PutOutcome, Unavailable> {
         let value = Bytes::from(value.encode_to_vec());
-        let deadline = self.record.deadline();
-        let publication = Publication {
-            subject: subject(key),
-            id: Some(&Uuid::new_v4().to_string()),
-            expected,
-            trace: &TraceHeaders::default(),
-            payload: value.clone(),
-        };
-        let ack_deadline = Record::ack_deadline(deadline);
-        let answer = self.record.connection().publish(publication, ack_deadline);
-        let unresolved = match answer.await {
-            Ok(Ack::Stored(revision) | Ack::Duplicate(revision)) => {
+        let (subject, rejected) = (subject(key), "the bucket rejected a change");
+        let put = self
+            .record
+            .put(REGISTRY_STREAM, subject, expected, value.clone(), rejected);
+        match put.await? {
+            Put::Stored(revision) => {
                 self.apply(key, revision, &value);
-                return Ok(PutOutcome::Stored);
+                Ok(PutOutcome::Stored)
             }
-            Ok(Ack::Refused { .. }) => Unavailable::new("the bucket rejected a change"),
-            Err(unavailable) => unavailable,
-        };
-        let last = self.read_leader(key).await?;
-        match last {
-            Some(last) if last.payload == value => Ok(PutOutcome::Stored),
-            last if last.as_ref().map(|last| last.sequence) == expected => Err(unresolved),
-            _ => Ok(PutOutcome::Superseded),
+            Put::Superseded(last) => {
+                if let Some(last) = last {
+                    self.apply(key, last.sequence, &last.payload);
+                }
+                Ok(PutOutcome::Superseded)
+            }
         }
     }
 
@@ -82,12 +72,19 @@ impl Shared {
         Ok(message)
     }
 
-    /// Looks up an unknown entry and applies it to memory, if the rate limit allows it.
-    pub(super) async fn look_up(&self, key: &str) {
-        if self.lookup_limiter.try_acquire() {
-            // After a failed read the caller uses the entries in memory.
-            let _ = self.read_leader(key).await;
+    /// A value of an entry in memory; an unknown entry is looked up in the bucket, if the rate limit allows it.
+    pub(super) async fn find<T>(
+        &self,
+        key: impl FnOnce() -> String,
+        known: impl Fn(&Entries) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.read(&known);
+        if value.is_some() || !self.lookup_limiter.try_acquire() {
+            return value;
         }
+        // After a failed read the entries in memory apply.
+        let _ = self.read_leader(&key()).await;
+        self.read(&known)
     }
 }
 

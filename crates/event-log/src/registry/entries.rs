@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
+use domain::{AgentId, Sequence, SigningKeyId, TenantId};
 use prost::Message;
-use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
     Agent, ApiKey, ContextPolicy, RevokedTokens, ServiceToken, SigningKey, Tenant, TenantSecret,
     WebhookSecrets,
@@ -14,7 +13,6 @@ use wire::proto::operate::v1::{
 use super::access::Principal;
 use super::error::Corrupt;
 use super::frontend_keys::FrontendKey;
-use super::scope::Scopes;
 use super::seals::Seals;
 use super::secret::Digest;
 use super::tenant_secrets::TENANT_KEY_BYTES;
@@ -58,53 +56,57 @@ impl Entries {
         revision: Sequence,
         value: &[u8],
     ) -> Result<(), Corrupt> {
-        let name = key;
         match key.split_once('.').ok_or(Corrupt)? {
-            ("tenant", _) => self.apply_tenant(revision, decode(value)?),
-            ("secret", _) => self.apply_tenant_secret(name, revision, decode(value)?),
-            ("agent", _) => self.apply_agent(revision, decode(value)?),
-            ("revoked", _) => self.apply_revoked_tokens(revision, decode(value)?),
-            ("webhook", _) => self.apply_webhook_secrets(name, revision, decode(value)?),
-            ("policy", _) => self.apply_policy(revision, decode(value)?),
-            ("apikey", _) => self.apply_api_key(revision, decode(value)?),
-            ("signing", _) => self.apply_signing_key(name, revision, decode(value)?),
-            ("token", _) => self.apply_service_token(revision, decode(value)?),
-            ("gone", key) => self.remove(key, revision),
+            ("tenant", _) => {
+                let tenant: Tenant = decode(value)?;
+                let id = TenantId::parse(tenant.tenant_id.as_str())?;
+                put(&mut self.tenants, id, revision, tenant);
+            }
+            ("secret", _) => self.apply_tenant_secret(key, revision, decode(value)?)?,
+            ("agent", _) => {
+                let agent: Agent = decode(value)?;
+                let id = AgentId::parse(agent.agent_id.as_str())?;
+                let tenant = TenantId::parse(agent.tenant_id.as_str())?;
+                put(&mut self.agents, id, revision, (tenant, agent));
+            }
+            ("revoked", _) => self.apply_revoked_tokens(revision, decode(value)?)?,
+            ("webhook", _) => {
+                let mut secrets: WebhookSecrets = decode(value)?;
+                let id = AgentId::parse(secrets.agent_id.as_str())?;
+                if self.seals.open(key, &mut secrets) {
+                    put(&mut self.webhook_secrets, id, revision, secrets);
+                }
+            }
+            ("policy", _) => {
+                let policy: ContextPolicy = decode(value)?;
+                let tenant = TenantId::parse(policy.tenant_id.as_str())?;
+                let id = (tenant, to_digest(&policy.digest)?);
+                put(&mut self.context_policies, id, revision, policy);
+            }
+            ("apikey", _) => self.apply_api_key(revision, decode(value)?)?,
+            ("signing", _) => self.apply_signing_key(key, revision, decode(value)?)?,
+            ("token", _) => self.apply_service_token(revision, decode(value)?)?,
+            ("gone", key) => self.remove(key, revision)?,
             // An entry of earlier versions; receipt keys are in the restricted bucket now.
-            ("receipt", _) => Ok(()),
-            _ => Err(Corrupt),
+            ("receipt", _) => {}
+            _ => return Err(Corrupt),
         }
-    }
-
-    fn apply_tenant(&mut self, revision: Sequence, tenant: Tenant) -> Result<(), Corrupt> {
-        let id = TenantId::parse(tenant.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        put(&mut self.tenants, id, revision, tenant);
         Ok(())
     }
 
     fn apply_tenant_secret(
         &mut self,
-        name: &str,
+        key: &str,
         revision: Sequence,
         mut secret: TenantSecret,
     ) -> Result<(), Corrupt> {
-        let tenant = TenantId::parse(secret.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let Some(root) = self.seals.open(name, &secret.root, &secret.sealed_root) else {
-            return Ok(());
-        };
-        secret.root = root;
-        secret.sealed_root.clear();
-        if secret.root.len() != TENANT_KEY_BYTES {
-            return Err(Corrupt);
+        let tenant = TenantId::parse(secret.tenant_id.as_str())?;
+        if self.seals.open(key, &mut secret) {
+            if secret.root.len() != TENANT_KEY_BYTES {
+                return Err(Corrupt);
+            }
+            put(&mut self.tenant_secrets, tenant, revision, secret);
         }
-        put(&mut self.tenant_secrets, tenant, revision, secret);
-        Ok(())
-    }
-
-    fn apply_agent(&mut self, revision: Sequence, agent: Agent) -> Result<(), Corrupt> {
-        let id = AgentId::parse(agent.agent_id.as_str()).map_err(|_| Corrupt)?;
-        let tenant = TenantId::parse(agent.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        put(&mut self.agents, id, revision, (tenant, agent));
         Ok(())
     }
 
@@ -113,37 +115,16 @@ impl Entries {
         revision: Sequence,
         revoked: RevokedTokens,
     ) -> Result<(), Corrupt> {
-        let tenant = TenantId::parse(revoked.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let digests = revoked.tokens.iter();
-        let digests = digests.map(|token| to_digest(&token.token_id_sha256));
-        let digests = digests.collect::<Result<HashSet<Digest>, Corrupt>>()?;
-        let value = (revoked, Arc::new(digests));
-        put(&mut self.revoked_tokens, tenant, revision, value);
-        Ok(())
-    }
-
-    fn apply_webhook_secrets(
-        &mut self,
-        name: &str,
-        revision: Sequence,
-        mut secrets: WebhookSecrets,
-    ) -> Result<(), Corrupt> {
-        let id = AgentId::parse(secrets.agent_id.as_str()).map_err(|_| Corrupt)?;
-        for secret in &mut secrets.secrets {
-            let Some(key) = self.seals.open(name, &secret.key, &secret.sealed_key) else {
-                return Ok(());
-            };
-            secret.key = key;
-            secret.sealed_key.clear();
-        }
-        put(&mut self.webhook_secrets, id, revision, secrets);
-        Ok(())
-    }
-
-    fn apply_policy(&mut self, revision: Sequence, policy: ContextPolicy) -> Result<(), Corrupt> {
-        let tenant = TenantId::parse(policy.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let key = (tenant, to_digest(&policy.digest)?);
-        put(&mut self.context_policies, key, revision, policy);
+        let tenant = TenantId::parse(revoked.tenant_id.as_str())?;
+        let tokens = revoked.tokens.iter();
+        let digests = tokens.map(|token| to_digest(&token.token_id_sha256));
+        let digests = Arc::new(digests.collect::<Result<_, _>>()?);
+        put(
+            &mut self.revoked_tokens,
+            tenant,
+            revision,
+            (revoked, digests),
+        );
         Ok(())
     }
 
@@ -152,31 +133,23 @@ impl Entries {
         let frontend_key = FrontendKey::from_entry(&api_key)?;
         let id = api_key.api_key_id.clone();
         if put(&mut self.api_keys, id, revision, api_key) {
-            match frontend_key {
-                Some(key) => drop(self.frontend_keys.insert(digest, key)),
-                None => drop(self.frontend_keys.remove(&digest)),
-            }
+            set(&mut self.frontend_keys, digest, frontend_key);
         }
         Ok(())
     }
 
     fn apply_signing_key(
         &mut self,
-        name: &str,
+        entry: &str,
         revision: Sequence,
         mut key: SigningKey,
     ) -> Result<(), Corrupt> {
-        let tenant = TenantId::parse(key.tenant_id.as_str()).map_err(|_| Corrupt)?;
-        let id = SigningKeyId::parse(key.signing_key_id.as_str()).map_err(|_| Corrupt)?;
-        if let Some(Kind::Hs256Secret(secret)) = &mut key.kind {
-            let Some(opened) = self.seals.open(name, secret, &key.sealed_secret) else {
-                return Ok(());
-            };
-            *secret = opened;
-            key.sealed_secret.clear();
+        let tenant = TenantId::parse(key.tenant_id.as_str())?;
+        let id = SigningKeyId::parse(key.signing_key_id.as_str())?;
+        if self.seals.open(entry, &mut key) {
+            let theirs = self.signing_keys.entry(tenant).or_default();
+            put(theirs, id, revision, Arc::new(key));
         }
-        let theirs = self.signing_keys.entry(tenant).or_default();
-        put(theirs, id, revision, Arc::new(key));
         Ok(())
     }
 
@@ -186,16 +159,10 @@ impl Entries {
         token: ServiceToken,
     ) -> Result<(), Corrupt> {
         let digest = to_digest(&token.token_sha256)?;
-        let principal = to_principal(&token)?;
+        let principal = Principal::from_entry(&token)?;
         let id = token.service_token_id.clone();
-        let is_revoked = token.revoked_at.is_some();
-        if !put(&mut self.service_tokens, id, revision, token) {
-            return Ok(());
-        }
-        if is_revoked {
-            self.principals.remove(&digest);
-        } else {
-            self.principals.insert(digest, principal);
+        if put(&mut self.service_tokens, id, revision, token) {
+            set(&mut self.principals, digest, principal);
         }
         Ok(())
     }
@@ -205,29 +172,21 @@ fn to_digest(bytes: &[u8]) -> Result<Digest, Corrupt> {
     bytes.try_into().map_err(|_| Corrupt)
 }
 
-fn to_principal(token: &ServiceToken) -> Result<Principal, Corrupt> {
-    let tenant = match token.tenant_id.as_str() {
-        "" => None,
-        tenant => Some(TenantId::parse(tenant).map_err(|_| Corrupt)?),
-    };
-    let name = Label::parse(token.display_name.as_str()).map_err(|_| Corrupt)?;
-    Ok(Principal {
-        actor: Actor(name),
-        scopes: Scopes::from_proto(token.scopes()),
-        tenant,
-    })
+/// Sets or removes the caller with a secret.
+fn set<V>(callers: &mut HashMap<Digest, V>, digest: Digest, caller: Option<V>) {
+    match caller {
+        Some(caller) => drop(callers.insert(digest, caller)),
+        None => drop(callers.remove(&digest)),
+    }
 }
 
 /// Inserts a value unless memory has a later revision; returns whether it did.
 fn put<K: Ord, V>(map: &mut BTreeMap<K, Entry<V>>, key: K, revision: Sequence, value: V) -> bool {
-    if map
-        .get(&key)
-        .is_some_and(|entry| entry.revision >= revision)
-    {
-        return false;
+    let is_later = map.get(&key).is_none_or(|entry| entry.revision < revision);
+    if is_later {
+        map.insert(key, Entry { revision, value });
     }
-    map.insert(key, Entry { revision, value });
-    true
+    is_later
 }
 
 /// An empty value would be a deletion marker of key-value clients, which this program never writes.

@@ -15,27 +15,23 @@ impl Entries {
         self.seals.forget(key);
         let second = || id.split_once('.').ok_or(Corrupt);
         match kind {
-            "tenant" => drop_older(&mut self.tenants, &tenant_id(id)?, revision),
-            "secret" => drop_older(&mut self.tenant_secrets, &tenant_id(id)?, revision),
-            "agent" => {
-                let agent = AgentId::parse(id).map_err(|_| Corrupt)?;
-                drop_older(&mut self.agents, &agent, revision);
-            }
-            "revoked" => drop_older(&mut self.revoked_tokens, &tenant_id(id)?, revision),
+            "tenant" => drop_older(&mut self.tenants, &TenantId::parse(id)?, revision),
+            "secret" => drop_older(&mut self.tenant_secrets, &TenantId::parse(id)?, revision),
+            "agent" => drop_older(&mut self.agents, &AgentId::parse(id)?, revision),
+            "revoked" => drop_older(&mut self.revoked_tokens, &TenantId::parse(id)?, revision),
             "webhook" => {
-                let (_, agent) = second()?;
-                let agent = AgentId::parse(agent).map_err(|_| Corrupt)?;
+                let agent = AgentId::parse(second()?.1)?;
                 drop_older(&mut self.webhook_secrets, &agent, revision);
             }
             "policy" => {
                 let (tenant, digest) = second()?;
-                let key = (tenant_id(tenant)?, digest_of(digest)?);
+                let key = (TenantId::parse(tenant)?, digest_of(digest)?);
                 drop_older(&mut self.context_policies, &key, revision);
             }
             "signing" => {
                 let (tenant, id) = second()?;
-                let id = SigningKeyId::parse(id).map_err(|_| Corrupt)?;
-                if let Some(theirs) = self.signing_keys.get_mut(&tenant_id(tenant)?) {
+                let id = SigningKeyId::parse(id)?;
+                if let Some(theirs) = self.signing_keys.get_mut(&TenantId::parse(tenant)?) {
                     drop_older(theirs, &id, revision);
                 }
             }
@@ -53,10 +49,6 @@ impl Entries {
         }
         Ok(())
     }
-}
-
-fn tenant_id(text: &str) -> Result<TenantId, Corrupt> {
-    TenantId::parse(text).map_err(|_| Corrupt)
 }
 
 fn digest_of(text: &str) -> Result<Digest, Corrupt> {

@@ -2,6 +2,7 @@
 
 use domain::Violation;
 use thiserror::Error;
+use wire::status::{Problem, Reason};
 
 use super::scope::Scope;
 use crate::error::Unavailable;
@@ -43,12 +44,6 @@ pub enum RegistryError {
         /// The kind of the entry.
         what: &'static str,
     },
-    /// An entry of the bucket cannot be decoded. An operator must inspect it.
-    #[error("the registry's entry {revision} is corrupt")]
-    Corrupt {
-        /// The entry's sequence in the bucket's stream.
-        revision: u64,
-    },
     /// The bucket did not answer; the change may be stored. Read before a retry.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -68,3 +63,34 @@ pub enum SettingsError {
 /// An entry that cannot be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Corrupt;
+
+impl From<Violation> for Corrupt {
+    fn from(_: Violation) -> Self {
+        Self
+    }
+}
+
+/// The bearer token is missing, unknown or revoked.
+#[must_use]
+pub fn unauthenticated() -> Problem {
+    Problem::new(
+        Reason::Unauthenticated,
+        "a valid service token is required: send it as `authorization: Bearer <token>`",
+    )
+}
+
+/// The token may not access the value of this field.
+#[must_use]
+pub fn access_problem(error: &AccessError, field: &str) -> Problem {
+    match error {
+        AccessError::MissingScope(scope) => Problem::new(
+            Reason::MissingScope,
+            format!("the token lacks the scope `{scope}`: use one that has it"),
+        ),
+        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
+            Reason::AgentNotFound,
+            field,
+            "is not an agent that this token may access: check the id and the token's tenant",
+        ),
+    }
+}

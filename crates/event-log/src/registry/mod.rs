@@ -6,7 +6,6 @@
 //! process may have just created them.
 
 mod access;
-mod admins;
 mod agent_ids;
 mod agents;
 mod api_keys;
@@ -19,7 +18,6 @@ mod frontend_keys;
 mod lookup_limiter;
 mod origins;
 mod policies;
-mod problems;
 mod provider_logs;
 mod quotas;
 mod removal;
@@ -42,10 +40,9 @@ mod webhook_secrets;
 pub use access::{AgentAccess, Principal};
 pub use agent_ids::agent_id_of_tenant;
 pub use api_keys::OVERLAP_MAX;
-pub use error::{AccessError, RegistryError, SettingsError};
+pub use error::{AccessError, RegistryError, SettingsError, access_problem, unauthenticated};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
-pub use problems::{access_problem, unauthenticated};
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};

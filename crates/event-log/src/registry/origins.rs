@@ -9,7 +9,7 @@ pub const ALLOWED_ORIGINS_MAX: usize = 50;
 /// Maximum bytes of an origin.
 pub const ORIGIN_BYTES_MAX: usize = 256;
 /// Allows every origin.
-pub(super) const ANY_ORIGIN: &str = "*";
+const ANY_ORIGIN: &str = "*";
 
 /// Ports that browsers omit.
 const DEFAULT_PORTS: [(&str, u16); 2] = [("http", 80), ("https", 443)];

@@ -6,6 +6,7 @@ use wire::time;
 
 use super::Registry;
 use super::bucket::PutOutcome;
+use super::entries::Entries;
 use super::entry_keys::policy_key;
 use super::error::RegistryError;
 use super::secret::Digest;
@@ -27,13 +28,11 @@ impl Registry {
             .ok_or(RegistryError::NotFound { what: "agent" })?;
         let policy = self.keep_policy(&entry.value.0, digest, policy_json, at);
         let policy = policy.await?;
-        let changed = |agent: Agent| {
-            Ok::<_, RegistryError>(Agent {
-                context_policy_digest: digest.to_vec().into(),
-                ..agent
-            })
+        let change = |agent: &mut Agent| {
+            agent.context_policy_digest = digest.to_vec().into();
+            Ok::<_, RegistryError>(())
         };
-        self.change_agent(agent, changed).await?;
+        self.change_agent(agent, change).await?;
         Ok(policy)
     }
 
@@ -43,12 +42,10 @@ impl Registry {
         tenant: &TenantId,
         digest: &Digest,
     ) -> Option<ContextPolicy> {
-        let entry = self.policy_in_memory(tenant, digest);
-        if entry.is_some() {
-            return entry;
-        }
-        self.shared().look_up(&policy_key(tenant, digest)).await;
-        self.policy_in_memory(tenant, digest)
+        let id = (tenant.clone(), *digest);
+        let known = |entries: &Entries| policy(entries, &id);
+        let key = || policy_key(tenant, digest);
+        self.shared().find(key, known).await
     }
 
     async fn keep_policy(
@@ -58,7 +55,8 @@ impl Registry {
         policy_json: &str,
         at: Timestamp,
     ) -> Result<ContextPolicy, RegistryError> {
-        if let Some(kept) = self.policy_in_memory(tenant, digest) {
+        let id = (tenant.clone(), *digest);
+        if let Some(kept) = self.shared().read(|entries| policy(entries, &id)) {
             return Ok(kept);
         }
         let created = ContextPolicy {
@@ -70,15 +68,15 @@ impl Registry {
         let key = policy_key(tenant, digest);
         match self.shared().put(&key, &created, None).await? {
             PutOutcome::Stored => Ok(created),
-            PutOutcome::Superseded => Ok(self.policy_in_memory(tenant, digest).unwrap_or(created)),
+            PutOutcome::Superseded => {
+                let stored = self.shared().read(|entries| policy(entries, &id));
+                Ok(stored.unwrap_or(created))
+            }
         }
     }
+}
 
-    fn policy_in_memory(&self, tenant: &TenantId, digest: &Digest) -> Option<ContextPolicy> {
-        let key = (tenant.clone(), *digest);
-        self.shared().read(|entries| {
-            let entry = entries.context_policies.get(&key);
-            entry.map(|entry| entry.value.clone())
-        })
-    }
+fn policy(entries: &Entries, id: &(TenantId, Digest)) -> Option<ContextPolicy> {
+    let entry = entries.context_policies.get(id)?;
+    Some(entry.value.clone())
 }

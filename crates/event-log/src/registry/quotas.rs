@@ -49,15 +49,13 @@ impl Registry {
         tenant: &TenantId,
         change: impl Fn(proto::Quotas) -> Result<proto::Quotas, Violation>,
     ) -> Result<Tenant, SettingsError> {
-        let changed = |tenant: Tenant| {
+        let change = |tenant: &mut Tenant| {
             let quotas = change(tenant.quotas.unwrap_or_default())?;
             check_quotas(&quotas, QuotaSet::validate)?;
-            Ok::<_, SettingsError>(Tenant {
-                quotas: Some(quotas),
-                ..tenant
-            })
+            tenant.quotas = Some(quotas);
+            Ok(())
         };
-        self.change_tenant(tenant, changed).await
+        self.change_tenant(tenant, change).await
     }
 }
 

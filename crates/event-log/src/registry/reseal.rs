@@ -1,12 +1,13 @@
 //! Encrypts the registry's secrets again with the current master key.
 
-use prost::Message as _;
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
 use super::bucket::PutOutcome;
+use super::secret_entries::SecretEntry;
 use super::update::CONTENDED;
 use super::{CHANGES_MAX, Registry, Shared};
 use crate::error::Unavailable;
+use crate::get::RawMessage;
 use crate::seal::SealError;
 
 impl Registry {
@@ -51,22 +52,11 @@ impl Shared {
             let Some(stored) = self.read_leader(entry).await? else {
                 return Ok(());
             };
-            let expected = Some(stored.sequence);
-            let unreadable = |_| Unavailable::new("an entry of the registry cannot be decoded");
             let kind = entry.split_once('.').map_or(entry, |(kind, _)| kind);
             let put = match kind {
-                "secret" => {
-                    let secret = TenantSecret::decode(stored.payload).map_err(unreadable)?;
-                    self.put_tenant_secret(entry, secret, expected).await
-                }
-                "signing" => {
-                    let key = SigningKey::decode(stored.payload).map_err(unreadable)?;
-                    self.put_signing_key(entry, key, expected).await
-                }
-                "webhook" => {
-                    let secrets = WebhookSecrets::decode(stored.payload).map_err(unreadable)?;
-                    self.put_webhook_secrets(entry, secrets, expected).await
-                }
+                "secret" => self.put_again::<TenantSecret>(entry, stored).await,
+                "signing" => self.put_again::<SigningKey>(entry, stored).await,
+                "webhook" => self.put_again::<WebhookSecrets>(entry, stored).await,
                 _ => return Err(Unavailable::new("an entry holds no secret")),
             };
             if put? == PutOutcome::Stored {
@@ -74,5 +64,16 @@ impl Shared {
             }
         }
         Err(CONTENDED)
+    }
+
+    async fn put_again<M: SecretEntry>(
+        &self,
+        entry: &str,
+        stored: RawMessage,
+    ) -> Result<PutOutcome, Unavailable> {
+        let unreadable = |_| Unavailable::new("an entry of the registry cannot be decoded");
+        let decoded = M::decode(stored.payload).map_err(unreadable)?;
+        let expected = Some(stored.sequence);
+        self.put_with_secrets(entry, decoded, expected).await
     }
 }

@@ -21,13 +21,16 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Self; 4] = [Self::Append, Self::Read, Self::Operate, Self::Erase];
 
-    fn bit(self) -> u8 {
-        match self {
-            Self::Append => 1,
-            Self::Read => 2,
-            Self::Operate => 4,
-            Self::Erase => 8,
-        }
+    /// The scope of a message; `None`: it names no scope.
+    #[must_use]
+    pub fn from_proto(scope: proto::Scope) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.to_proto() == scope)
+    }
+
+    fn bit(self) -> u32 {
+        1 << i32::from(self.to_proto())
     }
 
     fn to_proto(self) -> proto::Scope {
@@ -53,7 +56,7 @@ impl fmt::Display for Scope {
 
 /// A set of scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scopes(u8);
+pub struct Scopes(u32);
 
 impl Scopes {
     /// Whether a scope is among them.
@@ -70,12 +73,7 @@ impl Scopes {
 
     /// Ignores unknown scopes.
     pub(super) fn from_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
-        let known = |scope| {
-            Scope::ALL
-                .into_iter()
-                .find(|known| known.to_proto() == scope)
-        };
-        scopes.filter_map(known).collect()
+        scopes.filter_map(Scope::from_proto).collect()
     }
 
     pub(super) fn to_proto(self) -> Vec<i32> {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-
+use super::secret_entries::SecretEntry;
 use crate::seal::{MasterKeyId, MasterKeys, SealError};
 
 /// The encryption state of an entry's secret.
@@ -26,31 +25,30 @@ pub(super) struct Seals {
 
 impl Seals {
     pub(super) fn new(keys: MasterKeys) -> Self {
-        Self {
-            keys,
-            seals: BTreeMap::new(),
-        }
+        let seals = BTreeMap::new();
+        Self { keys, seals }
     }
 
-    /// The secret of an entry in plaintext; `None`: it cannot be decrypted, which is logged.
-    pub(super) fn open(&mut self, entry: &str, clear: &Bytes, sealed: &Bytes) -> Option<Bytes> {
-        if sealed.is_empty() {
-            self.seals.insert(entry.to_owned(), Seal::Plaintext);
-            return Some(clear.clone());
-        }
-        match self.keys.open(entry, sealed) {
-            Ok(secret) => {
-                let id = MasterKeyId::from_sealed(sealed)?;
-                self.seals.insert(entry.to_owned(), Seal::Sealed(id));
-                Some(secret)
+    /// Decrypts the secrets of an entry; `false`: one cannot be decrypted, which is logged.
+    pub(super) fn open(&mut self, key: &str, entry: &mut impl SecretEntry) -> bool {
+        for (clear, sealed) in entry.secrets() {
+            let seal = match self.keys.open_stored(key, clear, sealed) {
+                Ok(secret) => {
+                    *clear = secret;
+                    let id = MasterKeyId::from_sealed(&std::mem::take(sealed));
+                    id.map_or(Seal::Plaintext, Seal::Sealed)
+                }
+                Err(error) => {
+                    tracing::error!(entry = key, %error, "a secret of the registry cannot be decrypted");
+                    Seal::Undecrypted(error)
+                }
+            };
+            self.seals.insert(key.to_owned(), seal);
+            if matches!(seal, Seal::Undecrypted(_)) {
+                return false;
             }
-            Err(error) => {
-                tracing::error!(entry, %error, "a secret of the registry cannot be decrypted");
-                self.seals
-                    .insert(entry.to_owned(), Seal::Undecrypted(error));
-                None
-            }
         }
+        true
     }
 
     pub(super) fn forget(&mut self, entry: &str) {

@@ -1,7 +1,8 @@
-//! Writes entries with a secret, which is encrypted if the process has a master key.
+//! Entries with secrets, which are encrypted if the process has a master key.
 
 use bytes::Bytes;
 use domain::Sequence;
+use prost::Message;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
@@ -9,66 +10,48 @@ use super::Shared;
 use super::bucket::PutOutcome;
 use crate::error::Unavailable;
 
+/// An entry with secrets, each in plaintext or encrypted; the other field is empty.
+pub(super) trait SecretEntry: Message + Default {
+    /// The fields of each secret: plaintext, encrypted.
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)>;
+}
+
+impl SecretEntry for TenantSecret {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        vec![(&mut self.root, &mut self.sealed_root)]
+    }
+}
+
+impl SecretEntry for SigningKey {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        match &mut self.kind {
+            Some(Kind::Hs256Secret(secret)) => vec![(secret, &mut self.sealed_secret)],
+            Some(Kind::JwksJson(_) | Kind::JwksUrl(_)) | None => Vec::new(),
+        }
+    }
+}
+
+impl SecretEntry for WebhookSecrets {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        let secrets = self.secrets.iter_mut();
+        let fields = secrets.map(|secret| (&mut secret.key, &mut secret.sealed_key));
+        fields.collect()
+    }
+}
+
 impl Shared {
-    /// Puts a tenant's root secret, given in plaintext or encrypted.
-    pub(super) async fn put_tenant_secret(
+    /// Puts an entry, whose secrets are in plaintext or encrypted.
+    pub(super) async fn put_with_secrets(
         &self,
-        entry: &str,
-        secret: TenantSecret,
+        key: &str,
+        mut entry: impl SecretEntry,
         expected: Option<Sequence>,
     ) -> Result<PutOutcome, Unavailable> {
-        let (root, sealed_root) = self.sealed(entry, &secret.root, &secret.sealed_root)?;
-        let put = TenantSecret {
-            root,
-            sealed_root,
-            ..secret
-        };
-        self.put(entry, &put, expected).await
-    }
-
-    /// Puts a signing key, whose secret, if any, is in plaintext or encrypted.
-    pub(super) async fn put_signing_key(
-        &self,
-        entry: &str,
-        mut key: SigningKey,
-        expected: Option<Sequence>,
-    ) -> Result<PutOutcome, Unavailable> {
-        if let Some(Kind::Hs256Secret(secret)) = &mut key.kind {
-            (*secret, key.sealed_secret) = self.sealed(entry, secret, &key.sealed_secret)?;
+        let master = &self.record.config().master_keys;
+        for (clear, sealed) in entry.secrets() {
+            let secret = master.open_stored(key, clear, sealed)?;
+            (*clear, *sealed) = master.to_stored(key, &secret)?;
         }
-        self.put(entry, &key, expected).await
-    }
-
-    /// Puts the secrets of an agent's webhooks, each in plaintext or encrypted.
-    pub(super) async fn put_webhook_secrets(
-        &self,
-        entry: &str,
-        mut secrets: WebhookSecrets,
-        expected: Option<Sequence>,
-    ) -> Result<PutOutcome, Unavailable> {
-        for secret in &mut secrets.secrets {
-            (secret.key, secret.sealed_key) =
-                self.sealed(entry, &secret.key, &secret.sealed_key)?;
-        }
-        self.put(entry, &secrets, expected).await
-    }
-
-    /// A secret as it is stored: plaintext or encrypted; the other field is empty.
-    fn sealed(
-        &self,
-        entry: &str,
-        clear: &Bytes,
-        sealed: &Bytes,
-    ) -> Result<(Bytes, Bytes), Unavailable> {
-        let keys = &self.record.config().master_keys;
-        let secret = if sealed.is_empty() {
-            clear.clone()
-        } else {
-            keys.open(entry, sealed)?
-        };
-        Ok(match keys.seal(entry, &secret)? {
-            Some(sealed) => (Bytes::new(), sealed),
-            None => (secret, Bytes::new()),
-        })
+        self.put(key, &entry, expected).await
     }
 }

@@ -45,8 +45,8 @@ impl Registry {
             scopes: new.scopes.to_proto(),
             tenant_id: new
                 .tenant
-                .map(|tenant| tenant.to_string())
-                .unwrap_or_default(),
+                .as_ref()
+                .map_or_else(String::new, TenantId::to_string),
             created_at: Some(time::to_proto(at)),
             revoked_at: None,
             token_sha256: digest.to_vec().into(),
@@ -69,11 +69,9 @@ impl Registry {
     ) -> Result<ServiceToken, RegistryError> {
         let find = |entries: &Entries| entries.service_tokens.get(id).cloned();
         let key = |token: &ServiceToken| service_token_key(&token.token_sha256);
-        let revoke = |token: ServiceToken| {
-            Ok::<_, RegistryError>(ServiceToken {
-                revoked_at: token.revoked_at.or_else(|| Some(time::to_proto(at))),
-                ..token
-            })
+        let revoke = |token: &mut ServiceToken| {
+            token.revoked_at.get_or_insert(time::to_proto(at));
+            Ok::<_, RegistryError>(())
         };
         let revoked = self.shared().update("service token", find, key, revoke);
         Ok(without_digest(revoked.await?))

@@ -1,6 +1,7 @@
 //! Validation of agent settings.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use domain::bounds::LOG_DAYS_MAX;
 use domain::violation::{check_length, check_text};
@@ -58,13 +59,15 @@ impl CheckedSettings {
         if Approvers::try_from(settings.approvers).is_err() {
             return Err(malformed("is not a kind of approvers").within("approvers"));
         }
-        check_roles(&settings).map_err(|violation| violation.within("allowed_roles"))?;
-        within("model", settings.model.as_ref(), check_model)?;
-        check_tools(&settings.tools).map_err(|violation| violation.within("tools"))?;
-        within("retention", settings.retention.as_ref(), check_retention)?;
-        within("summaries", settings.summaries.as_ref(), check_summaries)?;
-        let logs = settings.provider_logs.as_ref();
-        within("provider_logs", logs, |logs| check_provider_logs(*logs))?;
+        within("allowed_roles", check_roles(&settings))?;
+        within("model", settings.model.as_ref().map_or(Ok(()), check_model))?;
+        within("tools", check_tools(&settings.tools))?;
+        let retention = settings.retention.as_ref();
+        within("retention", retention.map_or(Ok(()), check_retention))?;
+        let summaries = settings.summaries.as_ref();
+        within("summaries", summaries.map_or(Ok(()), check_summaries))?;
+        let logs = settings.provider_logs;
+        within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         check_agent_quotas(&settings)?;
         Ok(Self(settings))
     }
@@ -74,13 +77,8 @@ impl CheckedSettings {
     }
 }
 
-fn within<T>(
-    name: &str,
-    part: Option<&T>,
-    check: impl Fn(&T) -> Result<(), Violation>,
-) -> Result<(), Violation> {
-    part.map_or(Ok(()), check)
-        .map_err(|violation| violation.within(name))
+fn within<T>(name: &str, checked: Result<T, Violation>) -> Result<T, Violation> {
+    checked.map_err(|violation| violation.within(name))
 }
 
 /// Each role may appear once, which bounds their number.
@@ -103,18 +101,16 @@ fn check_roles(settings: &AgentSettings) -> Result<(), Violation> {
 }
 
 fn check_model(model: &ModelSettings) -> Result<(), Violation> {
-    let within_model = |violation: Violation| violation.within("model");
-    let server = ModelServerId::parse(model.server.as_str());
-    let server = server.map_err(|violation| violation.within("server"))?;
-    check_text(&model.model, MODEL_BYTES_MAX).map_err(within_model)?;
+    let server = within("server", ModelServerId::parse(model.server.as_str()))?;
+    within("model", check_text(&model.model, MODEL_BYTES_MAX))?;
     if model.model.is_empty() && server.as_str() != ECHO {
-        return Err(within_model(missing()));
+        return Err(missing().within("model"));
     }
     let is_temperature = |value: f64| (0.0..=TEMPERATURE_MAX).contains(&value);
     if !model.temperature.is_none_or(is_temperature) {
         return Err(out_of_range("is outside 0 to 2").within("temperature"));
     }
-    check_max("steps_max", model.steps_max.into(), STEPS_MAX.into())
+    check_max("steps_max", model.steps_max, STEPS_MAX)
 }
 
 fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {
@@ -137,26 +133,25 @@ fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {
 }
 
 fn check_tool(tool: &ToolSettings) -> Result<(), Violation> {
-    ToolName::parse(tool.tool_name.as_str()).map_err(|violation| violation.within("tool_name"))?;
-    check_text(&tool.description, TOOL_DESCRIPTION_BYTES_MAX)
-        .map_err(|violation| violation.within("description"))?;
-    JsonText::parse_metadata(tool.input_schema_json.as_str(), TOOL_SCHEMA_BYTES_MAX)
-        .map_err(|violation| violation.within("input_schema_json"))?;
+    within("tool_name", ToolName::parse(tool.tool_name.as_str()))?;
+    within(
+        "description",
+        check_text(&tool.description, TOOL_DESCRIPTION_BYTES_MAX),
+    )?;
+    let schema = JsonText::parse_metadata(tool.input_schema_json.as_str(), TOOL_SCHEMA_BYTES_MAX);
+    within("input_schema_json", schema)?;
     if !tool.webhook_url.is_empty() {
-        check_url(&tool.webhook_url).map_err(|violation| violation.within("webhook_url"))?;
+        within("webhook_url", check_url(&tool.webhook_url))?;
     }
-    check_max(
-        "timeout_ms",
-        tool.timeout_ms.into(),
-        TOOL_TIMEOUT_MS_MAX.into(),
-    )
+    check_max("timeout_ms", tool.timeout_ms, TOOL_TIMEOUT_MS_MAX)
 }
 
 fn check_retention(retention: &RetentionSettings) -> Result<(), Violation> {
+    let conversations = retention.conversations_per_owner_max;
     check_max(
         "conversations_per_owner_max",
-        retention.conversations_per_owner_max.into(),
-        CONVERSATIONS_PER_OWNER_MAX.into(),
+        conversations,
+        CONVERSATIONS_PER_OWNER_MAX,
     )?;
     check_max(
         "idle_seconds_max",
@@ -166,11 +161,8 @@ fn check_retention(retention: &RetentionSettings) -> Result<(), Violation> {
 }
 
 fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
-    let model = summaries
-        .model
-        .as_ref()
-        .ok_or_else(|| missing().within("model"))?;
-    check_model(model).map_err(|violation| violation.within("model"))?;
+    let model = summaries.model.as_ref();
+    within("model", model.ok_or_else(missing).and_then(check_model))?;
     if summaries.tokens_min < SUMMARY_TOKENS_MIN {
         let given = summaries.tokens_min;
         let rule = format!("is {given}, but must be at least {SUMMARY_TOKENS_MIN}");
@@ -187,10 +179,14 @@ fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
     if ProviderLogDetail::try_from(logs.detail).is_err() {
         return Err(malformed("is not a detail of provider logs").within("detail"));
     }
-    check_max("days", logs.days.into(), LOG_DAYS_MAX.into())
+    check_max("days", logs.days, LOG_DAYS_MAX)
 }
 
-fn check_max(name: &str, value: u64, max: u64) -> Result<(), Violation> {
+fn check_max<T: Copy + PartialOrd + Display>(
+    name: &str,
+    value: T,
+    max: T,
+) -> Result<(), Violation> {
     if value > max {
         return Err(out_of_range(format!("is {value}, but must be at most {max}")).within(name));
     }

@@ -114,7 +114,7 @@ impl Registry {
         };
         let key = signing_key_key(&new.tenant, &new.id);
         let answer = without_secret(&created);
-        match self.shared().put_signing_key(&key, created, None).await? {
+        match self.shared().put_with_secrets(&key, created, None).await? {
             PutOutcome::Stored => Ok((answer, secret)),
             PutOutcome::Superseded => Err(RegistryError::AlreadyExists { what: KIND }),
         }
@@ -144,7 +144,7 @@ impl Registry {
                 ..SigningKey::clone(&value)
             };
             let answer = without_secret(&ended);
-            let put = self.shared().put_signing_key(&key, ended, Some(revision));
+            let put = self.shared().put_with_secrets(&key, ended, Some(revision));
             if put.await? == PutOutcome::Stored {
                 return Ok(answer);
             }

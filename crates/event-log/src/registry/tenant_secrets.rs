@@ -108,7 +108,7 @@ impl Registry {
             sealed_root: Bytes::new(),
         };
         let key = tenant_secret_key(tenant);
-        match self.shared().put_tenant_secret(&key, created, None).await? {
+        match self.shared().put_with_secrets(&key, created, None).await? {
             PutOutcome::Stored | PutOutcome::Superseded => Ok(()),
         }
     }

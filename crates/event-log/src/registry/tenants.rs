@@ -54,7 +54,7 @@ impl Registry {
     pub(super) async fn change_tenant<E: From<RegistryError>>(
         &self,
         tenant: &TenantId,
-        change: impl Fn(Tenant) -> Result<Tenant, E>,
+        change: impl Fn(&mut Tenant) -> Result<(), E>,
     ) -> Result<Tenant, E> {
         let find = |entries: &Entries| entries.tenants.get(tenant).cloned();
         let key = |_: &Tenant| tenant_key(tenant);

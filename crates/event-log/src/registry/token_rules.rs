@@ -33,10 +33,9 @@ impl CheckedTokenRules {
     /// # Errors
     /// The first invalid rule, with its field.
     pub fn parse(rules: proto::TokenRules) -> Result<Self, Violation> {
-        check_text(&rules.audience, TOKEN_RULE_BYTES_MAX)
-            .map_err(|violation| violation.within("audience"))?;
-        check_text(&rules.issuer, TOKEN_RULE_BYTES_MAX)
-            .map_err(|violation| violation.within("issuer"))?;
+        for (name, text) in [("audience", &rules.audience), ("issuer", &rules.issuer)] {
+            check_text(text, TOKEN_RULE_BYTES_MAX).map_err(|violation| violation.within(name))?;
+        }
         let seconds = rules.lifetime_seconds_max;
         if seconds > LIFETIME_SECONDS_MAX {
             let rule = format!("is {seconds}, but must be at most {LIFETIME_SECONDS_MAX}");
@@ -57,14 +56,12 @@ impl Registry {
         tenant: &TenantId,
         change: impl Fn(proto::TokenRules) -> Result<CheckedTokenRules, E>,
     ) -> Result<Tenant, E> {
-        let changed = |tenant: Tenant| {
-            let rules = change(tenant.token_rules.clone().unwrap_or_default())?;
-            Ok::<_, E>(Tenant {
-                token_rules: Some(rules.0),
-                ..tenant
-            })
+        let change = |tenant: &mut Tenant| {
+            let current = tenant.token_rules.take().unwrap_or_default();
+            tenant.token_rules = Some(change(current)?.0);
+            Ok(())
         };
-        self.change_tenant(tenant, changed).await
+        self.change_tenant(tenant, change).await
     }
 
     /// A tenant's token rules and revoked tokens.

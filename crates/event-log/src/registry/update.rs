@@ -19,7 +19,7 @@ impl Shared {
         what: &'static str,
         find: impl Fn(&Entries) -> Option<Entry<T>>,
         key: impl Fn(&T) -> String,
-        change: impl Fn(T) -> Result<T, E>,
+        change: impl Fn(&mut T) -> Result<(), E>,
     ) -> Result<T, E>
     where
         T: Message + Clone + PartialEq,
@@ -29,7 +29,8 @@ impl Shared {
             let Some(Entry { revision, value }) = self.read(&find) else {
                 return Err(RegistryError::NotFound { what }.into());
             };
-            let changed = change(value.clone())?;
+            let mut changed = value.clone();
+            change(&mut changed)?;
             if changed == value {
                 return Ok(value);
             }

@@ -81,7 +81,7 @@ impl Registry {
                 tenant_id: tenant.as_str().to_owned(),
                 secrets: rotated,
             };
-            let put = self.shared().put_webhook_secrets(&entry, stored, revision);
+            let put = self.shared().put_with_secrets(&entry, stored, revision);
             if put.await? == PutOutcome::Stored {
                 return Ok(Secret::from_text(format!(
                     "{PREFIX}{}",

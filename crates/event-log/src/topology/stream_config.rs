@@ -25,18 +25,11 @@ const LOGS_BYTES_MAX: i64 = 1_024 * 1_024 * 1_024;
 
 /// The stream of a partition.
 pub(super) fn partition(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
-    let subjects = format!("hansard.{partition}.>");
     Config {
         name: stream_name(partition),
         description: Some("The record: conversations, one commit a message".to_owned()),
-        republish: Some(Republish {
-            source: subjects.clone(),
-            destination: live_subject(&subjects),
-            headers_only: false,
-        }),
-        subjects: vec![subjects],
         duplicate_window: DUPLICATE_WINDOW,
-        ..common(identity, config)
+        ..republished(format!("hansard.{partition}.>"), identity, config)
     }
 }
 
@@ -45,11 +38,8 @@ pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: REGISTRY_STREAM.to_owned(),
         description: Some("The registry: tenants, agents, keys and tokens".to_owned()),
-        subjects: vec![format!("{REGISTRY_PREFIX}>")],
-        max_messages_per_subject: 1,
         allow_rollup: true,
-        duplicate_window: SHORT_DUPLICATE_WINDOW,
-        ..common(identity, config)
+        ..entries(format!("{REGISTRY_PREFIX}>"), identity, config)
     }
 }
 
@@ -58,28 +48,18 @@ pub(super) fn restricted(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: RESTRICTED_STREAM.to_owned(),
         description: Some("Secrets of writers and operators: the keys of receipts".to_owned()),
-        subjects: vec![format!("{RESTRICTED_PREFIX}>")],
-        max_messages_per_subject: 1,
-        duplicate_window: SHORT_DUPLICATE_WINDOW,
         allow_direct: false,
-        ..common(identity, config)
+        ..entries(format!("{RESTRICTED_PREFIX}>"), identity, config)
     }
 }
 
 /// The stream of a partition's run parts. Messages have no id: the expected sequence prevents copies.
 pub(super) fn parts(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
-    let subjects = format!("hansard_parts.{partition}.>");
     Config {
         name: parts_stream_name(partition),
         description: Some("Parts of runs, kept for a while".to_owned()),
-        republish: Some(Republish {
-            source: subjects.clone(),
-            destination: live_subject(&subjects),
-            headers_only: false,
-        }),
-        subjects: vec![subjects],
-        max_age: config.parts_ttl(),
-        ..common(identity, config)
+        max_age: Duration::from_secs(config.parts_ttl_seconds),
+        ..republished(format!("hansard_parts.{partition}.>"), identity, config)
     }
 }
 
@@ -103,10 +83,7 @@ pub(crate) fn archive(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: ARCHIVE_STREAM.to_owned(),
         description: Some("The archive's catalogue: what of the record is elsewhere".to_owned()),
-        subjects: vec![format!("{ARCHIVE_PREFIX}>")],
-        max_messages_per_subject: 1,
-        duplicate_window: SHORT_DUPLICATE_WINDOW,
-        ..common(identity, config)
+        ..entries(format!("{ARCHIVE_PREFIX}>"), identity, config)
     }
 }
 
@@ -115,7 +92,27 @@ pub(crate) fn erasures(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: erasures::STREAM.to_owned(),
         description: Some("Erasures in progress, one entry a conversation".to_owned()),
-        subjects: vec![erasures::SUBJECTS.to_owned()],
+        ..entries(erasures::SUBJECTS.to_owned(), identity, config)
+    }
+}
+
+/// A stream that republishes its messages for live subscriptions.
+fn republished(subjects: String, identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        republish: Some(Republish {
+            source: subjects.clone(),
+            destination: live_subject(&subjects),
+            headers_only: false,
+        }),
+        subjects: vec![subjects],
+        ..common(identity, config)
+    }
+}
+
+/// A stream that keeps the last message of each subject.
+fn entries(subjects: String, identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        subjects: vec![subjects],
         max_messages_per_subject: 1,
         duplicate_window: SHORT_DUPLICATE_WINDOW,
         ..common(identity, config)

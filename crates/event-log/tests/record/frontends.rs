@@ -49,7 +49,7 @@ async fn a_key_is_valid_in_every_process_until_it_is_revoked() {
     assert_eq!(frontend.access.tenant.tenant(), &tenant("acme"));
     assert_eq!(frontend.access.agent, agent("bot"));
     assert_eq!(frontend.access.actor.0.as_str(), format!("api_key:{id}"));
-    assert!(frontend.allows_origin(Some("https://shop.example")));
+    assert_eq!(*frontend.allowed_origins, ["https://shop.example"]);
     let longer = format!("{}x", secret.reveal());
     for unknown in ["", "hp_", "hs_unknown", &secret.reveal()[3..], &longer] {
         let actual = first.authenticate_api_key(unknown, NOW).await;

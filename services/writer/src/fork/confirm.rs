@@ -17,17 +17,17 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 use crate::head_cache::StoredHead;
-use crate::intent::Intent;
+use crate::request::Intent;
 use crate::{Writer, problem};
 
 /// Maximum wait of a fork or another erasure for a pending erasure without a tombstone.
-pub const DECISION_WAIT_MAX: Duration = Duration::from_secs(3);
+pub(crate) const DECISION_WAIT_MAX: Duration = Duration::from_secs(3);
 /// The interval of the reads during this wait.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Whether a command may be acknowledged.
 #[derive(Debug)]
-pub enum Confirmation {
+pub(crate) enum Confirmation {
     /// It created no fork, or every erasure of an ancestor finds the fork.
     Acknowledged,
     /// The fork was appended after the erasure of an ancestor.
@@ -39,11 +39,9 @@ pub enum Confirmation {
 
 /// Decides on the response to a command that created a fork, when each erasure of an ancestor was either before the append of
 /// the fork, or finds the fork.
-///
-/// # Errors
-/// An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
+/// Errors: An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
 /// again.
-pub async fn confirm(
+pub(crate) async fn confirm(
     writer: &Writer,
     intent: &Intent,
     result: &CommitResult,
@@ -144,7 +142,8 @@ async fn await_decision(
             return Ok(Ancestor { step, head });
         }
         if Instant::now() >= deadline {
-            return Err(problem::parent_undecided());
+            let undecided = "an erasure of the parent of the fork is not decided yet";
+            return Err(problem::from_record(undecided));
         }
         sleep(POLL_INTERVAL).await;
     }
@@ -159,9 +158,7 @@ async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, 
             rule: ForkRule::Refuse,
         });
     };
-    let stored = last.open();
-    let commit = stored.map_err(|corrupt| problem::from_corrupt(&corrupt))?;
-    let commit = commit.opened.commit;
+    let commit = last.open().map_err(problem::from_corrupt)?.opened.commit;
     let rule = commit.events.last().map(ForkRule::from_tombstone);
     Ok(Tombstone {
         at: commit.recorded_at,

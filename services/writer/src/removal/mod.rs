@@ -23,21 +23,21 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 /// Maximum number of concurrent removals of one writer.
-pub const REMOVALS_IN_FLIGHT_MAX: usize = 4;
+pub(crate) const REMOVALS_IN_FLIGHT_MAX: usize = 4;
 /// Maximum number of removals that run or wait in the memory of one writer; others wait in the list only.
-pub const REMOVALS_WAITING_MAX: usize = 1_024;
+pub(crate) const REMOVALS_WAITING_MAX: usize = 1_024;
 /// Maximum wait of a call for its removal, so that the response for a short conversation reports a complete removal.
-pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(1);
+pub(crate) const ANSWER_WAIT_MAX: Duration = Duration::from_secs(1);
 /// The interval of sweeps over the list of pending erasures.
-pub const SWEEP_INTERVAL: Duration = Duration::from_secs(2);
+pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(2);
 /// The interval at which the holder of a removal renews its entry.
-pub const RENEW_INTERVAL: Duration = Duration::from_secs(3);
+pub(crate) const RENEW_INTERVAL: Duration = Duration::from_secs(3);
 /// Time without a renewal after which another writer takes over an entry.
-pub const TAKEOVER_AFTER: Duration = Duration::from_secs(12);
+pub(crate) const TAKEOVER_AFTER: Duration = Duration::from_secs(12);
 
 /// The removals of one writer. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Removals(Arc<Inner>);
+pub(crate) struct Removals(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -53,8 +53,7 @@ struct Inner {
 
 impl Removals {
     /// Without removals.
-    #[must_use]
-    pub fn new(record: Record, clock: Clock, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(record: Record, clock: Clock, shutdown: Shutdown) -> Self {
         Self(Arc::new(Inner {
             record,
             clock,
@@ -66,13 +65,13 @@ impl Removals {
     }
 
     /// Starts the sweeps. They end when the shutdown begins.
-    pub fn start(&self) {
+    pub(crate) fn start(&self) {
         let shutdown = self.0.shutdown.clone();
         shutdown.spawn_cancellable(sweep::run(self.clone()));
     }
 
     /// Runs an erasure independently of its call. A shutdown waits for it. The deadlines of the erasure limit its duration.
-    pub fn spawn_detached<F>(&self, erasure: F) -> JoinHandle<F::Output>
+    pub(crate) fn spawn_detached<F>(&self, erasure: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -81,15 +80,14 @@ impl Removals {
     }
 
     /// The id of this writer in the list.
-    #[must_use]
-    pub fn holder(&self) -> Uuid {
+    pub(crate) fn holder(&self) -> Uuid {
         self.0.holder
     }
 
     /// Removes the commits before a tombstone in the background, and waits for at most [`ANSWER_WAIT_MAX`]. Returns the number
     /// of remaining commits; 0 means that the erasure is complete. If the record does not answer, the result is above 0 and not
     /// an error, since the tombstone is durable.
-    pub async fn after_tombstone(&self, key: &ConversationKey) -> u64 {
+    pub(crate) async fn after_tombstone(&self, key: &ConversationKey) -> u64 {
         if let Ok(false) = self.is_listed(key).await {
             return 0;
         }

@@ -4,24 +4,21 @@ use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::{Action, NewEvent, Violation, ViolationReason};
 use prost::Message as _;
 use tonic::Request;
-use wire::proto::write::v1::{AppendEventsRequest, AppendEventsResponse};
+use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 use wire::status::Problem;
 
 use super::execute;
 use crate::Writer;
-use crate::intent::Intent;
-use crate::request::{Caller, digest, intent};
+use crate::request::{Caller, Intent, digest, intent};
 use crate::token_count::count_tokens;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<AppendEventsRequest>,
-) -> Result<AppendEventsResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    Ok(AppendEventsResponse {
-        result: Some(execute(writer, intent).await?),
-    })
+    execute(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.

@@ -16,21 +16,20 @@ use wire::status::{Problem, Reason};
 use super::{append_events, create_conversation};
 use crate::Writer;
 use crate::commit::commit;
-use crate::intent::Intent;
 use crate::problem;
 use crate::queue::QueueTicket;
-use crate::request::Caller;
+use crate::request::{Caller, Intent};
 
 /// The responses of a stream.
 pub(super) type Responses = ReceiverStream<Result<proto::AppendStreamResponse, Status>>;
 
 /// The settings of streams.
 #[derive(Debug, Clone)]
-pub struct StreamSettings {
+pub(crate) struct StreamSettings {
     /// Maximum number of commands of one stream that are executed or whose responses are unread.
-    pub commands_max: usize,
+    pub(crate) commands_max: usize,
     /// After its cancellation, streams accept no more commands, answer the accepted ones, and end.
-    pub drain: CancellationToken,
+    pub(crate) drain: CancellationToken,
 }
 
 pub(super) fn handle(

@@ -1,21 +1,26 @@
-//! Closes a conversation for events.
+//! Closes a conversation for events, and opens it again.
 
 use domain::Action;
 use tonic::Request;
-use wire::proto::write::v1::{ArchiveConversationRequest, ArchiveConversationResponse};
+use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use super::execute_on;
 use crate::Writer;
 use crate::request::split;
 
-pub(super) async fn handle(
+pub(super) async fn archive(
     writer: &Writer,
-    request: Request<ArchiveConversationRequest>,
-) -> Result<ArchiveConversationResponse, Problem> {
+    request: Request<proto::ArchiveConversationRequest>,
+) -> Result<proto::CommitResult, Problem> {
     let (caller, digest, request) = split(request);
-    let result = execute_on(writer, &caller, request.target, digest, Action::Archive).await?;
-    Ok(ArchiveConversationResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, request.target, digest, Action::Archive).await
+}
+
+pub(super) async fn restore(
+    writer: &Writer,
+    request: Request<proto::RestoreConversationRequest>,
+) -> Result<proto::CommitResult, Problem> {
+    let (caller, digest, request) = split(request);
+    execute_on(writer, &caller, request.target, digest, Action::Restore).await
 }

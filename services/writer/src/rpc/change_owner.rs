@@ -3,7 +3,7 @@
 use domain::{Action, Violation};
 use tonic::Request;
 use wire::conversation::owner_from_proto;
-use wire::proto::write::v1::{ChangeOwnerRequest, ChangeOwnerResponse};
+use wire::proto::write::v1::{ChangeOwnerRequest, CommitResult};
 use wire::status::Problem;
 
 use super::{execute_on, optional_owner};
@@ -13,14 +13,11 @@ use crate::request::split;
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<ChangeOwnerRequest>,
-) -> Result<ChangeOwnerResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request)?;
-    let result = execute_on(writer, &caller, target, digest, action).await?;
-    Ok(ChangeOwnerResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, target, digest, action).await
 }
 
 fn action(request: ChangeOwnerRequest) -> Result<Action, Violation> {

@@ -6,23 +6,20 @@ use domain::{Action, AgentId, Command, ConversationId, ConversationKey, Expectat
 use tonic::Request;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
-use wire::proto::write::v1::{CreateConversationRequest, CreateConversationResponse};
+use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 use wire::status::Problem;
 
 use super::execute;
 use crate::Writer;
-use crate::intent::Intent;
-use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
+use crate::request::{Caller, Intent, agent_id, conversation_id, digest, idempotency_key};
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<CreateConversationRequest>,
-) -> Result<CreateConversationResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    Ok(CreateConversationResponse {
-        result: Some(execute(writer, intent).await?),
-    })
+    execute(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.

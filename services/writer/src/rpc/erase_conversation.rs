@@ -4,18 +4,16 @@ use domain::{Action, ForkRule, Violation, ViolationReason};
 use tonic::{Request, Status};
 use tracing::Instrument as _;
 use wire::proto::write::v1 as proto;
-use wire::proto::write::v1::{EraseConversationRequest, EraseConversationResponse};
 use wire::status::Problem;
 
 use super::{execute, optional_owner};
 use crate::Writer;
-use crate::intent::Intent;
-use crate::request::{intent, split};
+use crate::request::{Intent, intent, split};
 
 pub(super) async fn handle(
     writer: &Writer,
-    request: Request<EraseConversationRequest>,
-) -> Result<EraseConversationResponse, Status> {
+    request: Request<proto::EraseConversationRequest>,
+) -> Result<(proto::CommitResult, u64), Status> {
     let (caller, digest, mut request) = split(request);
     let action = action(&mut request).map_err(Problem::from)?;
     let intent = intent(writer, &caller, request.target.as_ref(), digest, action).await?;
@@ -25,20 +23,18 @@ pub(super) async fn handle(
     Ok(erased.map_err(|_| Status::internal("the erasure ended without an outcome"))??)
 }
 
-fn action(request: &mut EraseConversationRequest) -> Result<Action, Violation> {
+fn action(request: &mut proto::EraseConversationRequest) -> Result<Action, Violation> {
     Ok(Action::Erase {
         expected: optional_owner(request.expected_owner.take())?,
         forks: fork_rule(request.forks)?,
     })
 }
 
-async fn erase(writer: Writer, intent: Intent) -> Result<EraseConversationResponse, Problem> {
+/// The result, and the number of commits that are not removed yet.
+async fn erase(writer: Writer, intent: Intent) -> Result<(proto::CommitResult, u64), Problem> {
     let key = intent.key.clone();
     let result = execute(&writer, intent).await?;
-    Ok(EraseConversationResponse {
-        result: Some(result),
-        pending_commits: writer.removals.after_tombstone(&key).await,
-    })
+    Ok((result, writer.removals.after_tombstone(&key).await))
 }
 
 fn fork_rule(rule: i32) -> Result<ForkRule, Violation> {

@@ -1,10 +1,11 @@
 //! The gRPC services, one file per rpc.
 
-/// Implements a gRPC service of a struct with a `writer`. Each line is an rpc: name, request, response and handler.
+/// Implements a gRPC service of a struct with a `writer`. Each line is an rpc: name, request, response with its fields, and the
+/// handler that returns them.
 macro_rules! rpcs {
     (
         $service:ident for $server:ident { $($other:tt)* }
-        $($name:ident($request:ident) -> $response:ident = $handler:path;)*
+        $($name:ident($request:ident) -> $response:ident { $($field:ident),+ } = $handler:path;)*
     ) => {
         #[tonic::async_trait]
         impl $service for $server {
@@ -15,7 +16,9 @@ macro_rules! rpcs {
                     &self,
                     request: Request<proto::$request>,
                 ) -> Result<Response<proto::$response>, Status> {
-                    Ok(Response::new($handler(&self.writer, request).await?))
+                    #[allow(unused_parens, reason = "a single field needs none")]
+                    let ($($field),+) = $handler(&self.writer, request).await?;
+                    Ok(Response::new(proto::$response { $($field: $field.into()),+ }))
                 }
             )*
         }
@@ -29,7 +32,6 @@ mod change_owner;
 mod create_conversation;
 mod erase_conversation;
 mod registry;
-mod restore_conversation;
 mod runs;
 mod update_conversation;
 
@@ -40,27 +42,25 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::write_service_server::WriteService;
 use wire::status::Problem;
 
-pub use append_stream::StreamSettings;
-pub use registry::RegistryRpc;
-pub use runs::RunRpc;
+pub(crate) use append_stream::StreamSettings;
+pub(crate) use registry::RegistryRpc;
+pub(crate) use runs::RunRpc;
 
 use crate::Writer;
 use crate::commit::commit;
-use crate::intent::Intent;
 use crate::problem;
-use crate::request::{Caller, intent};
+use crate::request::{Caller, Intent, intent};
 
 /// The write service over gRPC.
 #[derive(Debug, Clone)]
-pub struct WriteRpc {
+pub(crate) struct WriteRpc {
     writer: Writer,
     streams: StreamSettings,
 }
 
 impl WriteRpc {
     /// The service of a writer.
-    #[must_use]
-    pub fn new(writer: Writer, streams: StreamSettings) -> Self {
+    pub(crate) fn new(writer: Writer, streams: StreamSettings) -> Self {
         Self { writer, streams }
     }
 }
@@ -102,11 +102,11 @@ rpcs! {
             Ok(append_stream::handle(&self.writer, &self.streams, request))
         }
     }
-    create_conversation(CreateConversationRequest) -> CreateConversationResponse = create_conversation::handle;
-    append_events(AppendEventsRequest) -> AppendEventsResponse = append_events::handle;
-    update_conversation(UpdateConversationRequest) -> UpdateConversationResponse = update_conversation::handle;
-    archive_conversation(ArchiveConversationRequest) -> ArchiveConversationResponse = archive_conversation::handle;
-    restore_conversation(RestoreConversationRequest) -> RestoreConversationResponse = restore_conversation::handle;
-    change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse = change_owner::handle;
-    erase_conversation(EraseConversationRequest) -> EraseConversationResponse = erase_conversation::handle;
+    create_conversation(CreateConversationRequest) -> CreateConversationResponse { result } = create_conversation::handle;
+    append_events(AppendEventsRequest) -> AppendEventsResponse { result } = append_events::handle;
+    update_conversation(UpdateConversationRequest) -> UpdateConversationResponse { result } = update_conversation::handle;
+    archive_conversation(ArchiveConversationRequest) -> ArchiveConversationResponse { result } = archive_conversation::archive;
+    restore_conversation(RestoreConversationRequest) -> RestoreConversationResponse { result } = archive_conversation::restore;
+    change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse { result } = change_owner::handle;
+    erase_conversation(EraseConversationRequest) -> EraseConversationResponse { result, pending_commits } = erase_conversation::handle;
 }

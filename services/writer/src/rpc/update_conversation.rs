@@ -5,7 +5,7 @@ use domain::event::ConversationUpdated;
 use domain::{Action, FieldChange, Violation, ViolationReason};
 use tonic::Request;
 use wire::optional::{label, metadata, text};
-use wire::proto::write::v1::{UpdateConversationRequest, UpdateConversationResponse};
+use wire::proto::write::v1::{CommitResult, UpdateConversationRequest};
 use wire::status::Problem;
 
 use super::execute_on;
@@ -15,14 +15,11 @@ use crate::request::split;
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<UpdateConversationRequest>,
-) -> Result<UpdateConversationResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = Action::Update(Box::new(updated(request)?));
-    let result = execute_on(writer, &caller, target, digest, action).await?;
-    Ok(UpdateConversationResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, target, digest, action).await
 }
 
 /// The named fields. An empty field is cleared.

@@ -1,19 +1,19 @@
 //! Settings of agents.
 
-use domain::{TenantId, Violation, ViolationReason};
+use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
 use wire::status::Problem;
 
-use super::{agents, check_paths, from_settings, operator};
+use super::{agents, copy_named, from_settings, operator};
 use crate::Writer;
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetAgentSettingsRequest>,
-) -> Result<proto::SetAgentSettingsResponse, Problem> {
+) -> Result<proto::Agent, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let given = request.settings.unwrap_or_default();
@@ -28,25 +28,22 @@ pub(super) async fn set(
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
     let set = writer.registry.change_agent_settings(&agent, changed).await;
-    let agent = set.map_err(|error| from_settings(error, "agent_id"))?;
-    Ok(proto::SetAgentSettingsResponse { agent: Some(agent) })
+    set.map_err(from_settings("agent_id"))
 }
 
 /// Sets the named fields; without names, all fields.
 fn changed(
-    mut current: AgentSettings,
+    current: AgentSettings,
     given: &AgentSettings,
     paths: &[String],
 ) -> Result<AgentSettings, Violation> {
     if paths.is_empty() {
         return Ok(given.clone());
     }
-    check_paths(paths)?;
-    for (index, path) in paths.iter().enumerate() {
-        take(&mut current, given, path)
-            .ok_or_else(|| unknown().at(index).within("update_mask.paths"))?;
-    }
-    Ok(current)
+    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs` or `quotas`";
+    copy_named(current, paths, unknown, |current, path| {
+        take(current, given, path)
+    })
 }
 
 /// Sets one field; `None` if there is no such field.
@@ -110,11 +107,6 @@ fn take_of_logs(
         _ => return None,
     }
     Some(())
-}
-
-fn unknown() -> Violation {
-    let rule = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs` or `quotas`";
-    Violation::new(ViolationReason::Malformed, rule)
 }
 
 #[cfg(test)]

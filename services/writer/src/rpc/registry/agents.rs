@@ -1,19 +1,19 @@
 //! Agents.
 
-use domain::{AgentId, TenantId, Violation};
+use domain::{AgentId, Violation};
 use event_log::registry::{Principal, agent_id_of_tenant};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{display_name, from_registry, not_found, operator, visible_tenant};
+use super::{display_name, from_registry, may_see, not_found, operator, visible_tenant};
 use crate::Writer;
 use crate::request::agent_id;
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateAgentRequest>,
-) -> Result<proto::CreateAgentResponse, Problem> {
+) -> Result<proto::Agent, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let agent = new_id(&operator, &request.agent_id)?;
@@ -22,19 +22,16 @@ pub(super) async fn create(
         .registry
         .create_agent(&tenant, &agent, &request.display_name, writer.now())
         .await;
-    let agent = created.map_err(|error| from_registry(&error, "agent_id"))?;
-    Ok(proto::CreateAgentResponse { agent: Some(agent) })
+    created.map_err(from_registry("agent_id"))
 }
 
 pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListAgentsRequest>,
-) -> Result<proto::ListAgentsResponse, Problem> {
+) -> Result<Vec<proto::Agent>, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
-    Ok(proto::ListAgentsResponse {
-        agents: writer.registry.list_agents(&tenant),
-    })
+    Ok(writer.registry.list_agents(&tenant))
 }
 
 /// The id of a new agent. For an operator of one tenant, it is in the namespace of the tenant, so that the operator does not
@@ -49,12 +46,8 @@ fn new_id(operator: &Principal, name: &str) -> Result<AgentId, Violation> {
 /// The agent of a request, if the operator may see its tenant.
 pub(super) fn visible(writer: &Writer, operator: &Principal, id: &str) -> Result<AgentId, Problem> {
     let agent = agent_id(id)?;
-    let tenant = writer
-        .registry
-        .agent(&agent)
-        .and_then(|agent| TenantId::parse(agent.tenant_id).ok());
-    if tenant.is_some_and(|tenant| operator.sees(&tenant)) {
-        return Ok(agent);
+    match writer.registry.agent(&agent) {
+        Some(entry) if may_see(operator, &entry.tenant_id) => Ok(agent),
+        _ => Err(not_found("agent", "agent_id")),
     }
-    Err(not_found("agent", "agent_id"))
 }

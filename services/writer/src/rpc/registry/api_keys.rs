@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use domain::{TenantId, Violation, ViolationReason};
+use domain::{Violation, ViolationReason};
 use event_log::registry::{AllowedOrigins, OVERLAP_MAX, Principal};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{agents, display_name, from_registry, not_found, operator};
+use super::{agents, display_name, from_registry, may_see, not_found, operator};
 use crate::Writer;
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateApiKeyRequest>,
-) -> Result<proto::CreateApiKeyResponse, Problem> {
+) -> Result<(proto::ApiKey, String), Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     display_name(&request.display_name)?;
@@ -23,17 +23,14 @@ pub(super) async fn create(
         .registry
         .create_api_key(&agent, &request.display_name, origins, writer.now())
         .await;
-    let (api_key, secret) = created.map_err(|error| from_registry(&error, "agent_id"))?;
-    Ok(proto::CreateApiKeyResponse {
-        api_key: Some(api_key),
-        secret: secret.reveal().to_owned(),
-    })
+    let (api_key, secret) = created.map_err(from_registry("agent_id"))?;
+    Ok((api_key, secret.reveal().to_owned()))
 }
 
 pub(super) async fn rotate(
     writer: &Writer,
     request: Request<proto::RotateApiKeyRequest>,
-) -> Result<proto::RotateApiKeyResponse, Problem> {
+) -> Result<(proto::ApiKey, String), Problem> {
     let (operator, request) = operator(writer, request).await?;
     let id = visible(writer, &operator, request.api_key_id)?;
     let overlap = overlap(request.overlap_seconds)?;
@@ -41,61 +38,46 @@ pub(super) async fn rotate(
         .registry
         .rotate_api_key(&id, overlap, writer.now())
         .await;
-    let (api_key, secret) = rotated.map_err(|error| from_registry(&error, "api_key_id"))?;
-    Ok(proto::RotateApiKeyResponse {
-        api_key: Some(api_key),
-        secret: secret.reveal().to_owned(),
-    })
+    let (api_key, secret) = rotated.map_err(from_registry("api_key_id"))?;
+    Ok((api_key, secret.reveal().to_owned()))
 }
 
 pub(super) async fn set_origins(
     writer: &Writer,
     request: Request<proto::SetApiKeyOriginsRequest>,
-) -> Result<proto::SetApiKeyOriginsResponse, Problem> {
+) -> Result<proto::ApiKey, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let id = visible(writer, &operator, request.api_key_id)?;
     let origins = origins(request.allowed_origins)?;
     let set = writer.registry.set_api_key_origins(&id, origins).await;
-    let api_key = set.map_err(|error| from_registry(&error, "api_key_id"))?;
-    Ok(proto::SetApiKeyOriginsResponse {
-        api_key: Some(api_key),
-    })
+    set.map_err(from_registry("api_key_id"))
 }
 
 pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeApiKeyRequest>,
-) -> Result<proto::RevokeApiKeyResponse, Problem> {
+) -> Result<proto::ApiKey, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let id = visible(writer, &operator, request.api_key_id)?;
     let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
-    let api_key = revoked.map_err(|error| from_registry(&error, "api_key_id"))?;
-    Ok(proto::RevokeApiKeyResponse {
-        api_key: Some(api_key),
-    })
+    revoked.map_err(from_registry("api_key_id"))
 }
 
 pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListApiKeysRequest>,
-) -> Result<proto::ListApiKeysResponse, Problem> {
+) -> Result<Vec<proto::ApiKey>, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
-    Ok(proto::ListApiKeysResponse {
-        api_keys: writer.registry.list_api_keys(&agent),
-    })
+    Ok(writer.registry.list_api_keys(&agent))
 }
 
 /// The key of a request, if the operator may see its tenant.
 fn visible(writer: &Writer, operator: &Principal, id: String) -> Result<String, Problem> {
-    let tenant = writer
-        .registry
-        .api_key(&id)
-        .and_then(|key| TenantId::parse(key.tenant_id).ok());
-    if tenant.is_some_and(|tenant| operator.sees(&tenant)) {
-        return Ok(id);
+    match writer.registry.api_key(&id) {
+        Some(key) if may_see(operator, &key.tenant_id) => Ok(id),
+        _ => Err(not_found("API key", "api_key_id")),
     }
-    Err(not_found("API key", "api_key_id"))
 }
 
 /// The time for which a replaced secret remains valid.

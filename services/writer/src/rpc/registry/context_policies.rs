@@ -13,7 +13,7 @@ use crate::Writer;
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetContextPolicyRequest>,
-) -> Result<proto::SetContextPolicyResponse, Problem> {
+) -> Result<proto::ContextPolicy, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let policy = Policy::parse(&request.policy_json)
@@ -23,16 +23,13 @@ pub(super) async fn set(
         .registry
         .set_context_policy(&agent, &digest.0, &json, writer.now())
         .await;
-    let policy = set.map_err(|error| from_registry(&error, "agent_id"))?;
-    Ok(proto::SetContextPolicyResponse {
-        policy: Some(policy),
-    })
+    set.map_err(from_registry("agent_id"))
 }
 
 pub(super) async fn get(
     writer: &Writer,
     request: Request<proto::GetContextPolicyRequest>,
-) -> Result<proto::GetContextPolicyResponse, Problem> {
+) -> Result<proto::ContextPolicy, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let Some(agent) = writer.registry.agent(&agent) else {
@@ -44,25 +41,19 @@ pub(super) async fn get(
         &request.digest
     };
     if digest.is_empty() {
-        return Ok(answer(default_policy(agent.tenant_id)));
+        return Ok(default_policy(agent.tenant_id));
     }
     let digest: Digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
     let tenant = TenantId::parse(agent.tenant_id.clone())
         .map_err(|violation| violation.within("agent_id"))?;
     if let Some(policy) = writer.registry.context_policy(&tenant, &digest).await {
-        return Ok(answer(policy));
+        return Ok(policy);
     }
     // The default exists although no caller has set it: receipts name it.
     if digest == DEFAULT_POLICY.digest.0 {
-        return Ok(answer(default_policy(agent.tenant_id)));
+        return Ok(default_policy(agent.tenant_id));
     }
     Err(not_found("context policy", "digest"))
-}
-
-fn answer(policy: proto::ContextPolicy) -> proto::GetContextPolicyResponse {
-    proto::GetContextPolicyResponse {
-        policy: Some(policy),
-    }
 }
 
 fn default_policy(tenant_id: String) -> proto::ContextPolicy {

@@ -27,22 +27,19 @@ const PATHS_MAX: usize = 64;
 
 /// The registry service over gRPC.
 #[derive(Debug, Clone)]
-pub struct RegistryRpc {
+pub(crate) struct RegistryRpc {
     writer: Writer,
 }
 
 impl RegistryRpc {
     /// The service of a writer.
-    #[must_use]
-    pub fn new(writer: Writer) -> Self {
+    pub(crate) fn new(writer: Writer) -> Self {
         Self { writer }
     }
 }
 
 /// The operator and the message of a request.
-///
-/// # Errors
-/// No valid token, or the scope `operate` is missing.
+/// Errors: No valid token, or the scope `operate` is missing.
 async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal, M), Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();
@@ -59,13 +56,26 @@ fn may_see(operator: &Principal, tenant_id: &str) -> bool {
     bound.is_none_or(|bound| bound.as_str() == tenant_id)
 }
 
-/// Checks the number of fields of an update mask.
-fn check_paths(paths: &[String]) -> Result<(), Violation> {
-    if paths.len() <= PATHS_MAX {
-        return Ok(());
+/// Copies the fields that an update mask names; `copy` returns `None` for an unknown field, which breaks the rule `unknown`.
+fn copy_named<T>(
+    mut current: T,
+    paths: &[String],
+    unknown: &str,
+    copy: impl Fn(&mut T, &str) -> Option<()>,
+) -> Result<T, Violation> {
+    let within_mask = |violation: Violation| violation.within("update_mask.paths");
+    if paths.len() > PATHS_MAX {
+        let rule = format!("has {} entries, the maximum is {PATHS_MAX}", paths.len());
+        return Err(within_mask(Violation::new(
+            ViolationReason::OutOfRange,
+            rule,
+        )));
     }
-    let rule = format!("has {} entries, the maximum is {PATHS_MAX}", paths.len());
-    Err(Violation::new(ViolationReason::OutOfRange, rule).within("update_mask.paths"))
+    for (index, path) in paths.iter().enumerate() {
+        let unknown = || Violation::new(ViolationReason::Malformed, unknown).at(index);
+        copy(&mut current, path).ok_or_else(|| within_mask(unknown()))?;
+    }
+    Ok(current)
 }
 
 /// The tenant of a request, if the operator may see it. A tenant of others gets the same error as a missing one.
@@ -89,17 +99,17 @@ fn not_found(what: &str, field: &str) -> Problem {
     )
 }
 
-/// An error of changed settings; `field` is the field of the entry in the request.
-fn from_settings(error: SettingsError, field: &str) -> Problem {
-    match error {
+/// Converts an error of changed settings; `field` is the field of the entry in the request.
+fn from_settings(field: &str) -> impl Fn(SettingsError) -> Problem {
+    move |error| match error {
         SettingsError::Broken(violation) => Problem::from(violation),
-        SettingsError::Registry(error) => from_registry(&error, field),
+        SettingsError::Registry(error) => from_registry(field)(error),
     }
 }
 
-/// An error of the registry.
-fn from_registry(error: &RegistryError, field: &str) -> Problem {
-    match error {
+/// Converts an error of the registry; `field` is the field of the entry in the request.
+fn from_registry(field: &str) -> impl Fn(RegistryError) -> Problem {
+    move |error| match error {
         RegistryError::AlreadyExists { what } => Problem::of_field(
             Reason::RegistryEntryExists,
             field,
@@ -110,33 +120,32 @@ fn from_registry(error: &RegistryError, field: &str) -> Problem {
             Problem::of_field(reason, field, format!("cannot be added: {error}"))
         }
         RegistryError::NotFound { what } => not_found(what, field),
-        RegistryError::Corrupt { .. } => Problem::new(Reason::DataCorrupt, error.to_string()),
-        RegistryError::Unavailable(unavailable) => problem::from_record(*unavailable),
+        RegistryError::Unavailable(unavailable) => problem::from_record(unavailable),
     }
 }
 
 rpcs! {
     RegistryService for RegistryRpc {}
-    create_tenant(CreateTenantRequest) -> CreateTenantResponse = tenants::create;
-    set_tenant_quotas(SetTenantQuotasRequest) -> SetTenantQuotasResponse = tenants::set_quotas;
-    list_tenants(ListTenantsRequest) -> ListTenantsResponse = tenants::list;
-    set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse = token_rules::set;
-    revoke_token(RevokeTokenRequest) -> RevokeTokenResponse = token_rules::revoke;
-    create_agent(CreateAgentRequest) -> CreateAgentResponse = agents::create;
-    list_agents(ListAgentsRequest) -> ListAgentsResponse = agents::list;
-    set_context_policy(SetContextPolicyRequest) -> SetContextPolicyResponse = context_policies::set;
-    get_context_policy(GetContextPolicyRequest) -> GetContextPolicyResponse = context_policies::get;
-    create_api_key(CreateApiKeyRequest) -> CreateApiKeyResponse = api_keys::create;
-    revoke_api_key(RevokeApiKeyRequest) -> RevokeApiKeyResponse = api_keys::revoke;
-    list_api_keys(ListApiKeysRequest) -> ListApiKeysResponse = api_keys::list;
-    set_agent_settings(SetAgentSettingsRequest) -> SetAgentSettingsResponse = agent_settings::set;
-    rotate_api_key(RotateApiKeyRequest) -> RotateApiKeyResponse = api_keys::rotate;
-    set_api_key_origins(SetApiKeyOriginsRequest) -> SetApiKeyOriginsResponse = api_keys::set_origins;
-    add_signing_key(AddSigningKeyRequest) -> AddSigningKeyResponse = signing_keys::add;
-    retire_signing_key(RetireSigningKeyRequest) -> RetireSigningKeyResponse = signing_keys::retire;
-    list_signing_keys(ListSigningKeysRequest) -> ListSigningKeysResponse = signing_keys::list;
-    rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse = webhook_secrets::rotate;
-    create_service_token(CreateServiceTokenRequest) -> CreateServiceTokenResponse = service_tokens::create;
-    revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse = service_tokens::revoke;
-    list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse = service_tokens::list;
+    create_tenant(CreateTenantRequest) -> CreateTenantResponse { tenant } = tenants::create;
+    set_tenant_quotas(SetTenantQuotasRequest) -> SetTenantQuotasResponse { tenant } = tenants::set_quotas;
+    list_tenants(ListTenantsRequest) -> ListTenantsResponse { tenants } = tenants::list;
+    set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse { tenant } = token_rules::set;
+    revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
+    create_agent(CreateAgentRequest) -> CreateAgentResponse { agent } = agents::create;
+    list_agents(ListAgentsRequest) -> ListAgentsResponse { agents } = agents::list;
+    set_context_policy(SetContextPolicyRequest) -> SetContextPolicyResponse { policy } = context_policies::set;
+    get_context_policy(GetContextPolicyRequest) -> GetContextPolicyResponse { policy } = context_policies::get;
+    create_api_key(CreateApiKeyRequest) -> CreateApiKeyResponse { api_key, secret } = api_keys::create;
+    revoke_api_key(RevokeApiKeyRequest) -> RevokeApiKeyResponse { api_key } = api_keys::revoke;
+    list_api_keys(ListApiKeysRequest) -> ListApiKeysResponse { api_keys } = api_keys::list;
+    set_agent_settings(SetAgentSettingsRequest) -> SetAgentSettingsResponse { agent } = agent_settings::set;
+    rotate_api_key(RotateApiKeyRequest) -> RotateApiKeyResponse { api_key, secret } = api_keys::rotate;
+    set_api_key_origins(SetApiKeyOriginsRequest) -> SetApiKeyOriginsResponse { api_key } = api_keys::set_origins;
+    add_signing_key(AddSigningKeyRequest) -> AddSigningKeyResponse { signing_key, secret } = signing_keys::add;
+    retire_signing_key(RetireSigningKeyRequest) -> RetireSigningKeyResponse { signing_key } = signing_keys::retire;
+    list_signing_keys(ListSigningKeysRequest) -> ListSigningKeysResponse { signing_keys } = signing_keys::list;
+    rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse { secret } = webhook_secrets::rotate;
+    create_service_token(CreateServiceTokenRequest) -> CreateServiceTokenResponse { service_token, secret } = service_tokens::create;
+    revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
+    list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;
 }

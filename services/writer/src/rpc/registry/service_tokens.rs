@@ -12,7 +12,7 @@ use crate::Writer;
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateServiceTokenRequest>,
-) -> Result<proto::CreateServiceTokenResponse, Problem> {
+) -> Result<(proto::ServiceToken, String), Problem> {
     let (operator, request) = operator(writer, request).await?;
     // With a token of one tenant, only tokens of this tenant can be created.
     let tenant_id = match (&operator.tenant, request.tenant_id.as_str()) {
@@ -33,17 +33,14 @@ pub(super) async fn create(
         .registry
         .create_service_token(new, writer.now())
         .await;
-    let (service_token, secret) = created.map_err(|error| from_registry(&error, "tenant_id"))?;
-    Ok(proto::CreateServiceTokenResponse {
-        service_token: Some(service_token),
-        secret: secret.reveal().to_owned(),
-    })
+    let (service_token, secret) = created.map_err(from_registry("tenant_id"))?;
+    Ok((service_token, secret.reveal().to_owned()))
 }
 
 pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeServiceTokenRequest>,
-) -> Result<proto::RevokeServiceTokenResponse, Problem> {
+) -> Result<proto::ServiceToken, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let id = request.service_token_id;
     let token = writer.registry.service_token(&id);
@@ -54,22 +51,17 @@ pub(super) async fn revoke(
         .registry
         .revoke_service_token(&id, writer.now())
         .await;
-    let service_token = revoked.map_err(|error| from_registry(&error, "service_token_id"))?;
-    Ok(proto::RevokeServiceTokenResponse {
-        service_token: Some(service_token),
-    })
+    revoked.map_err(from_registry("service_token_id"))
 }
 
 pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListServiceTokensRequest>,
-) -> Result<proto::ListServiceTokensResponse, Problem> {
+) -> Result<Vec<proto::ServiceToken>, Problem> {
     let (operator, _) = operator(writer, request).await?;
     let tokens = writer.registry.list_service_tokens().into_iter();
-    let service_tokens = tokens
-        .filter(|token| may_see(&operator, &token.tenant_id))
-        .collect();
-    Ok(proto::ListServiceTokensResponse { service_tokens })
+    let visible = tokens.filter(|token| may_see(&operator, &token.tenant_id));
+    Ok(visible.collect())
 }
 
 fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {
@@ -85,14 +77,9 @@ fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violatio
         .iter()
         // The generated accessor drops unknown scopes.
         .map(|scope| proto::Scope::try_from(*scope).unwrap_or_default())
-        .map(|scope| match scope {
-            proto::Scope::Append => Ok(Scope::Append),
-            proto::Scope::Read => Ok(Scope::Read),
-            proto::Scope::Operate => Ok(Scope::Operate),
-            proto::Scope::Erase => Ok(Scope::Erase),
-            proto::Scope::Unspecified => {
-                Err(broken(ViolationReason::Malformed, "has an unknown scope"))
-            }
+        .map(|scope| {
+            let unknown = || broken(ViolationReason::Malformed, "has an unknown scope");
+            Scope::from_proto(scope).ok_or_else(unknown)
         })
         .collect()
 }

@@ -15,7 +15,7 @@ use crate::Writer;
 pub(super) async fn add(
     writer: &Writer,
     request: Request<proto::AddSigningKeyRequest>,
-) -> Result<proto::AddSigningKeyResponse, Problem> {
+) -> Result<(proto::SigningKey, String), Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
@@ -29,17 +29,15 @@ pub(super) async fn add(
         id,
     };
     let added = writer.registry.add_signing_key(new, writer.now()).await;
-    let (signing_key, secret) = added.map_err(|error| from_registry(&error, "signing_key_id"))?;
-    Ok(proto::AddSigningKeyResponse {
-        signing_key: Some(signing_key),
-        secret: secret.map_or_else(String::new, |secret| secret.reveal().to_owned()),
-    })
+    let (signing_key, secret) = added.map_err(from_registry("signing_key_id"))?;
+    let secret = secret.map_or_else(String::new, |secret| secret.reveal().to_owned());
+    Ok((signing_key, secret))
 }
 
 pub(super) async fn retire(
     writer: &Writer,
     request: Request<proto::RetireSigningKeyRequest>,
-) -> Result<proto::RetireSigningKeyResponse, Problem> {
+) -> Result<proto::SigningKey, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
@@ -48,21 +46,16 @@ pub(super) async fn retire(
     let from = from.map_err(|violation| violation.within("retired_at"))?;
     let registry = &writer.registry;
     let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
-    let signing_key = retired.map_err(|error| from_registry(&error, "signing_key_id"))?;
-    Ok(proto::RetireSigningKeyResponse {
-        signing_key: Some(signing_key),
-    })
+    retired.map_err(from_registry("signing_key_id"))
 }
 
 pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListSigningKeysRequest>,
-) -> Result<proto::ListSigningKeysResponse, Problem> {
+) -> Result<Vec<proto::SigningKey>, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
-    Ok(proto::ListSigningKeysResponse {
-        signing_keys: writer.registry.list_signing_keys(&tenant),
-    })
+    Ok(writer.registry.list_signing_keys(&tenant))
 }
 
 fn signing_key_id(text: &str) -> Result<SigningKeyId, Violation> {

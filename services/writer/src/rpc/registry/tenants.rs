@@ -1,20 +1,20 @@
 //! Tenants.
 
-use domain::{TenantId, Violation, ViolationReason};
+use domain::{TenantId, Violation};
 use event_log::registry::{AccessError, Principal, Scope, copy_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
 use super::{
-    check_paths, display_name, from_registry, from_settings, may_see, operator, visible_tenant,
+    copy_named, display_name, from_registry, from_settings, may_see, operator, visible_tenant,
 };
 use crate::{Writer, problem};
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateTenantRequest>,
-) -> Result<proto::CreateTenantResponse, Problem> {
+) -> Result<proto::Tenant, Problem> {
     let (operator, request) = operator(writer, request).await?;
     // A token of one tenant cannot create tenants.
     require_unbound(&operator)?;
@@ -25,29 +25,24 @@ pub(super) async fn create(
         .registry
         .create_tenant(&id, &request.display_name, writer.now())
         .await;
-    let tenant = tenant.map_err(|error| from_registry(&error, "tenant_id"))?;
-    Ok(proto::CreateTenantResponse {
-        tenant: Some(tenant),
-    })
+    tenant.map_err(from_registry("tenant_id"))
 }
 
 pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListTenantsRequest>,
-) -> Result<proto::ListTenantsResponse, Problem> {
+) -> Result<Vec<proto::Tenant>, Problem> {
     let (operator, _) = operator(writer, request).await?;
     let tenants = writer.registry.list_tenants().into_iter();
-    let tenants = tenants
-        .filter(|tenant| may_see(&operator, &tenant.tenant_id))
-        .collect();
-    Ok(proto::ListTenantsResponse { tenants })
+    let visible = tenants.filter(|tenant| may_see(&operator, &tenant.tenant_id));
+    Ok(visible.collect())
 }
 
 /// Sets the quotas of a tenant. A token of one tenant cannot set its own quotas.
 pub(super) async fn set_quotas(
     writer: &Writer,
     request: Request<proto::SetTenantQuotasRequest>,
-) -> Result<proto::SetTenantQuotasResponse, Problem> {
+) -> Result<proto::Tenant, Problem> {
     let (operator, request) = operator(writer, request).await?;
     require_unbound(&operator)?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
@@ -55,31 +50,22 @@ pub(super) async fn set_quotas(
     let given = request.quotas;
     let changed = |current| changed_quotas(current, given.as_ref(), &paths);
     let set = writer.registry.change_tenant_quotas(&tenant, changed).await;
-    let tenant = set.map_err(|error| from_settings(error, "tenant_id"))?;
-    Ok(proto::SetTenantQuotasResponse {
-        tenant: Some(tenant),
-    })
+    set.map_err(from_settings("tenant_id"))
 }
 
 /// Sets the named quotas; without names, all quotas.
 fn changed_quotas(
-    mut current: proto::Quotas,
+    current: proto::Quotas,
     given: Option<&proto::Quotas>,
     paths: &[String],
 ) -> Result<proto::Quotas, Violation> {
     if paths.is_empty() {
         return Ok(given.copied().unwrap_or_default());
     }
-    check_paths(paths)?;
-    for (index, path) in paths.iter().enumerate() {
-        copy_quota(&mut current, given, path).ok_or_else(|| {
-            let rule = "is not a quota: use a scope and a quota, such as `owner.runs`";
-            Violation::new(ViolationReason::Malformed, rule)
-                .at(index)
-                .within("update_mask.paths")
-        })?;
-    }
-    Ok(current)
+    let unknown = "is not a quota: use a scope and a quota, such as `owner.runs`";
+    copy_named(current, paths, unknown, |current, path| {
+        copy_quota(current, given, path)
+    })
 }
 
 fn require_unbound(operator: &Principal) -> Result<(), Problem> {

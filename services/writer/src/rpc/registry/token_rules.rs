@@ -14,7 +14,7 @@ use crate::Writer;
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetTokenRulesRequest>,
-) -> Result<proto::SetTokenRulesResponse, Problem> {
+) -> Result<proto::Tenant, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let changed = |current: proto::TokenRules| {
@@ -28,16 +28,13 @@ pub(super) async fn set(
         CheckedTokenRules::parse(rules).map_err(SettingsError::Broken)
     };
     let set = writer.registry.change_token_rules(&tenant, changed).await;
-    let tenant = set.map_err(|error| from_settings(error, "tenant_id"))?;
-    Ok(proto::SetTokenRulesResponse {
-        tenant: Some(tenant),
-    })
+    set.map_err(from_settings("tenant_id"))
 }
 
 pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeTokenRequest>,
-) -> Result<proto::RevokeTokenResponse, Problem> {
+) -> Result<prost_types::Timestamp, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     check_token_id(&request.token_id).map_err(|violation| violation.within("token_id"))?;
@@ -45,10 +42,8 @@ pub(super) async fn revoke(
     let revoked = registry
         .revoke_token(&tenant, &request.token_id, writer.now())
         .await;
-    let kept_until = revoked.map_err(|error| from_registry(&error, "token_id"))?;
-    Ok(proto::RevokeTokenResponse {
-        kept_until: Some(time::to_proto(kept_until)),
-    })
+    let kept_until = revoked.map_err(from_registry("token_id"))?;
+    Ok(time::to_proto(kept_until))
 }
 
 fn check_token_id(id: &str) -> Result<(), Violation> {

@@ -11,7 +11,7 @@ use crate::Writer;
 pub(super) async fn rotate(
     writer: &Writer,
     request: Request<proto::RotateWebhookSecretRequest>,
-) -> Result<proto::RotateWebhookSecretResponse, Problem> {
+) -> Result<String, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let overlap = overlap(request.overlap_seconds)?;
@@ -19,8 +19,6 @@ pub(super) async fn rotate(
     let rotated = registry
         .rotate_webhook_secret(&agent, overlap, writer.now())
         .await;
-    let secret = rotated.map_err(|error| from_registry(&error, "agent_id"))?;
-    Ok(proto::RotateWebhookSecretResponse {
-        secret: secret.reveal().to_owned(),
-    })
+    let secret = rotated.map_err(from_registry("agent_id"))?;
+    Ok(secret.reveal().to_owned())
 }

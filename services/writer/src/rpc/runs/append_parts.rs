@@ -9,11 +9,11 @@ use std::time::Instant;
 use bytes::Bytes;
 use domain::violation::check_length;
 use domain::{
-    AgentId, ConversationKey, RunPart, Sequence, Violation, ViolationReason, check_parts,
+    AgentId, ConversationKey, Rejection, RunPart, Sequence, Violation, ViolationReason, check_parts,
 };
 use event_log::PartsOutcome;
 use tonic::Request;
-use wire::proto::run::v1::{AppendPartsRequest, AppendPartsResponse};
+use wire::proto::run::v1::AppendPartsRequest;
 use wire::run::{encode_batch, parts_from_proto};
 use wire::status::{Problem, Reason};
 
@@ -26,12 +26,12 @@ use crate::{Writer, metrics, problem};
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<AppendPartsRequest>,
-) -> Result<AppendPartsResponse, Problem> {
+) -> Result<u64, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let started = Instant::now();
     let outcome = append(writer, &caller, request.into_inner()).await;
     metrics::parts_appended(started.elapsed(), &outcome);
-    outcome.map(|Sequence(sequence)| AppendPartsResponse { sequence })
+    outcome.map(|sequence| sequence.0)
 }
 
 /// Parts to publish.
@@ -59,7 +59,7 @@ async fn append(
         active_at = check_after_first(writer, &batch).await?;
     }
     let tip = Tip::after(&batch.parts, sequence);
-    writer.tips.keep(batch.key, KnownTip { tip, active_at });
+    writer.tips.insert(batch.key, KnownTip { tip, active_at });
     Ok(sequence)
 }
 
@@ -111,7 +111,7 @@ async fn check_head(
 
 fn check_loaded(batch: &Batch, loaded: &LoadedHead) -> Result<(), Problem> {
     check_parts(loaded.head(), &batch.agent, batch.key.run, &batch.parts)
-        .map_err(|rejection| problem::from_rejection(&rejection))
+        .map_err(problem::from_rejection)
 }
 
 /// The previous batch that the request names.
@@ -132,15 +132,13 @@ async fn tip_before(
     let Some(stored) = found.map_err(problem::from_record)? else {
         return Err(superseded(writer, batch).await);
     };
-    let parts = stored
-        .open()
-        .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+    let parts = stored.open().map_err(problem::from_corrupt)?;
     Ok(Tip::after(&parts, stored.sequence))
 }
 
 fn check_order(batch: &Batch, before: Tip) -> Result<(), Problem> {
     if before.is_end {
-        return Err(problem::from_rejection(&domain::Rejection::RunNotActive));
+        return Err(problem::from_rejection(Rejection::RunNotActive));
     }
     let first = batch.parts.first().map_or(0, |part| part.number);
     let expected = before.last_number.saturating_add(1);

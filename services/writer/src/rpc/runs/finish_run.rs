@@ -5,7 +5,8 @@ use domain::{Action, FinishRun};
 use prost::Message as _;
 use tonic::Request;
 use wire::event::outcome_from_proto;
-use wire::proto::run::v1::{FinishRunRequest, FinishRunResponse};
+use wire::proto::run::v1::FinishRunRequest;
+use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 use super::{execute_on, new_events, run_id};
@@ -15,15 +16,12 @@ use crate::request::split;
 pub(super) async fn handle(
     writer: &Writer,
     mut request: Request<FinishRunRequest>,
-) -> Result<FinishRunResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     set_default_key(request.get_mut())?;
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request).await?;
-    let result = execute_on(writer, &caller, target, digest, action).await?;
-    Ok(FinishRunResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, target, digest, action).await
 }
 
 /// Without an idempotency key, the key of the run is used. The request is then equal to one with this key.

@@ -9,23 +9,23 @@ use domain::{
 use event_log::registry::{LogDetail, ProviderLogs};
 use tonic::Request;
 use wire::model_call::{call_from_proto, encode_logged};
-use wire::proto::run::v1::{LogModelCallRequest, LogModelCallResponse};
+use wire::proto::run::v1::LogModelCallRequest;
 use wire::status::Problem;
 
 use crate::request::{Caller, agent_id, conversation_id};
 use crate::{Writer, metrics, problem};
 
+/// Returns `false` if the settings disable the log.
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<LogModelCallRequest>,
-) -> Result<LogModelCallResponse, Problem> {
+) -> Result<bool, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let outcome = keep(writer, &caller, request.into_inner()).await;
     metrics::call_logged(&outcome);
-    outcome.map(|is_kept| LogModelCallResponse { is_kept })
+    outcome
 }
 
-/// Keeps the call. Returns `false` if the settings disable the log.
 async fn keep(
     writer: &Writer,
     caller: &Caller,
@@ -75,7 +75,7 @@ async fn check(writer: &Writer, key: &ConversationKey, agent: &AgentId) -> Resul
         }
         None => Rejection::NotFound,
     };
-    Err(problem::from_rejection(&rejection))
+    Err(problem::from_rejection(rejection))
 }
 
 fn with_detail(call: ModelCall, detail: LogDetail) -> ModelCall {

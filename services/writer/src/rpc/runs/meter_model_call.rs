@@ -3,23 +3,23 @@
 use domain::{Violation, ViolationReason};
 use tonic::Request;
 use wire::metered_call::metered_from_proto;
-use wire::proto::run::v1::{MeterModelCallRequest, MeterModelCallResponse};
+use wire::proto::run::v1::MeterModelCallRequest;
 use wire::status::Problem;
 
 use crate::request::Caller;
 use crate::{Writer, metrics, problem};
 
+/// Returns `false` if the record has no stream for the call.
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<MeterModelCallRequest>,
-) -> Result<MeterModelCallResponse, Problem> {
+) -> Result<bool, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let outcome = meter(writer, &caller, request.into_inner()).await;
     metrics::call_metered(&outcome);
-    outcome.map(|is_counted| MeterModelCallResponse { is_counted })
+    outcome
 }
 
-/// Keeps the call. Returns `false` if the record has no stream for it.
 async fn meter(
     writer: &Writer,
     caller: &Caller,

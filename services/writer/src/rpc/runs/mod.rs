@@ -22,26 +22,25 @@ use crate::token_count::count_tokens;
 
 /// The run service over gRPC.
 #[derive(Debug, Clone)]
-pub struct RunRpc {
+pub(crate) struct RunRpc {
     writer: Writer,
 }
 
 impl RunRpc {
     /// The service of a writer.
-    #[must_use]
-    pub fn new(writer: Writer) -> Self {
+    pub(crate) fn new(writer: Writer) -> Self {
         Self { writer }
     }
 }
 
 rpcs! {
     RunService for RunRpc {}
-    start_run(StartRunRequest) -> StartRunResponse = start_run::handle;
-    append_parts(AppendPartsRequest) -> AppendPartsResponse = append_parts::handle;
-    stop_run(StopRunRequest) -> StopRunResponse = stop_run::handle;
-    finish_run(FinishRunRequest) -> FinishRunResponse = finish_run::handle;
-    log_model_call(LogModelCallRequest) -> LogModelCallResponse = log_model_call::handle;
-    meter_model_call(MeterModelCallRequest) -> MeterModelCallResponse = meter_model_call::handle;
+    start_run(StartRunRequest) -> StartRunResponse { result } = start_run::handle;
+    append_parts(AppendPartsRequest) -> AppendPartsResponse { sequence } = append_parts::handle;
+    stop_run(StopRunRequest) -> StopRunResponse { result } = stop_run::handle;
+    finish_run(FinishRunRequest) -> FinishRunResponse { result } = finish_run::handle;
+    log_model_call(LogModelCallRequest) -> LogModelCallResponse { is_kept } = log_model_call::handle;
+    meter_model_call(MeterModelCallRequest) -> MeterModelCallResponse { is_counted } = meter_model_call::handle;
 }
 
 fn run_id(text: &str) -> Result<RunId, Violation> {

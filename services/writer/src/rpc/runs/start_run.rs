@@ -5,7 +5,8 @@ use domain::{Action, StartRun};
 use prost::Message as _;
 use tonic::Request;
 use wire::optional::label;
-use wire::proto::run::v1::{StartRunRequest, StartRunResponse};
+use wire::proto::run::v1::StartRunRequest;
+use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 use super::{execute_on, new_events, run_id};
@@ -15,14 +16,11 @@ use crate::request::split;
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<StartRunRequest>,
-) -> Result<StartRunResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request).await?;
-    let result = execute_on(writer, &caller, target, digest, action).await?;
-    Ok(StartRunResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, target, digest, action).await
 }
 
 async fn action(request: StartRunRequest) -> Result<Action, Problem> {

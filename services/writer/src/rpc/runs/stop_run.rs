@@ -2,7 +2,8 @@
 
 use domain::Action;
 use tonic::Request;
-use wire::proto::run::v1::{StopRunRequest, StopRunResponse};
+use wire::proto::run::v1::StopRunRequest;
+use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 use super::{execute_on, run_id};
@@ -12,11 +13,8 @@ use crate::request::split;
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<StopRunRequest>,
-) -> Result<StopRunResponse, Problem> {
+) -> Result<CommitResult, Problem> {
     let (caller, digest, request) = split(request);
     let action = Action::StopRun(run_id(&request.run_id)?);
-    let result = execute_on(writer, &caller, request.target, digest, action).await?;
-    Ok(StopRunResponse {
-        result: Some(result),
-    })
+    execute_on(writer, &caller, request.target, digest, action).await
 }
