@@ -3,12 +3,11 @@
 use event_log::{ArchiveEntry, ArchivedSegment};
 use uuid::Uuid;
 
-use crate::archive::{Archive, CataloguedSegment, store_of};
-use crate::error::ArchiveError;
+use crate::archive::store_of;
 use crate::object::Object;
 use crate::seal::describe;
 use crate::segment::decode;
-use crate::store::{Store, StoreError, StoreUrl};
+use crate::{Archive, ArchiveError, CataloguedSegment, Store, StoreError, StoreUrl};
 
 /// Suffix of the marker object of an emptied segment.
 pub(crate) const EMPTIED: &str = ".emptied";

@@ -3,12 +3,10 @@
 use domain::{Partition, Sequence};
 use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
 
-use crate::error::ArchiveError;
 use crate::indexes::Indexes;
-use crate::merge::Reader;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, Index};
-use crate::store::{Store, StoreUrl};
+use crate::{ArchiveError, Reader, Store, StoreUrl};
 
 /// A record's archive.
 #[derive(Debug, Clone)]

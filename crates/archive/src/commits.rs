@@ -3,9 +3,7 @@
 use domain::{ConversationKey, Sequence};
 use event_log::{StoredMessage, TailBounds};
 
-use crate::archive::Archive;
-use crate::error::ArchiveError;
-use crate::merge::Reader;
+use crate::{Archive, ArchiveError, Reader};
 
 /// A conversation's commits: first those in the archive, then those in the record, which are all later.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use event_log::{CatalogueError, Unavailable};
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::StoreError;
 use crate::segment::{CorruptSegment, EncodeError};
-use crate::store::StoreError;
 
 /// Errors of reading and writing an archive.
 #[derive(Debug, Error)]

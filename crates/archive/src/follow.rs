@@ -7,10 +7,8 @@ use event_log::{CatalogueError, FollowedMessage, Unavailable};
 use futures::stream::{self, BoxStream, Stream, StreamExt as _};
 use thiserror::Error;
 
-use crate::archive::Archive;
-use crate::error::ArchiveError;
-use crate::merge::Reader;
 use crate::segment::ArchivedMessage;
+use crate::{Archive, ArchiveError, Reader};
 
 /// Delay before a retry after the archive could not be read.
 const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{ConversationKey, Sequence};
 use uuid::Uuid;
 
-use crate::error::ArchiveError;
+use crate::ArchiveError;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, BlockEntry, Index};
 

@@ -7,13 +7,12 @@ use event_log::ArchivedSegment;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::error::ArchiveError;
 use crate::indexes::Indexes;
 use crate::segment::{
     ArchivedMessage, BlockEntry, CorruptSegment, FOOTER_BYTES, HEADER_BYTES, Index, decode,
     decode_block, decode_footer, decode_index,
 };
-use crate::store::{Store, StoreError};
+use crate::{ArchiveError, Store, StoreError};
 
 /// A segment object in its store.
 #[derive(Debug, Clone)]

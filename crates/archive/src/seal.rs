@@ -8,13 +8,11 @@ use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::archive::{Archive, CataloguedSegment};
-use crate::error::ArchiveError;
 use crate::segment::{
     ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, is_first_commit,
     without_predecessor,
 };
-use crate::store::Store;
+use crate::{Archive, ArchiveError, CataloguedSegment, Store};
 
 /// A segment in preparation. If it is never sealed, the catalogue lists its object as loose.
 #[derive(Debug)]

@@ -4,11 +4,9 @@ use domain::ConversationKey;
 use event_log::ArchivedSegment;
 use uuid::Uuid;
 
-use crate::error::ArchiveError;
-use crate::merge::Reader;
 use crate::object::Object;
 use crate::seal::describe_index;
-use crate::store::Store;
+use crate::{ArchiveError, Reader, Store};
 
 /// Suffix of segment objects.
 const SUFFIX: &str = ".segment";

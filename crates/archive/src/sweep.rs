@@ -8,12 +8,10 @@ use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::adopt::emptied;
-use crate::archive::{Archive, CataloguedSegment};
-use crate::error::ArchiveError;
 use crate::object::Object;
 use crate::seal::{remove_unsealed, write};
 use crate::segment::ArchivedMessage;
-use crate::store::{Store, StoreError};
+use crate::{Archive, ArchiveError, CataloguedSegment, Store, StoreError};
 
 /// Concurrent reads of heads.
 const READS_IN_FLIGHT: usize = 32;

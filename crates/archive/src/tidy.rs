@@ -7,8 +7,7 @@
 use domain::Partition;
 use event_log::{ArchiveEntry, CatalogueError, CataloguedEntry};
 
-use crate::archive::Archive;
-use crate::error::ArchiveError;
+use crate::{Archive, ArchiveError};
 
 /// Maximum passes over a partition's entries while other processes change them.
 const PASSES_MAX: u32 = 8;

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use domain::{ConversationKey, Sequence, Status};
 use event_log::ArchivedSegment;
 
-use crate::archive::{Archive, CataloguedSegment};
-use crate::error::ArchiveError;
 use crate::object::Object;
 use crate::segment::{ConversationEntry, Index};
+use crate::{Archive, ArchiveError, CataloguedSegment};
 
 /// The result of trimming a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adopt::EMPTIED;
-use crate::archive::Archive;
-use crate::error::ArchiveError;
-use crate::store::Store;
+use crate::{Archive, ArchiveError, Store};
 
 impl Archive {
     /// The objects of this record that the catalogue does not name, by store and name; in the catalogue's stores and in the store

@@ -5,7 +5,7 @@ use std::fmt;
 use async_nats::{ConnectOptions, ServerAddr};
 use percent_encoding::percent_decode_str;
 
-use crate::error::Unavailable;
+use crate::Unavailable;
 use crate::tls_files::TlsFiles;
 
 /// Servers, credentials and TLS files.

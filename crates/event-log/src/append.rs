@@ -3,12 +3,8 @@
 use bytes::Bytes;
 use domain::{CommitId, ConversationKey, Partition, Sequence};
 
-use crate::error::Unavailable;
-use crate::headers::TraceHeaders;
-use crate::message::StoredMessage;
 use crate::publish::{Ack, Publication};
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
 
 /// A commit to append.
 #[derive(Debug, Clone)]

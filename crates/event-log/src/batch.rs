@@ -10,9 +10,8 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connection::Connection;
-use crate::error::Unavailable;
 use crate::get::{self, RawMessage};
-use crate::headers;
+use crate::{Unavailable, headers};
 
 /// Most messages of one batch; the subscription buffers all of them.
 pub(crate) const BATCH_MESSAGES_MAX: usize = 1_000;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::RecordError;
 use crate::address::Address;
-use crate::error::RecordError;
 use crate::seal::MasterKeys;
 
 /// Default number of partitions: the fewest that reach the server's full rate.

@@ -22,9 +22,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::address::Address;
-use crate::config::RecordConfig;
-use crate::error::Unavailable;
 use crate::jitter::jittered;
+use crate::{RecordConfig, Unavailable};
 
 /// Timeout of one attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);

@@ -8,8 +8,8 @@ use domain::{Sequence, Timestamp};
 use futures::StreamExt as _;
 use tokio::time::{Instant, timeout_at};
 
+use crate::Unavailable;
 use crate::connection::Connection;
-use crate::error::Unavailable;
 
 /// Messages of one pull request; half as many again may be in flight.
 const PULL_MESSAGES: usize = 1_000;

@@ -11,8 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::config::RecordConfig;
-use crate::error::RecordError;
+use crate::{RecordConfig, RecordError};
 
 /// Timeout of reading the monitoring page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(2);

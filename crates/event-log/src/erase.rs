@@ -10,11 +10,9 @@ use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::connection::ApiFailure;
-use crate::error::Unavailable;
 use crate::get::{MessageQuery, NextOfSubject};
-use crate::record::Record;
 use crate::resolve::wait;
-use crate::topology;
+use crate::{Record, Unavailable, topology};
 
 /// Concurrent deletions. The server overwrites one at a time for each stream: more are no faster, and an append to the same
 /// stream waits for all of them.

@@ -10,9 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::error::Unavailable;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, Unavailable, topology};
 
 /// Maximum number of removed sequences that a stream's leader lists: a reply of about 20 MB.
 pub const HOLES_MAX: u64 = 2_000_000;

@@ -9,9 +9,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::consumer::{ConsumedMessage, Consumer};
-use crate::error::Unavailable;
 use crate::jitter::jittered;
-use crate::record::Record;
+use crate::{Record, Unavailable};
 
 /// Maximum delay between two attempts to create a consumer.
 const WAIT_MAX: Duration = Duration::from_millis(500);

@@ -5,11 +5,9 @@ use std::time::Duration;
 use domain::{CommitId, ConversationKey, Timestamp};
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
-use crate::error::Unavailable;
 use crate::get::to_rfc3339;
 use crate::last::stored;
-use crate::message::StoredMessage;
-use crate::record::Record;
+use crate::{Record, StoredMessage, Unavailable};
 
 /// Maximum difference between the server's clock, which the search uses, and the caller's clock.
 const CLOCK_SKEW_MAX: Duration = Duration::from_mins(5);

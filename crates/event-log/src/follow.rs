@@ -4,12 +4,8 @@ use domain::{ConversationKey, Partition, Position, Sequence, Timestamp};
 use futures::Stream;
 
 use crate::consumer::ConsumedMessage;
-use crate::error::Unavailable;
 use crate::feed::Feed;
-use crate::headers::{self, TraceHeaders};
-use crate::message::StoredMessage;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, StoredMessage, TraceHeaders, Unavailable, headers, topology};
 
 /// A message of a followed partition.
 #[derive(Debug, Clone, PartialEq, Eq)]

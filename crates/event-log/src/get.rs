@@ -11,8 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
 use crate::connection::{ApiFailure, Connection, Outgoing};
-use crate::error::Unavailable;
-use crate::headers::{self, TraceHeaders};
+use crate::{TraceHeaders, Unavailable, headers};
 
 /// "no message found".
 const NO_MESSAGE_FOUND: u64 = 10_037;

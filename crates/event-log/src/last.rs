@@ -3,11 +3,8 @@
 use domain::{ConversationKey, Partition, Position, Sequence};
 use serde::Serialize;
 
-use crate::error::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
-use crate::message::StoredMessage;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, StoredMessage, Unavailable, topology};
 
 impl Record {
     /// A conversation's last commit, from any replica, which may lag; `None`: it has no commit.

@@ -6,12 +6,8 @@ use futures::{Stream, StreamExt as _, stream};
 use serde::Serialize;
 
 use crate::consumer::Consumer;
-use crate::error::Unavailable;
-use crate::headers::TraceHeaders;
 use crate::last::stored;
-use crate::message::StoredMessage;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
 
 /// Requests the last message of each subject up to a sequence.
 #[derive(Debug, Serialize)]

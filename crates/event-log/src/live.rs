@@ -8,11 +8,8 @@ use futures::StreamExt as _;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::error::Unavailable;
 use crate::get::RawMessage;
-use crate::message::StoredMessage;
-use crate::record::Record;
-use crate::{get, headers, last, topology};
+use crate::{Record, StoredMessage, Unavailable, get, headers, last, topology};
 
 /// The time until all servers of a cluster have a new subscription.
 const INTEREST_SETTLES: Duration = Duration::from_secs(1);

@@ -13,13 +13,10 @@ use wire::commit::CorruptCommit;
 
 use crate::connection::Outgoing;
 use crate::consumer::ConsumedMessage;
-use crate::error::Unavailable;
 use crate::feed::Feed;
 use crate::get::MessageQuery;
-use crate::headers;
 use crate::publish::{self, Ack};
-use crate::record::Record;
-use crate::topology::{self, PartitionBounds};
+use crate::{PartitionBounds, Record, Unavailable, headers, topology};
 
 /// How long the stream keeps a metered call: a projector that stops for longer misses calls.
 pub const METERED_RETENTION: Duration = Duration::from_hours(48);

@@ -4,9 +4,7 @@ use bytes::Bytes;
 use domain::{Head, Position};
 use wire::commit::{self, StoredCommit};
 
-use crate::error::CorruptMessage;
-use crate::headers::TraceHeaders;
-use crate::topology;
+use crate::{CorruptMessage, TraceHeaders, topology};
 
 /// A message of the record: a sealed commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

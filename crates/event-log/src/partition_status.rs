@@ -2,9 +2,7 @@
 
 use domain::Partition;
 
-use crate::error::Unavailable;
-use crate::record::Record;
-use crate::topology::PartitionBounds;
+use crate::{PartitionBounds, Record, Unavailable};
 
 /// The status of a partition, from its leader.
 #[derive(Debug, Clone, PartialEq, Eq)]

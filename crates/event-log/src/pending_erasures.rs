@@ -9,11 +9,10 @@ use domain::{ConversationKey, Sequence, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::error::{RecordError, Unavailable};
 use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::publish::{Ack, Publication};
-use crate::record::Record;
 use crate::topology::{self, erasures, stream_config};
+use crate::{Record, RecordError, Unavailable};
 
 /// Maximum attempts to write an entry that other processes write too.
 const WRITES_MAX: u32 = 8;

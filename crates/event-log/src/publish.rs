@@ -7,10 +7,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::connection::{ApiFailure, Connection, Outgoing};
-use crate::error::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
-use crate::headers::{self, TraceHeaders};
-use crate::record::Record;
+use crate::{Record, TraceHeaders, Unavailable, headers};
 
 /// A message that is stored once, after the expected last message of its subject.
 #[derive(Debug, Default)]

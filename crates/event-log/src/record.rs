@@ -8,11 +8,9 @@ use futures::future::try_join_all;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
-use crate::config::RecordConfig;
 use crate::connection::Connection;
-use crate::durability::{self, Durability};
-use crate::error::{RecordError, Unavailable};
-use crate::topology::{self, Identity, PartitionBounds, StreamInfo};
+use crate::topology::{self, Identity, StreamInfo};
+use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
 /// Timeout of a health check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);

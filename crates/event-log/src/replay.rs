@@ -11,9 +11,7 @@ use serde_json::json;
 use thiserror::Error;
 use tokio::time::timeout_at;
 
-use crate::error::Unavailable;
-use crate::message::StoredMessage;
-use crate::record::Record;
+use crate::{Record, StoredMessage, Unavailable};
 
 /// Maximum bytes of a prefix.
 pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;

@@ -15,15 +15,14 @@ use domain::{Head, Sequence};
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
-use crate::append::{Append, AppendOutcome, Route, publication};
-use crate::error::Unavailable;
+use crate::append::{Route, publication};
 use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::jitter::jittered;
 use crate::last::stored;
 use crate::publish::{
     Ack, DUPLICATE_IN_FLIGHT, WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_IN_FLIGHT,
 };
-use crate::record::Record;
+use crate::{Append, AppendOutcome, Record, Unavailable};
 
 /// Maximum publishes of one append.
 const PUBLISHES_MAX: u32 = 12;

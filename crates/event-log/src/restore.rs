@@ -12,11 +12,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::config::RecordConfig;
 use crate::connection::{ApiFailure, Connection, Outgoing};
-use crate::error::{RecordError, Unavailable};
-use crate::snapshot::StreamDescription;
-use crate::topology;
+use crate::{RecordConfig, RecordError, StreamDescription, Unavailable, topology};
 
 /// The stream that marks an incomplete restore.
 const MARKER_STREAM: &str = "HANSARD_RESTORING";

@@ -3,10 +3,8 @@
 use domain::{Partition, Sequence, Timestamp};
 
 use crate::batch::{BatchRequest, From};
-use crate::error::Unavailable;
 use crate::get::{NextOfSubject, RawMessage, to_rfc3339};
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, Unavailable, topology};
 
 /// Matches every subject of a stream; the server needs no search for it.
 const ANY_SUBJECT: &str = ">";

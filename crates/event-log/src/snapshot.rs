@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::Unavailable;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, Unavailable, topology};
 
 /// Bytes of one chunk of a snapshot.
 const CHUNK_BYTES: usize = 128 * 1024;

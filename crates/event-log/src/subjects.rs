@@ -6,9 +6,7 @@ use domain::{ConversationKey, Partition, TenantId};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::Unavailable;
-use crate::record::Record;
-use crate::topology;
+use crate::{Record, Unavailable, topology};
 
 /// Maximum replies of a server about one stream: 100,000 subjects each.
 const PAGES_MAX: usize = 10_000;

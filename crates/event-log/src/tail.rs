@@ -4,11 +4,9 @@ use domain::{ConversationKey, Sequence};
 
 use crate::append::Route;
 use crate::batch::{BATCH_MESSAGES_MAX, Batch, BatchRequest, From};
-use crate::error::Unavailable;
 use crate::get::NextOfSubject;
 use crate::last::stored;
-use crate::message::StoredMessage;
-use crate::record::Record;
+use crate::{Record, StoredMessage, Unavailable};
 
 /// Maximum commits of one read from the leader, which returns one commit per request.
 pub const LEADER_COMMITS_MAX: usize = 32;

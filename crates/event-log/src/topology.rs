@@ -21,9 +21,8 @@ use serde_json::json;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
-use crate::config::RecordConfig;
 use crate::connection::{ApiFailure, Connection};
-use crate::error::{RecordError, Unavailable};
+use crate::{RecordConfig, RecordError, Unavailable};
 
 pub use stream_info::PartitionBounds;
 pub(crate) use stream_info::StreamInfo;

@@ -3,11 +3,9 @@
 use domain::{Label, TenantId, Timestamp};
 use jsonwebtoken::dangerous::insecure_decode_claims;
 
-use crate::claims::{AUDIENCE, Claims};
-use crate::error::TokenError;
-use crate::key::Key;
-use crate::rules::TokenRules;
+use crate::claims::Claims;
 use crate::token::{check_length, signed_claims};
+use crate::{AUDIENCE, Key, TokenError, TokenRules};
 
 /// The required `role` of an administrator token.
 pub const ADMIN_ROLE: &str = "admin";

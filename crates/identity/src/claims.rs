@@ -6,8 +6,7 @@ use domain::Timestamp;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use crate::error::TokenError;
-use crate::rules::{TokenRules, token_id_digest};
+use crate::{TokenError, TokenRules, token_id_digest};
 
 /// Maximum clock skew of token issuers.
 pub const LEEWAY: Duration = Duration::from_secs(30);

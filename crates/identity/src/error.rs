@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, TOKEN_BYTES_MAX};
+use crate::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, TOKEN_BYTES_MAX};
 
 /// Why a token is invalid, by what its issuer can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

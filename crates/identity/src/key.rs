@@ -9,8 +9,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, RSA_MODULUS_BYTES};
-use crate::error::KeyError;
+use crate::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, KeyError, RSA_MODULUS_BYTES};
 
 /// Bytes of a P-256 point: the prefix and two coordinates.
 const P256_POINT_BYTES: usize = 65;

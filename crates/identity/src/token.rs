@@ -3,11 +3,8 @@
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Header, Validation, decode, decode_header};
 
-use crate::bounds::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
 use crate::claims::Claims;
-use crate::error::TokenError;
-use crate::key::Key;
-use crate::ring_backend;
+use crate::{KEYS_TRIED_MAX, Key, TOKEN_BYTES_MAX, TokenError, ring_backend};
 
 /// The claims of a token that was signed with one of the keys.
 pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {

@@ -2,11 +2,8 @@
 
 use domain::{AgentId, TenantId, Timestamp, UserId};
 
-use crate::claims::AUDIENCE;
-use crate::error::TokenError;
-use crate::key::Key;
-use crate::rules::TokenRules;
 use crate::token::signed_claims;
+use crate::{AUDIENCE, Key, TokenError, TokenRules};
 
 /// The tenant and the agent for which a user token is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::consumer::{Consumer, Subject};
-use crate::decision::{Exceeded, check};
-use crate::limits::{Quota, QuotaSet};
+use crate::{Consumer, Exceeded, Quota, QuotaSet, Subject, check};
 
 /// Delay before a retry: an active run may end at any time.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);

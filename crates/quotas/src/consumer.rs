@@ -1,6 +1,6 @@
 //! The consumer of a resource, and the subjects whose quotas it uses.
 
-use crate::limits::Scope;
+use crate::Scope;
 
 /// A consumer of a resource: all ids whose quotas a use counts for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::limits::{Quota, Scope};
+use crate::{Quota, Scope};
 
 /// A quota that does not allow a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Decision, Event, Head, RecentCommit, Rejection, Sequence, Timestamp, Violation,
-    ViolationReason, decide,
+    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Violation, ViolationReason,
+    decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
@@ -206,24 +206,6 @@ async fn wait_before_rebase(rebases: u32) {
     tokio::time::sleep(wait).await;
 }
 
-/// The result of the commit at this sequence.
-pub(crate) fn commit_result(
-    writer: &Writer,
-    intent: &Intent,
-    commit: &RecentCommit,
-    sequence: Sequence,
-) -> proto::CommitResult {
-    proto::CommitResult {
-        conversation_id: intent.key.conversation.as_str().to_owned(),
-        commit_id: commit.id.to_string(),
-        first_version: commit.first_version.0,
-        version: commit.last_version.0,
-        recorded_at: Some(wire::time::to_proto(commit.recorded_at)),
-        position_token: writer.position_token(&intent.key, sequence, commit.last_version),
-        replayed: false,
-    }
-}
-
 /// The result of the commit that contains a head.
 fn last_result(
     writer: &Writer,
@@ -233,7 +215,7 @@ fn last_result(
 ) -> proto::CommitResult {
     let last = head.recent.last();
     last.map_or_else(Default::default, |last| {
-        commit_result(writer, intent, last, sequence)
+        writer.commit_result(&intent.key, last, sequence)
     })
 }
 

@@ -9,7 +9,6 @@ use event_log::{StoredCommit, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::commit::commit_result;
 use crate::head_cache::LoadedHead;
 use crate::key_age::{KeyAge, age};
 use crate::request::Intent;
@@ -267,6 +266,6 @@ fn replayed(
     }
     Ok(Some(proto::CommitResult {
         replayed: true,
-        ..commit_result(writer, intent, commit, sequence)
+        ..writer.commit_result(&intent.key, commit, sequence)
     }))
 }

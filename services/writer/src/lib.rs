@@ -25,12 +25,13 @@ mod token_count;
 
 use std::sync::Arc;
 
-use domain::{CommitId, ConversationKey, Position, Sequence, Timestamp, Version};
+use domain::{CommitId, ConversationKey, Position, RecentCommit, Sequence, Timestamp};
 use egress_rules::EgressRules;
 use event_log::{Record, Registry};
 use read_model::ReadModel;
 use runtime::clock::Clock;
 use uuid::Uuid;
+use wire::proto::write::v1::CommitResult;
 use wire::token::PositionToken;
 
 use crate::quotas::WriteQuotas;
@@ -82,23 +83,30 @@ impl Writer {
         Timestamp(self.clock.now_nanos())
     }
 
-    /// The position token of a commit.
-    pub(crate) fn position_token(
+    /// The result of the commit at this sequence of a conversation.
+    pub(crate) fn commit_result(
         &self,
         key: &ConversationKey,
+        commit: &RecentCommit,
         sequence: Sequence,
-        version: Version,
-    ) -> String {
-        let position = Position {
-            partition: self.record.partition_of(key),
-            sequence,
-        };
-        PositionToken {
+    ) -> CommitResult {
+        let token = PositionToken {
             record: self.record.id(),
-            position,
-            version,
+            position: Position {
+                partition: self.record.partition_of(key),
+                sequence,
+            },
+            version: commit.last_version,
+        };
+        CommitResult {
+            conversation_id: key.conversation.as_str().to_owned(),
+            commit_id: commit.id.to_string(),
+            first_version: commit.first_version.0,
+            version: commit.last_version.0,
+            recorded_at: Some(wire::time::to_proto(commit.recorded_at)),
+            position_token: token.encode(),
+            replayed: false,
         }
-        .encode()
     }
 
     /// The id of a commit without an idempotency key: a UUIDv7 with the current time.

@@ -9,7 +9,7 @@ mod storage;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::quotas::{Bucket, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
+use ::quotas::{Bucket, Consumer, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
 use domain::{Action, Owner};
 use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
@@ -140,26 +140,21 @@ impl WriteQuotas {
 }
 
 /// The subjects of a commit, the widest first.
-fn subjects(intent: &Intent, owner: Option<&Owner>) -> impl Iterator<Item = Subject> {
-    let tenant = intent.key.tenant.as_str();
-    let subject = |scope, name: String| Subject {
-        scope,
-        tenant: tenant.to_owned(),
-        name,
-    };
+fn subjects(intent: &Intent, owner: Option<&Owner>) -> Vec<Subject> {
     let agent = intent.command.agent.as_str();
     let owner = owner.map(|owner| match owner {
         Owner::User(user) => format!("{agent}/user/{}", user.as_str()),
         Owner::Channel(channel) => format!("{agent}/channel/{}", channel.as_str()),
         Owner::Session(session) => format!("{agent}/session/{}", session.as_str()),
     });
-    [
-        Some(subject(Scope::Tenant, String::new())),
-        Some(subject(Scope::Agent, agent.to_owned())),
-        owner.map(|name| subject(Scope::Owner, name)),
-    ]
-    .into_iter()
-    .flatten()
+    let consumer = Consumer {
+        tenant: intent.key.tenant.as_str().to_owned(),
+        agent: agent.to_owned(),
+        key: None,
+        owner,
+        address: None,
+    };
+    consumer.subjects().collect()
 }
 
 fn stored_by(subject: &Subject, intent: &Intent, owner: Option<&Owner>) -> StorageScope {

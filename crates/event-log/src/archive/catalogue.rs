@@ -8,12 +8,11 @@ use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::entry::{ArchiveEntry, CataloguedEntry};
-use crate::error::{RecordError, Unavailable};
 use crate::feed::{Feed, FeedItem};
 use crate::get::MessageQuery;
 use crate::publish::Put;
-use crate::record::Record;
 use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM, stream_config};
+use crate::{Record, RecordError, Unavailable};
 
 /// Errors of reading and writing the catalogue.
 #[derive(Debug, Error)]

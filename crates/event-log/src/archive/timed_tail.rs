@@ -4,12 +4,9 @@ use domain::{ConversationKey, Sequence, Timestamp};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::erase::DELETES_IN_FLIGHT;
-use crate::error::Unavailable;
 use crate::get::NextOfSubject;
 use crate::last::stored;
-use crate::message::StoredMessage;
-use crate::record::Record;
-use crate::tail::TailBounds;
+use crate::{Record, StoredMessage, TailBounds, Unavailable};
 
 /// A commit and the time when the stream stored it.
 #[derive(Debug, Clone, PartialEq, Eq)]

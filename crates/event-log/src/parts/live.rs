@@ -3,9 +3,8 @@
 use domain::{ConversationKey, Partition, RunId};
 
 use super::StoredParts;
-use crate::error::Unavailable;
 use crate::live::LiveMessages;
-use crate::record::Record;
+use crate::{Record, Unavailable};
 
 /// An item of a live subscription to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

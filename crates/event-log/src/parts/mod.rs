@@ -15,10 +15,8 @@ pub use publish::PartsOutcome;
 pub use read::{PartsBounds, PartsPage};
 
 use crate::append::Route;
-use crate::error::CorruptMessage;
 use crate::get::RawMessage;
-use crate::record::Record;
-use crate::topology;
+use crate::{CorruptMessage, Record, topology};
 
 /// A batch of a run's parts, encoded by `wire::run::encode_batch`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,10 @@ use tokio::time::Instant;
 
 use super::StoredParts;
 use crate::append::Route;
-use crate::error::Unavailable;
 use crate::get::MessageQuery;
 use crate::publish::{Ack, Publication};
-use crate::record::Record;
 use crate::resolve::{cause_of, wait};
+use crate::{Record, Unavailable};
 
 /// Maximum publishes of one batch.
 const PUBLISHES_MAX: u32 = 12;

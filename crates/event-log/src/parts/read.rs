@@ -3,10 +3,8 @@
 use domain::{ConversationKey, RunId, Sequence};
 
 use super::StoredParts;
-use crate::error::Unavailable;
 use crate::get::MessageQuery;
-use crate::record::Record;
-use crate::tail::TailBounds;
+use crate::{Record, TailBounds, Unavailable};
 
 /// Limits of one read of a run's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,12 @@ use bytes::Bytes;
 use domain::Sequence;
 
 use super::{ENTRY, RECEIPT_SEED_BYTES, ReceiptKeys};
-use crate::error::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
 use crate::publish::Publication;
-use crate::record::Record;
 use crate::topology::{
     self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
 };
+use crate::{Record, Unavailable};
 
 /// The key of the single seed of earlier versions in the registry's bucket.
 const LEGACY_ENTRY: &str = "receipt.seed";

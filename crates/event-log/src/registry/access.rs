@@ -5,12 +5,10 @@ use http::HeaderMap;
 use identity::VerifiedAdmin;
 use wire::proto::operate::v1::ServiceToken;
 
-use super::Registry;
-use super::entries::Entries;
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
-use super::error::{AccessError, Corrupt};
-use super::scope::{Scope, Scopes};
+use super::error::Corrupt;
 use super::secret::{SERVICE_TOKEN_PREFIX, digest, id_of};
+use super::{AccessError, Registry, Scope, Scopes};
 
 /// A caller with a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +72,12 @@ impl Registry {
         }
         let digest = digest(bearer);
         let id = id_of(&digest);
-        let known = |entries: &Entries| {
+        let key = || service_token_key(&digest);
+        let found = self.shared().find(key, |entries| {
             let is_known = entries.service_tokens.contains_key(&id);
             is_known.then(|| entries.principals.get(&digest).cloned())
-        };
-        let key = || service_token_key(&digest);
-        self.shared().find(key, known).await.flatten()
+        });
+        found.await.flatten()
     }
 
     /// Whether the service token of these headers is in memory. It never reads the bucket, so do not use the result for access
@@ -139,13 +137,18 @@ impl Registry {
     }
 
     pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {
-        let known = |entries: &Entries| entries.tenants.contains_key(tenant).then_some(());
-        let found = self.shared().find(|| tenant_key(tenant), known).await;
-        found.is_some()
+        let found = self.shared().find(
+            || tenant_key(tenant),
+            |entries| entries.tenants.contains_key(tenant).then_some(()),
+        );
+        found.await.is_some()
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
-        let known = |entries: &Entries| Some(entries.agents.get(agent)?.value.0.clone());
-        self.shared().find(|| agent_key(agent), known).await
+        let found = self.shared().find(
+            || agent_key(agent),
+            |entries| Some(entries.agents.get(agent)?.value.0.clone()),
+        );
+        found.await
     }
 }

@@ -4,11 +4,8 @@ use domain::{AgentId, TenantId, Timestamp, Violation};
 use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
-use super::Registry;
-use super::entries::{Entries, Entry};
 use super::entry_keys::agent_key;
-use super::error::{RegistryError, SettingsError};
-use super::settings::CheckedSettings;
+use super::{CheckedSettings, Entries, Entry, Registry, RegistryError, SettingsError};
 
 impl Registry {
     /// Creates an agent of a tenant.
@@ -47,9 +44,8 @@ impl Registry {
         agent: &AgentId,
         settings: CheckedSettings,
     ) -> Result<Agent, RegistryError> {
-        let settings = settings.into_proto();
         let change = |agent: &mut Agent| {
-            agent.settings = Some(settings.clone());
+            agent.settings = Some(settings.0.clone());
             Ok(())
         };
         self.change_agent(agent, change).await
@@ -66,7 +62,7 @@ impl Registry {
     ) -> Result<Agent, SettingsError> {
         let change = |agent: &mut Agent| {
             let current = agent.settings.take().unwrap_or_default();
-            agent.settings = Some(change(current)?.into_proto());
+            agent.settings = Some(change(current)?.0);
             Ok(())
         };
         self.change_agent(agent, change).await

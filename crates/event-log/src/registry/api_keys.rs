@@ -6,12 +6,9 @@ use domain::{AgentId, Timestamp};
 use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
-use super::Registry;
-use super::entries::Entries;
 use super::entry_keys::api_key_key;
-use super::error::RegistryError;
-use super::origins::AllowedOrigins;
-use super::secret::{API_KEY_PREFIX, Secret, digest, id_of};
+use super::secret::{API_KEY_PREFIX, digest, id_of};
+use super::{AllowedOrigins, Entries, Registry, RegistryError, Secret};
 
 /// Maximum time that a rotated key stays valid.
 pub const OVERLAP_MAX: Duration = Duration::from_hours(30 * 24);
@@ -34,7 +31,7 @@ impl Registry {
             agent_id: agent.as_str().to_owned(),
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
-            allowed_origins: origins.into_vec(),
+            allowed_origins: origins.0,
             ..ApiKey::default()
         };
         self.make_api_key(new, at).await
@@ -79,8 +76,7 @@ impl Registry {
         id: &str,
         origins: AllowedOrigins,
     ) -> Result<ApiKey, RegistryError> {
-        let origins = origins.into_vec();
-        self.change_api_key(id, |key| key.allowed_origins.clone_from(&origins))
+        self.change_api_key(id, |key| key.allowed_origins.clone_from(&origins.0))
             .await
     }
 

@@ -1,13 +1,12 @@
 //! Conditional writes to the bucket and single reads of it.
 
-use super::entries::Entries;
 use bytes::Bytes;
 use domain::Sequence;
 use prost::Message;
 
-use super::Shared;
-use super::error::RegistryError;
-use crate::error::Unavailable;
+use super::seals::SecretEntry;
+use super::{RegistryError, Shared};
+use crate::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
 use crate::publish::Put;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
@@ -48,6 +47,21 @@ impl Shared {
         }
     }
 
+    /// Puts an entry, whose secrets are in plaintext or encrypted.
+    pub(super) async fn put_with_secrets(
+        &self,
+        key: &str,
+        mut entry: impl SecretEntry,
+        expected: Option<Sequence>,
+    ) -> Result<PutOutcome, Unavailable> {
+        let master = &self.record.config().master_keys;
+        for (clear, sealed) in entry.secrets() {
+            let secret = master.open_stored(key, clear, sealed)?;
+            (*clear, *sealed) = master.to_stored(key, &secret)?;
+        }
+        self.put(key, &entry, expected).await
+    }
+
     /// Creates an entry.
     pub(super) async fn create(
         &self,
@@ -70,21 +84,6 @@ impl Shared {
             self.apply(key, message.sequence, &message.payload);
         }
         Ok(message)
-    }
-
-    /// A value of an entry in memory; an unknown entry is looked up in the bucket, if the rate limit allows it.
-    pub(super) async fn find<T>(
-        &self,
-        key: impl FnOnce() -> String,
-        known: impl Fn(&Entries) -> Option<T>,
-    ) -> Option<T> {
-        let value = self.read(&known);
-        if value.is_some() || !self.lookup_limiter.try_acquire() {
-            return value;
-        }
-        // After a failed read the entries in memory apply.
-        let _ = self.read_leader(&key()).await;
-        self.read(&known)
     }
 }
 

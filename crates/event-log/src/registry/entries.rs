@@ -10,12 +10,8 @@ use wire::proto::operate::v1::{
     WebhookSecrets,
 };
 
-use super::access::Principal;
 use super::error::Corrupt;
-use super::frontend_keys::FrontendKey;
-use super::seals::Seals;
-use super::secret::Digest;
-use super::tenant_secrets::TENANT_KEY_BYTES;
+use super::{Digest, FrontendKey, Principal, Seals, TENANT_KEY_BYTES};
 
 /// An entry and its revision, which is its sequence in the bucket's stream.
 #[derive(Debug, Clone)]

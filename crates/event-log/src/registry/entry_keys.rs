@@ -2,7 +2,7 @@
 
 use domain::{AgentId, SigningKeyId, TenantId};
 
-use super::secret::Digest;
+use super::Digest;
 
 pub(super) fn tenant_key(tenant: &TenantId) -> String {
     format!("tenant.{tenant}")

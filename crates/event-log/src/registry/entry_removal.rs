@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::{AgentId, Sequence, SigningKeyId, TenantId};
 
-use super::entries::{Entries, Entry};
 use super::error::Corrupt;
-use super::secret::{Digest, id_of};
+use super::secret::id_of;
+use super::{Digest, Entries, Entry};
 
 impl Entries {
     /// Drops the entry of a removal marker, unless memory has a later revision.

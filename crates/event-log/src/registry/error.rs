@@ -4,8 +4,8 @@ use domain::Violation;
 use thiserror::Error;
 use wire::status::{Problem, Reason};
 
-use super::scope::Scope;
-use crate::error::Unavailable;
+use super::Scope;
+use crate::Unavailable;
 
 /// Why a caller is not authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

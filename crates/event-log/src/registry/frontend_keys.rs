@@ -7,12 +7,10 @@ use domain::{Actor, AgentId, Label, TenantAccess, TenantId, Timestamp};
 use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
-use super::Registry;
-use super::access::AgentAccess;
-use super::entries::Entries;
 use super::entry_keys::api_key_key;
 use super::error::Corrupt;
 use super::secret::{API_KEY_PREFIX, digest, id_of};
+use super::{AgentAccess, Registry};
 
 /// A frontend with a valid API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +57,15 @@ impl Registry {
         }
         let digest = digest(key);
         let id = id_of(&digest);
-        let known = |entries: &Entries| {
+        let key = || api_key_key(&digest);
+        let found = self.shared().find(key, |entries| {
             let is_known = entries.api_keys.contains_key(&id);
             is_known.then(|| entries.frontend_keys.get(&digest).cloned())
-        };
-        let found = self.shared().find(|| api_key_key(&digest), known).await;
-        found.flatten().filter(|frontend| frontend.is_valid(now))
+        });
+        found
+            .await
+            .flatten()
+            .filter(|frontend| frontend.is_valid(now))
     }
 
     /// The distinct web origins of the valid keys of a tenant's agents.

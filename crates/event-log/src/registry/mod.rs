@@ -25,7 +25,6 @@ mod reseal;
 mod scope;
 mod seals;
 mod secret;
-mod secret_entries;
 mod service_tokens;
 mod settings;
 mod signing_keys;
@@ -67,9 +66,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use domain::Sequence;
 use tokio::task::AbortHandle;
 
-use crate::error::Unavailable;
-use crate::record::Record;
-use entries::Entries;
+use crate::{Record, Unavailable};
+use bucket::PutOutcome;
+use entries::{Entries, Entry};
 use lookup_limiter::LookupLimiter;
 use seals::Seals;
 
@@ -136,6 +135,21 @@ impl Shared {
     /// Reads memory under the lock, which is never held across an await.
     fn read<T>(&self, read: impl FnOnce(&Entries) -> T) -> T {
         read(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A value of an entry in memory; an unknown entry is looked up in the bucket, if the rate limit allows it.
+    pub(super) async fn find<T>(
+        &self,
+        key: impl FnOnce() -> String,
+        known: impl Fn(&Entries) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.read(&known);
+        if value.is_some() || !self.lookup_limiter.try_acquire() {
+            return value;
+        }
+        // After a failed read the entries in memory apply.
+        let _ = self.read_leader(&key()).await;
+        self.read(&known)
     }
 
     /// Applies an entry of the bucket to memory, unless memory has a later revision.

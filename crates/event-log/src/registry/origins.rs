@@ -16,7 +16,7 @@ const DEFAULT_PORTS: [(&str, u16); 2] = [("http", 80), ("https", 443)];
 
 /// The web origins that may use a key, each exactly as browsers send it, so that text comparison suffices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AllowedOrigins(Vec<String>);
+pub struct AllowedOrigins(pub(super) Vec<String>);
 
 impl AllowedOrigins {
     /// Checks that each item is `*` or an origin, and keeps the order.
@@ -43,10 +43,6 @@ impl AllowedOrigins {
     #[must_use]
     pub fn any() -> Self {
         Self(vec![ANY_ORIGIN.to_owned()])
-    }
-
-    pub(super) fn into_vec(self) -> Vec<String> {
-        self.0
     }
 }
 

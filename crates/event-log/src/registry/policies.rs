@@ -4,12 +4,8 @@ use domain::{AgentId, TenantId, Timestamp};
 use wire::proto::operate::v1::{Agent, ContextPolicy};
 use wire::time;
 
-use super::Registry;
-use super::bucket::PutOutcome;
-use super::entries::Entries;
 use super::entry_keys::policy_key;
-use super::error::RegistryError;
-use super::secret::Digest;
+use super::{Digest, Entries, PutOutcome, Registry, RegistryError};
 
 impl Registry {
     /// Sets the context policy of an agent; `digest` is the SHA-256 of `policy_json`.

@@ -8,8 +8,7 @@ use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, Tenant};
 use wire::status::{Problem, Reason};
 
-use super::Registry;
-use super::error::SettingsError;
+use super::{Registry, SettingsError};
 
 /// Minimum retry delay in a rejection.
 const RETRY_AFTER_MIN: Duration = Duration::from_millis(100);

@@ -10,10 +10,9 @@ use domain::{Sequence, TenantId};
 use prost::Message;
 use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken};
 
-use super::bucket::PutOutcome;
 use super::entry_keys::tenant_key;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
+use super::{CHANGES_MAX, PutOutcome, Registry};
+use crate::Unavailable;
 use crate::get::RawMessage;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 

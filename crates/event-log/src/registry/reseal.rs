@@ -2,11 +2,10 @@
 
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
-use super::bucket::PutOutcome;
-use super::secret_entries::SecretEntry;
+use super::seals::SecretEntry;
 use super::update::CONTENDED;
-use super::{CHANGES_MAX, Registry, Shared};
-use crate::error::Unavailable;
+use super::{CHANGES_MAX, PutOutcome, Registry, Shared};
+use crate::Unavailable;
 use crate::get::RawMessage;
 use crate::seal::SealError;
 

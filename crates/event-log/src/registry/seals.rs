@@ -1,9 +1,42 @@
-//! The encryption state of the entries with a secret.
+//! Entries with secrets, and the encryption state of each.
 
 use std::collections::BTreeMap;
 
-use super::secret_entries::SecretEntry;
+use bytes::Bytes;
+use prost::Message;
+use wire::proto::operate::v1::signing_key::Kind;
+use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
+
 use crate::seal::{MasterKeyId, MasterKeys, SealError};
+
+/// An entry with secrets, each in plaintext or encrypted; the other field is empty.
+pub(super) trait SecretEntry: Message + Default {
+    /// The fields of each secret: plaintext, encrypted.
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)>;
+}
+
+impl SecretEntry for TenantSecret {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        vec![(&mut self.root, &mut self.sealed_root)]
+    }
+}
+
+impl SecretEntry for SigningKey {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        match &mut self.kind {
+            Some(Kind::Hs256Secret(secret)) => vec![(secret, &mut self.sealed_secret)],
+            Some(Kind::JwksJson(_) | Kind::JwksUrl(_)) | None => Vec::new(),
+        }
+    }
+}
+
+impl SecretEntry for WebhookSecrets {
+    fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
+        let secrets = self.secrets.iter_mut();
+        let fields = secrets.map(|secret| (&mut secret.key, &mut secret.sealed_key));
+        fields.collect()
+    }
+}
 
 /// The encryption state of an entry's secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,17 +22,12 @@ pub type Digest = [u8; 32];
 
 /// A key or token in plaintext. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(pub(super) String);
 
 impl Secret {
     pub(super) fn generate(prefix: &str) -> Self {
         let bytes: [u8; SECRET_BYTES] = rand::random();
         Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
-    }
-
-    /// A secret with another encoding.
-    pub(super) fn from_text(text: String) -> Self {
-        Self(text)
     }
 
     /// The plaintext, for the caller that created it.

@@ -4,12 +4,9 @@ use domain::{Label, TenantId, Timestamp};
 use wire::proto::operate::v1::ServiceToken;
 use wire::time;
 
-use super::Registry;
-use super::entries::Entries;
 use super::entry_keys::service_token_key;
-use super::error::RegistryError;
-use super::scope::Scopes;
-use super::secret::{SERVICE_TOKEN_PREFIX, Secret, digest, id_of};
+use super::secret::{SERVICE_TOKEN_PREFIX, digest, id_of};
+use super::{Entries, Registry, RegistryError, Scopes, Secret};
 
 /// The properties of a new service token.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, ToolSettings,
 };
 
+use super::check_url;
 use super::quotas::check_agent_quotas;
-use super::urls::check_url;
 
 /// Maximum encoded bytes of an agent's settings, which are one entry of the bucket.
 pub const SETTINGS_BYTES_MAX: usize = 512 * 1024;
@@ -44,7 +44,7 @@ const ECHO: &str = "echo";
 
 /// Validated settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CheckedSettings(AgentSettings);
+pub struct CheckedSettings(pub(super) AgentSettings);
 
 impl CheckedSettings {
     /// Validates the settings.
@@ -70,10 +70,6 @@ impl CheckedSettings {
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         check_agent_quotas(&settings)?;
         Ok(Self(settings))
-    }
-
-    pub(super) fn into_proto(self) -> AgentSettings {
-        self.0
     }
 }
 

@@ -12,14 +12,10 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 use wire::time;
 
-use super::bucket::PutOutcome;
-use super::entries::Entry;
 use super::entry_keys::signing_key_key;
-use super::error::RegistryError;
-use super::secret::{SIGNING_SECRET_PREFIX, Secret};
-use super::urls::check_url;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
+use super::secret::SIGNING_SECRET_PREFIX;
+use super::{CHANGES_MAX, Entry, PutOutcome, Registry, RegistryError, Secret, check_url};
+use crate::Unavailable;
 
 /// Maximum valid keys of a tenant for one use: as many as are tried on a token without a `kid`.
 pub const SIGNING_KEYS_MAX: usize = identity::KEYS_TRIED_MAX;

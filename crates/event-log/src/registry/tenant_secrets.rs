@@ -11,10 +11,9 @@ use ring::hmac;
 use wire::proto::operate::v1::TenantSecret;
 use wire::time;
 
-use super::Registry;
-use super::bucket::PutOutcome;
 use super::entry_keys::tenant_secret_key;
-use crate::error::Unavailable;
+use super::{PutOutcome, Registry};
+use crate::Unavailable;
 
 /// Bytes of a root secret, and of a derived key.
 pub const TENANT_KEY_BYTES: usize = 32;

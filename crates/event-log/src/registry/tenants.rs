@@ -4,10 +4,8 @@ use domain::{TenantId, Timestamp};
 use wire::proto::operate::v1::Tenant;
 use wire::time;
 
-use super::Registry;
-use super::entries::Entries;
 use super::entry_keys::tenant_key;
-use super::error::RegistryError;
+use super::{Entries, Registry, RegistryError};
 
 impl Registry {
     /// Creates a tenant and its root secret. The secret is created first: a process that sees the tenant sees its secret.

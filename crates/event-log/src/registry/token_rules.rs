@@ -10,11 +10,9 @@ use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{RevokedToken, RevokedTokens, Tenant};
 use wire::time;
 
-use super::bucket::PutOutcome;
 use super::entry_keys::revoked_tokens_key;
-use super::error::RegistryError;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
+use super::{CHANGES_MAX, PutOutcome, Registry, RegistryError};
+use crate::Unavailable;
 
 /// Maximum bytes of an audience, an issuer and a token id.
 pub const TOKEN_RULE_BYTES_MAX: usize = 256;

@@ -2,11 +2,8 @@
 
 use prost::Message;
 
-use super::bucket::PutOutcome;
-use super::entries::{Entries, Entry};
-use super::error::RegistryError;
-use super::{CHANGES_MAX, Shared};
-use crate::error::Unavailable;
+use super::{CHANGES_MAX, Entries, Entry, PutOutcome, RegistryError, Shared};
+use crate::Unavailable;
 
 /// Every attempt of a change met a concurrent change.
 pub(super) const CONTENDED: Unavailable =

@@ -7,8 +7,8 @@ use domain::Sequence;
 use tokio::time::timeout_at;
 
 use super::Shared;
+use crate::Unavailable;
 use crate::consumer::ConsumedMessage;
-use crate::error::Unavailable;
 use crate::feed::{Feed, FeedItem};
 use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM};
 

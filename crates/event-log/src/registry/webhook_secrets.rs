@@ -12,13 +12,9 @@ use domain::{AgentId, Timestamp};
 use wire::proto::operate::v1::{WebhookSecret, WebhookSecrets};
 use wire::time;
 
-use super::bucket::PutOutcome;
-use super::entries::Entry;
 use super::entry_keys::webhook_secrets_key;
-use super::error::RegistryError;
-use super::secret::Secret;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
+use super::{CHANGES_MAX, Entry, PutOutcome, Registry, RegistryError, Secret};
+use crate::Unavailable;
 
 /// Maximum secrets of an agent: the newest and the previous one.
 pub const WEBHOOK_SECRETS_MAX: usize = 2;
@@ -83,10 +79,7 @@ impl Registry {
             };
             let put = self.shared().put_with_secrets(&entry, stored, revision);
             if put.await? == PutOutcome::Stored {
-                return Ok(Secret::from_text(format!(
-                    "{PREFIX}{}",
-                    STANDARD.encode(key)
-                )));
+                return Ok(Secret(format!("{PREFIX}{}", STANDARD.encode(key))));
             }
         }
         Err(Unavailable::new("the webhook secrets keep changing").into())

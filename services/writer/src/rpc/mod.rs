@@ -1,4 +1,4 @@
-//! The gRPC services, one file per rpc.
+//! The gRPC services.
 
 /// Implements a gRPC service of a struct with a `writer`. Each line is an rpc: name, request, response with its fields, and the
 /// handler that returns them.
@@ -28,7 +28,6 @@ macro_rules! rpcs {
 mod append_events;
 mod append_stream;
 mod archive_conversation;
-mod change_owner;
 mod create_conversation;
 mod erase_conversation;
 mod registry;
@@ -104,9 +103,9 @@ rpcs! {
     }
     create_conversation(CreateConversationRequest) -> CreateConversationResponse { result } = create_conversation::handle;
     append_events(AppendEventsRequest) -> AppendEventsResponse { result } = append_events::handle;
-    update_conversation(UpdateConversationRequest) -> UpdateConversationResponse { result } = update_conversation::handle;
+    update_conversation(UpdateConversationRequest) -> UpdateConversationResponse { result } = update_conversation::update;
     archive_conversation(ArchiveConversationRequest) -> ArchiveConversationResponse { result } = archive_conversation::archive;
     restore_conversation(RestoreConversationRequest) -> RestoreConversationResponse { result } = archive_conversation::restore;
-    change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse { result } = change_owner::handle;
+    change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse { result } = update_conversation::change_owner;
     erase_conversation(EraseConversationRequest) -> EraseConversationResponse { result, pending_commits } = erase_conversation::handle;
 }

@@ -1,18 +1,19 @@
-//! Changes the title, metadata or provider ids of a conversation.
+//! Changes the title, metadata, provider ids or owner of a conversation.
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationUpdated;
 use domain::{Action, FieldChange, Violation, ViolationReason};
 use tonic::Request;
+use wire::conversation::owner_from_proto;
 use wire::optional::{label, metadata, text};
-use wire::proto::write::v1::{CommitResult, UpdateConversationRequest};
+use wire::proto::write::v1::{ChangeOwnerRequest, CommitResult, UpdateConversationRequest};
 use wire::status::Problem;
 
-use super::execute_on;
+use super::{execute_on, optional_owner};
 use crate::Writer;
 use crate::request::split;
 
-pub(super) async fn handle(
+pub(super) async fn update(
     writer: &Writer,
     request: Request<UpdateConversationRequest>,
 ) -> Result<CommitResult, Problem> {
@@ -63,4 +64,21 @@ fn updated(request: UpdateConversationRequest) -> Result<ConversationUpdated, Vi
         }
     }
     Ok(updated)
+}
+
+pub(super) async fn change_owner(
+    writer: &Writer,
+    request: Request<ChangeOwnerRequest>,
+) -> Result<CommitResult, Problem> {
+    let (caller, digest, mut request) = split(request);
+    let target = request.target.take();
+    let action = owner_change(request)?;
+    execute_on(writer, &caller, target, digest, action).await
+}
+
+fn owner_change(request: ChangeOwnerRequest) -> Result<Action, Violation> {
+    Ok(Action::ChangeOwner {
+        expected: optional_owner(request.expected_owner)?,
+        owner: owner_from_proto(request.owner).map_err(|violation| violation.within("owner"))?,
+    })
 }

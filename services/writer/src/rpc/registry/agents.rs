@@ -1,4 +1,4 @@
-//! Agents.
+//! Agents, and the secrets that sign their webhook calls.
 
 use domain::{AgentId, Violation};
 use event_log::registry::{Principal, agent_id_of_tenant};
@@ -6,7 +6,7 @@ use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{display_name, from_registry, may_see, not_found, operator, visible_tenant};
+use super::{display_name, from_registry, may_see, not_found, operator, overlap, visible_tenant};
 use crate::Writer;
 use crate::request::agent_id;
 
@@ -32,6 +32,21 @@ pub(super) async fn list(
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     Ok(writer.registry.list_agents(&tenant))
+}
+
+pub(super) async fn rotate_webhook_secret(
+    writer: &Writer,
+    request: Request<proto::RotateWebhookSecretRequest>,
+) -> Result<String, Problem> {
+    let (operator, request) = operator(writer, request).await?;
+    let agent = visible(writer, &operator, &request.agent_id)?;
+    let overlap = overlap(request.overlap_seconds)?;
+    let registry = &writer.registry;
+    let rotated = registry
+        .rotate_webhook_secret(&agent, overlap, writer.now())
+        .await;
+    let secret = rotated.map_err(from_registry("agent_id"))?;
+    Ok(secret.reveal().to_owned())
 }
 
 /// The id of a new agent. For an operator of one tenant, it is in the namespace of the tenant, so that the operator does not

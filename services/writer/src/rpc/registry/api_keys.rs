@@ -1,14 +1,12 @@
 //! API keys.
 
-use std::time::Duration;
-
-use domain::{Violation, ViolationReason};
-use event_log::registry::{AllowedOrigins, OVERLAP_MAX, Principal};
+use domain::Violation;
+use event_log::registry::{AllowedOrigins, Principal};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{agents, display_name, from_registry, may_see, not_found, operator};
+use super::{agents, display_name, from_registry, may_see, not_found, operator, overlap};
 use crate::Writer;
 
 pub(super) async fn create(
@@ -78,16 +76,6 @@ fn visible(writer: &Writer, operator: &Principal, id: String) -> Result<String, 
         Some(key) if may_see(operator, &key.tenant_id) => Ok(id),
         _ => Err(not_found("API key", "api_key_id")),
     }
-}
-
-/// The time for which a replaced secret remains valid.
-pub(super) fn overlap(seconds: u32) -> Result<Duration, Violation> {
-    let overlap = Duration::from_secs(seconds.into());
-    if overlap > OVERLAP_MAX {
-        let rule = format!("is {seconds}, the maximum is {}", OVERLAP_MAX.as_secs());
-        return Err(Violation::new(ViolationReason::OutOfRange, rule).within("overlap_seconds"));
-    }
-    Ok(overlap)
 }
 
 fn origins(texts: Vec<String>) -> Result<AllowedOrigins, Violation> {

@@ -8,12 +8,13 @@ mod service_tokens;
 mod signing_keys;
 mod tenants;
 mod token_rules;
-mod webhook_secrets;
+
+use std::time::Duration;
 
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::violation::check_text;
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{Principal, RegistryError, Scope, SettingsError};
+use event_log::registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::registry_service_server::RegistryService;
@@ -91,6 +92,16 @@ fn display_name(text: &str) -> Result<(), Violation> {
     check_text(text, LABEL_BYTES_MAX).map_err(|violation| violation.within("display_name"))
 }
 
+/// The time for which a replaced secret remains valid.
+fn overlap(seconds: u32) -> Result<Duration, Violation> {
+    let overlap = Duration::from_secs(seconds.into());
+    if overlap > OVERLAP_MAX {
+        let rule = format!("is {seconds}, the maximum is {}", OVERLAP_MAX.as_secs());
+        return Err(Violation::new(ViolationReason::OutOfRange, rule).within("overlap_seconds"));
+    }
+    Ok(overlap)
+}
+
 fn not_found(what: &str, field: &str) -> Problem {
     Problem::of_field(
         Reason::RegistryEntryNotFound,
@@ -144,7 +155,7 @@ rpcs! {
     add_signing_key(AddSigningKeyRequest) -> AddSigningKeyResponse { signing_key, secret } = signing_keys::add;
     retire_signing_key(RetireSigningKeyRequest) -> RetireSigningKeyResponse { signing_key } = signing_keys::retire;
     list_signing_keys(ListSigningKeysRequest) -> ListSigningKeysResponse { signing_keys } = signing_keys::list;
-    rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse { secret } = webhook_secrets::rotate;
+    rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse { secret } = agents::rotate_webhook_secret;
     create_service_token(CreateServiceTokenRequest) -> CreateServiceTokenResponse { service_token, secret } = service_tokens::create;
     revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
     list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;

@@ -1,11 +1,8 @@
-//! The run service, one file per rpc.
+//! The run service.
 
 mod append_parts;
-mod finish_run;
-mod log_model_call;
-mod meter_model_call;
-mod start_run;
-mod stop_run;
+mod lifecycle;
+mod model_calls;
 
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{NewEvent, RunId, Violation, ViolationReason};
@@ -35,12 +32,12 @@ impl RunRpc {
 
 rpcs! {
     RunService for RunRpc {}
-    start_run(StartRunRequest) -> StartRunResponse { result } = start_run::handle;
+    start_run(StartRunRequest) -> StartRunResponse { result } = lifecycle::start;
     append_parts(AppendPartsRequest) -> AppendPartsResponse { sequence } = append_parts::handle;
-    stop_run(StopRunRequest) -> StopRunResponse { result } = stop_run::handle;
-    finish_run(FinishRunRequest) -> FinishRunResponse { result } = finish_run::handle;
-    log_model_call(LogModelCallRequest) -> LogModelCallResponse { is_kept } = log_model_call::handle;
-    meter_model_call(MeterModelCallRequest) -> MeterModelCallResponse { is_counted } = meter_model_call::handle;
+    stop_run(StopRunRequest) -> StopRunResponse { result } = lifecycle::stop;
+    finish_run(FinishRunRequest) -> FinishRunResponse { result } = lifecycle::finish;
+    log_model_call(LogModelCallRequest) -> LogModelCallResponse { is_kept } = model_calls::log;
+    meter_model_call(MeterModelCallRequest) -> MeterModelCallResponse { is_counted } = model_calls::meter;
 }
 
 fn run_id(text: &str) -> Result<RunId, Violation> {

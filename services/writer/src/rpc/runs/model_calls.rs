@@ -1,6 +1,6 @@
-//! Keeps a call of a model server in the provider log.
+//! Keeps a call of a model server in the provider log, and counts its tokens.
 //!
-//! The settings of the agent decide. The conversation is read from the leader before and after the publish, so that no call
+//! The settings of the agent decide what the log keeps. The conversation is read from the leader before and after the publish, so that no call
 //! remains that was published after the erasure. If the writer crashes in between, the retry of the caller removes the call.
 
 use domain::{
@@ -8,15 +8,16 @@ use domain::{
 };
 use event_log::registry::{LogDetail, ProviderLogs};
 use tonic::Request;
+use wire::metered_call::metered_from_proto;
 use wire::model_call::{call_from_proto, encode_logged};
-use wire::proto::run::v1::LogModelCallRequest;
+use wire::proto::run::v1::{LogModelCallRequest, MeterModelCallRequest};
 use wire::status::Problem;
 
 use crate::request::{Caller, agent_id, conversation_id};
 use crate::{Writer, metrics, problem};
 
 /// Returns `false` if the settings disable the log.
-pub(super) async fn handle(
+pub(super) async fn log(
     writer: &Writer,
     request: Request<LogModelCallRequest>,
 ) -> Result<bool, Problem> {
@@ -33,7 +34,7 @@ async fn keep(
 ) -> Result<bool, Problem> {
     let agent = agent_id(&request.agent_id)?;
     let conversation = conversation_id(&request.conversation_id)?;
-    let given = request.call.ok_or_else(|| missing().within("call"))?;
+    let given = request.call.ok_or_else(missing)?;
     let call = call_from_proto(given).map_err(|violation| violation.within("call"))?;
     let access = caller.authorize(writer, &agent, "agent_id").await?;
     let settings = writer
@@ -90,5 +91,29 @@ fn with_detail(call: ModelCall, detail: LogDetail) -> ModelCall {
 }
 
 fn missing() -> Violation {
-    Violation::new(ViolationReason::Missing, "is required")
+    Violation::new(ViolationReason::Missing, "is required").within("call")
+}
+
+/// Returns `false` if the record has no stream for the call.
+pub(super) async fn meter(
+    writer: &Writer,
+    request: Request<MeterModelCallRequest>,
+) -> Result<bool, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
+    let outcome = publish_usage(writer, &caller, request.into_inner()).await;
+    metrics::call_metered(&outcome);
+    outcome
+}
+
+async fn publish_usage(
+    writer: &Writer,
+    caller: &Caller,
+    request: MeterModelCallRequest,
+) -> Result<bool, Problem> {
+    let call = metered_from_proto(request.call.ok_or_else(missing)?);
+    let call = call.map_err(|violation| violation.within("call"))?;
+    let field = "call.agent_id";
+    let access = caller.authorize(writer, &call.agent, field).await?;
+    let publishing = writer.record.publish_usage(access.tenant.tenant(), &call);
+    publishing.await.map_err(problem::from_record)
 }

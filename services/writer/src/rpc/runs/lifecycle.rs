@@ -1,0 +1,78 @@
+//! Starts, stops and finishes a run.
+
+use domain::event::{RunFinished, RunStarted};
+use domain::{Action, FinishRun, StartRun};
+use prost::Message as _;
+use tonic::Request;
+use wire::event::outcome_from_proto;
+use wire::optional::label;
+use wire::proto::run::v1::{FinishRunRequest, StartRunRequest, StopRunRequest};
+use wire::proto::write::v1::CommitResult;
+use wire::status::Problem;
+
+use super::{execute_on, new_events, run_id};
+use crate::Writer;
+use crate::request::split;
+
+pub(super) async fn start(
+    writer: &Writer,
+    request: Request<StartRunRequest>,
+) -> Result<CommitResult, Problem> {
+    let (caller, digest, mut request) = split(request);
+    let target = request.target.take();
+    let action = start_action(request).await?;
+    execute_on(writer, &caller, target, digest, action).await
+}
+
+async fn start_action(request: StartRunRequest) -> Result<Action, Problem> {
+    let bytes = request.encoded_len();
+    let started = RunStarted {
+        run: run_id(&request.run_id)?,
+        model: label(request.model, "model")?,
+        provider: label(request.provider, "provider")?,
+    };
+    let events = new_events(request.events, bytes).await?;
+    Ok(Action::StartRun(Box::new(StartRun { started, events })))
+}
+
+pub(super) async fn stop(
+    writer: &Writer,
+    request: Request<StopRunRequest>,
+) -> Result<CommitResult, Problem> {
+    let (caller, digest, request) = split(request);
+    let action = Action::StopRun(run_id(&request.run_id)?);
+    execute_on(writer, &caller, request.target, digest, action).await
+}
+
+pub(super) async fn finish(
+    writer: &Writer,
+    mut request: Request<FinishRunRequest>,
+) -> Result<CommitResult, Problem> {
+    set_default_key(request.get_mut())?;
+    let (caller, digest, mut request) = split(request);
+    let target = request.target.take();
+    let action = finish_action(request).await?;
+    execute_on(writer, &caller, target, digest, action).await
+}
+
+/// Without an idempotency key, the key of the run is used. The request is then equal to one with this key.
+fn set_default_key(request: &mut FinishRunRequest) -> Result<(), Problem> {
+    let run = run_id(&request.run_id)?;
+    if let Some(target) = &mut request.target
+        && target.idempotency_key.is_empty()
+    {
+        target.idempotency_key = run.finish_commit().to_string();
+    }
+    Ok(())
+}
+
+async fn finish_action(request: FinishRunRequest) -> Result<Action, Problem> {
+    let bytes = request.encoded_len();
+    let finished = RunFinished {
+        run: run_id(&request.run_id)?,
+        outcome: outcome_from_proto(request.outcome())
+            .map_err(|violation| violation.within("outcome"))?,
+    };
+    let events = new_events(request.events, bytes).await?;
+    Ok(Action::FinishRun(Box::new(FinishRun { finished, events })))
+}
