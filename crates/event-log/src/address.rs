@@ -1,7 +1,5 @@
 //! Parses `nats_url`: server addresses, credentials and TLS files.
 
-use std::fmt;
-
 use async_nats::{ConnectOptions, ServerAddr};
 use percent_encoding::percent_decode_str;
 
@@ -87,15 +85,6 @@ fn without_credentials(server: ServerAddr) -> Option<ServerAddr> {
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     ServerAddr::from_url(url).ok()
-}
-
-impl fmt::Debug for Address {
-    /// Omits the credentials.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Address")
-            .field("servers", &self.servers)
-            .finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

@@ -73,8 +73,7 @@ impl Connection {
         let lost = Unavailable::new("the connection was lost");
         let replies = timeout_at(deadline, subscribing).await;
         let replies = replies.ok().flatten().ok_or(lost)?;
-        let mut batch = Batch::default();
-        let collecting = Self::collect(replies, messages_max, &mut batch);
+        let collecting = Self::collect(replies, messages_max);
         let mut reconnects = self.reconnects();
         let is_lost = reconnects.wait_for(|connects| *connects > sent_on);
         let collected = tokio::select! {
@@ -82,18 +81,14 @@ impl Connection {
             collected = timeout_at(deadline, collecting) => collected,
             _ = is_lost => return Err(lost),
         };
-        collected.map_err(|_| Unavailable::new("a batch read timed out"))??;
-        Ok(batch)
+        collected.map_err(|_| Unavailable::new("a batch read timed out"))?
     }
 
-    async fn collect(
-        mut replies: Subscriber,
-        messages_max: usize,
-        batch: &mut Batch,
-    ) -> Result<(), Unavailable> {
+    async fn collect(mut replies: Subscriber, messages_max: usize) -> Result<Batch, Unavailable> {
+        let mut batch = Batch::default();
         while let Some(reply) = replies.next().await {
             if batch.take(&reply)? {
-                return Ok(());
+                return Ok(batch);
             }
             if batch.messages.len() > messages_max {
                 return Err(Unavailable::new("a batch had more messages than requested"));

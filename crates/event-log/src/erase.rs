@@ -16,7 +16,7 @@ use crate::{Record, Unavailable, topology};
 
 /// Concurrent deletions. The server overwrites one at a time for each stream: more are no faster, and an append to the same
 /// stream waits for all of them.
-pub(crate) const DELETES_IN_FLIGHT: usize = 4;
+const DELETES_IN_FLIGHT: usize = 4;
 /// Maximum bytes of one batch that is read for its sequences.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum passes over a subject: the replica that answers may lag, and only the leader knows what is left.
@@ -175,10 +175,7 @@ impl Record {
     async fn erase_all(&self, target: &EraseTarget<'_>) -> Result<u64, Unavailable> {
         let mut erased = 0_u64;
         for pass in 0..PASSES_MAX {
-            let first = NextOfSubject {
-                seq: 1,
-                next_by_subj: target.subject,
-            };
+            let first = NextOfSubject::after(target.subject, Sequence(0));
             let first = self.get_from_leader(target.stream, &first).await?;
             let Some(first) = first.filter(|first| first.sequence < target.before) else {
                 return Ok(erased);
@@ -205,13 +202,8 @@ impl Record {
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BYTES_MAX,
             };
-            let connection = self.connection();
-            let batch = connection.batch(
-                target.stream,
-                &request,
-                request.messages_max,
-                self.deadline(),
-            );
+            let (connection, deadline) = (self.connection(), self.deadline());
+            let batch = connection.batch(target.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
             let last = batch.last_sequence().filter(|last| *last < target.before);
             next = last
@@ -219,13 +211,22 @@ impl Record {
                 .map(|last| Sequence(last.0.saturating_add(1)));
             let sequences = batch.messages.into_iter().map(|message| message.sequence);
             let sequences = sequences.filter(|sequence| *sequence < target.before);
-            let deletes = stream::iter(sequences)
-                .map(|sequence| self.erase_message(target.stream, sequence))
-                .buffer_unordered(DELETES_IN_FLIGHT);
-            let gone: Vec<bool> = deletes.try_collect().await?;
+            let gone = self.erase_messages(target.stream, sequences).await?;
             erased = erased.saturating_add(u64::try_from(gone.len()).unwrap_or(u64::MAX));
         }
         Ok(erased)
+    }
+
+    /// Overwrites and removes messages of any stream; returns for each whether the stream still had it.
+    pub(crate) async fn erase_messages(
+        &self,
+        stream: &str,
+        sequences: impl Iterator<Item = Sequence>,
+    ) -> Result<Vec<bool>, Unavailable> {
+        let deletes = stream::iter(sequences)
+            .map(|sequence| self.erase_message(stream, sequence))
+            .buffer_unordered(DELETES_IN_FLIGHT);
+        deletes.try_collect().await
     }
 
     /// Overwrites and removes one message of any stream; returns `false` if it was already removed.

@@ -36,9 +36,8 @@ impl Record {
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BYTES_MAX,
             };
-            let batch =
-                self.connection()
-                    .batch(&route.stream, &request, request.messages_max, deadline);
+            let connection = self.connection();
+            let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
             let (next, pending) = (batch.last_sequence(), batch.pending);
             let mut messages = batch.messages.into_iter();

@@ -49,8 +49,16 @@ pub(crate) enum MessageQuery<'a> {
 /// The first message of a subject at or after a sequence.
 #[derive(Debug, Serialize)]
 pub(crate) struct NextOfSubject<'a> {
-    pub(crate) seq: u64,
-    pub(crate) next_by_subj: &'a str,
+    seq: u64,
+    next_by_subj: &'a str,
+}
+
+impl<'a> NextOfSubject<'a> {
+    /// The first message of a subject, which may end in a wildcard, after a sequence.
+    pub(crate) fn after(next_by_subj: &'a str, after: Sequence) -> Self {
+        let seq = after.0.saturating_add(1);
+        Self { seq, next_by_subj }
+    }
 }
 
 #[derive(Deserialize)]

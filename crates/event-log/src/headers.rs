@@ -82,14 +82,12 @@ pub(crate) fn with_ttl(id: &str, ttl: Duration) -> HeaderMap {
 }
 
 pub(crate) fn trace_of(headers: &HeaderMap) -> TraceHeaders {
-    let mut trace = TraceHeaders::default();
-    if let Some(value) = headers.get(TRACEPARENT) {
-        trace.put(TRACEPARENT, value.as_str());
-        if let Some(value) = headers.get(TRACESTATE) {
-            trace.put(TRACESTATE, value.as_str());
-        }
+    let text = |name| Some(headers.get(name)?.as_str().to_owned());
+    let traceparent = text(TRACEPARENT);
+    TraceHeaders {
+        tracestate: traceparent.as_ref().and_then(|_| text(TRACESTATE)),
+        traceparent,
     }
-    trace
 }
 
 /// The sequence that the server added; the last header counts, because a publisher may have set its own.

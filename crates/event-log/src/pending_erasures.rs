@@ -178,10 +178,7 @@ impl Record {
         let mut entries: Vec<PendingErasure> = Vec::new();
         while entries.len() < entries_max {
             let last = entries.last().map_or(after, |entry| entry.revision);
-            let next = NextOfSubject {
-                seq: last.0.saturating_add(1),
-                next_by_subj: erasures::SUBJECTS,
-            };
+            let next = NextOfSubject::after(erasures::SUBJECTS, last);
             match self.get_from_leader(erasures::STREAM, &next).await? {
                 Some(message) => entries.push(PendingErasure::read(&message)?),
                 None => break,

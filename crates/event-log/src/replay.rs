@@ -167,16 +167,6 @@ impl Replay {
     }
 }
 
-impl fmt::Debug for Replay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Replay")
-            .field("prefix", &self.prefix)
-            .field("stream", &self.stream)
-            .field("waiting", &self.waiting.len())
-            .finish_non_exhaustive()
-    }
-}
-
 fn not_published() -> Unavailable {
     Unavailable::new("a replayed message was not acknowledged")
 }

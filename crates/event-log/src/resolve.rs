@@ -132,13 +132,8 @@ impl Record {
         {
             return Ok(superseded(Some(last)));
         }
-        let after = NextOfSubject {
-            seq: append
-                .expected
-                .map_or(0, |sequence| sequence.0)
-                .saturating_add(1),
-            next_by_subj: &route.subject,
-        };
+        let after = append.expected.unwrap_or_default();
+        let after = NextOfSubject::after(&route.subject, after);
         let next = connection.get_from_leader(&route.stream, &after, deadline);
         match next.await?.and_then(|next| sequence_in_head(&next, append)) {
             Some(sequence) => self.settle_at(route, append, sequence, deadline).await,
@@ -172,9 +167,8 @@ impl Record {
         deadline: Instant,
     ) -> Result<Finding, Unavailable> {
         let at = MessageQuery::Sequence(sequence.0);
-        let known = self
-            .connection()
-            .get_from_leader(&route.stream, &at, deadline);
+        let connection = self.connection();
+        let known = connection.get_from_leader(&route.stream, &at, deadline);
         match known.await? {
             Some(message) if message.subject == route.subject => {
                 Ok(Finding::Settled(outcome_of(&message, append)))

@@ -67,10 +67,7 @@ impl Record {
         stream: &str,
         after: Sequence,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let next = NextOfSubject {
-            seq: after.0.saturating_add(1),
-            next_by_subj: ANY_SUBJECT,
-        };
+        let next = NextOfSubject::after(ANY_SUBJECT, after);
         self.get_from_leader(stream, &next).await
     }
 

@@ -76,10 +76,7 @@ impl Record {
         let commits_max = bounds.commits_max.clamp(1, LEADER_COMMITS_MAX);
         let (mut commits, mut last, mut bytes) = (Vec::new(), after, 0_usize);
         while commits.len() < commits_max && bytes < bounds.bytes_max.max(1) {
-            let next = NextOfSubject {
-                seq: last.0.saturating_add(1),
-                next_by_subj: &route.subject,
-            };
+            let next = NextOfSubject::after(&route.subject, last);
             let connection = self.connection();
             let next = connection.get_from_leader(&route.stream, &next, deadline);
             let Some(message) = next.await? else {

@@ -14,10 +14,8 @@ use wire::proto::write::v1 as proto;
 use wire::status::{Problem, Reason};
 
 use crate::fork::Confirmation;
-use crate::head_cache::{LoadedHead, StoredHead};
 use crate::queue::{QueueTicket, TURN_WAIT_MAX};
-use crate::request::Intent;
-use crate::{Writer, erasure, fork, idempotency, metrics, problem};
+use crate::{Intent, LoadedHead, StoredHead, Writer, erasure, fork, idempotency, metrics, problem};
 
 /// Maximum number of new decisions after lost races. Then the caller must retry.
 pub(crate) const REBASES_MAX: u32 = 8;
@@ -25,7 +23,7 @@ pub(crate) const REBASES_MAX: u32 = 8;
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
 /// Executes a command in its turn in the queue of the conversation.
-/// Errors: A [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
+/// Errors: a [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
 /// completes it.
 pub(crate) async fn commit(
     writer: &Writer,

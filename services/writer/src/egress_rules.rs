@@ -14,7 +14,6 @@ pub(crate) struct EgressRules {
 }
 
 impl EgressRules {
-    /// The rules of a configuration.
     pub(crate) fn new(config: EgressConfig) -> Self {
         let policy = Policy::new(&config);
         Self { config, policy }

@@ -17,9 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::status::Problem;
 
 use crate::fork::{DECISION_WAIT_MAX, POLL_INTERVAL};
-use crate::head_cache::StoredHead;
-use crate::request::Intent;
-use crate::{Writer, problem};
+use crate::{Intent, StoredHead, Writer, problem};
 
 /// Maximum wait until the rows contain everything that was recorded before the erasure.
 pub(crate) const ROWS_WAIT_MAX: Duration = Duration::from_secs(2);

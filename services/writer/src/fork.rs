@@ -9,21 +9,20 @@ use std::borrow::Cow;
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::event::ConversationCreated;
-use domain::{Action, Command, ConversationKey, ForkPoint, ForkSource, Rejection, fork_source};
+use domain::{Action, Command, ForkPoint, ForkSource, Rejection, fork_source};
 use event_log::registry::AgentAccess;
 use wire::status::Problem;
 
 pub(crate) use confirm::POLL_INTERVAL;
 pub(crate) use confirm::{Confirmation, DECISION_WAIT_MAX, confirm};
 
-use crate::head_cache::LoadedHead;
-use crate::request::Intent;
-use crate::{Writer, problem};
+use crate::request::conversation_key;
+use crate::{Intent, LoadedHead, Writer, problem};
 
 /// The command of an intent; a command that creates a fork gets its fork point.
 ///
 /// If the conversation exists, there is no search: an earlier attempt may have created it, and its parent may be erased since.
-/// Errors: The caller has no such parent, the parent does not have that version, or there are too many ancestors.
+/// Errors: the caller has no such parent, the parent does not have that version, or there are too many ancestors.
 pub(crate) async fn with_fork_point<'i>(
     writer: &Writer,
     intent: &'i Intent,
@@ -62,10 +61,7 @@ async fn find(
 ) -> Result<ForkPoint, Problem> {
     let mut conversation = requested.conversation.clone();
     for _ in 0..=FORK_DEPTH_MAX {
-        let key = ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation,
-        };
+        let key = conversation_key(access, conversation);
         let loaded = writer.heads.load_from_leader(&key).await?;
         let source = fork_source(
             loaded.head(),

@@ -12,7 +12,6 @@ use crate::problem;
 /// The head of a conversation, and its commit.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredHead {
-    /// The head.
     pub(crate) head: Head,
     /// The sequence of the commit with this head.
     pub(crate) sequence: Sequence,
@@ -43,7 +42,6 @@ pub(crate) struct HeadCache {
 }
 
 impl HeadCache {
-    /// An empty cache.
     pub(crate) fn new(record: Record, heads_cached_max: usize) -> Self {
         Self {
             record,
@@ -52,7 +50,7 @@ impl HeadCache {
     }
 
     /// The head from the cache, else from the last commit of the subject.
-    /// Errors: The record does not answer, or its last commit cannot be read.
+    /// Errors: the record does not answer, or its last commit cannot be read.
     pub(crate) async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
         let cached = self.cached.get(key);
         let stored = if cached.is_some() {
@@ -68,7 +66,7 @@ impl HeadCache {
     }
 
     /// The head from the leader of the stream.
-    /// Errors: As [`HeadCache::load`].
+    /// Errors: as [`HeadCache::load`].
     pub(crate) async fn load_from_leader(
         &self,
         key: &ConversationKey,
@@ -81,7 +79,7 @@ impl HeadCache {
     }
 
     /// Caches the head of the last message.
-    /// Errors: The message cannot be read.
+    /// Errors: the message cannot be read.
     fn keep_last(
         &self,
         key: &ConversationKey,

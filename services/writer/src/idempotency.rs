@@ -9,10 +9,8 @@ use event_log::{StoredCommit, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::head_cache::LoadedHead;
 use crate::key_age::{KeyAge, age};
-use crate::request::Intent;
-use crate::{Writer, problem};
+use crate::{Intent, LoadedHead, Writer, problem};
 
 /// The retry delay while rows are rebuilt from archived commits, in milliseconds.
 const ARCHIVE_RETRY_AFTER_MS: u64 = 5_000;
@@ -55,7 +53,7 @@ impl Search {
     }
 
     /// The first result from the head; for an old key also from the read model and the tail.
-    /// Errors: The key was used for another request, or it is unknown and too far in the future; or record or read model do not
+    /// Errors: the key was used for another request, or it is unknown and too far in the future; or record or read model do not
     /// answer.
     pub(crate) async fn before_decision(
         &mut self,
@@ -80,7 +78,7 @@ impl Search {
     }
 
     /// The first result, for a command that would be rejected or change nothing: its first attempt may be the reason.
-    /// Errors: As [`Search::before_decision`].
+    /// Errors: as [`Search::before_decision`].
     pub(crate) async fn before_rejection(
         &mut self,
         writer: &Writer,
@@ -148,7 +146,7 @@ fn from_head(
 }
 
 /// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.
-/// Errors: The key was used for another request, or the record does not answer.
+/// Errors: the key was used for another request, or the record does not answer.
 pub(crate) async fn result_at(
     writer: &Writer,
     intent: &Intent,

@@ -35,9 +35,10 @@ use wire::proto::write::v1::CommitResult;
 use wire::token::PositionToken;
 
 use crate::quotas::WriteQuotas;
-use head_cache::HeadCache;
+use head_cache::{HeadCache, LoadedHead, StoredHead};
 use queue::Queues;
 use removal::Removals;
+use request::Intent;
 use tips::Tips;
 
 pub use config::WriterConfig;
@@ -50,7 +51,6 @@ pub(crate) struct Writer(Arc<Parts>);
 /// The parts of a [`Writer`].
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The record.
     pub(crate) record: Record,
     /// Tenants, agents, keys and tokens.
     pub(crate) registry: Registry,
@@ -64,21 +64,17 @@ pub(crate) struct Parts {
     pub(crate) tips: Tips,
     /// A short queue for each conversation.
     pub(crate) queues: Queues,
-    /// The removals after erasures.
     pub(crate) removals: Removals,
     /// The quotas of tenants, agents and owners.
     pub(crate) quotas: WriteQuotas,
-    /// The clock.
     pub(crate) clock: Clock,
 }
 
 impl Writer {
-    /// A writer with these parts.
     pub(crate) fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
 
-    /// The current time.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
     }

@@ -109,7 +109,6 @@ pub(crate) fn contention(attempts: u32) -> Problem {
 
 /// The record does not answer, or earlier commands are not complete. The command may be committed: a retry with the same key
 /// returns its result.
-#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_record(error: impl Display) -> Problem {
     let message = format!("{error}: try again with the same idempotency key");
     Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)

@@ -18,8 +18,7 @@ use storage::{Addition, StorageCounts};
 use wire::commit::Sealed;
 use wire::status::Problem;
 
-use crate::request::Intent;
-use crate::{Writer, metrics};
+use crate::{Intent, Writer, metrics};
 
 /// Maximum number of cached subjects; the counts of the least used start again.
 pub(crate) const SUBJECTS_MAX: usize = 100_000;
@@ -35,9 +34,9 @@ pub(crate) struct WriteQuotas {
 
 impl WriteQuotas {
     /// `deployment`: the quotas of subjects without quotas in the registry.
-    pub(crate) fn new(deployment: QuotaSet) -> Self {
+    pub(crate) fn new(deployment: &QuotaSet) -> Self {
         Self {
-            deployment,
+            deployment: *deployment,
             buckets: Cache::new(SUBJECTS_MAX),
             storage: StorageCounts::new(),
         }

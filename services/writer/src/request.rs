@@ -17,17 +17,13 @@ use crate::{Writer, problem};
 /// A command to execute.
 #[derive(Debug)]
 pub(crate) struct Intent {
-    /// The access of the caller.
     pub(crate) access: AgentAccess,
-    /// The conversation.
     pub(crate) key: ConversationKey,
     /// Whether the commit id is an idempotency key of the caller, which an earlier attempt may have used.
     pub(crate) has_key: bool,
     /// The path of that key in the request.
     pub(crate) key_field: &'static str,
-    /// The digest of the request.
     pub(crate) request_digest: RequestDigest,
-    /// The command.
     pub(crate) command: Command,
     /// The fork point of a new conversation as the caller names it; it may be in an ancestor of that conversation.
     pub(crate) fork_from: Option<ForkPoint>,
@@ -38,26 +34,13 @@ pub(crate) struct Intent {
 pub(crate) struct Caller(Option<String>);
 
 impl Caller {
-    /// The caller of a request.
     pub(crate) fn from_metadata(metadata: &MetadataMap) -> Self {
         Self(wire::bearer::from_metadata(metadata).map(str::to_owned))
     }
 
-    /// Authorizes appends for an agent; `field` is the field of the agent in the request.
-    /// Errors: As [`Caller::authorize_for`].
-    pub(crate) async fn authorize(
-        &self,
-        writer: &Writer,
-        agent: &AgentId,
-        field: &str,
-    ) -> Result<AgentAccess, Problem> {
-        self.authorize_for(writer, Scope::Append, agent, field)
-            .await
-    }
-
     /// Authorizes a scope for an agent; `field` is the field of the agent in the request.
-    /// Errors: No valid token, a missing scope, or an agent that the caller may not use.
-    pub(crate) async fn authorize_for(
+    /// Errors: no valid token, a missing scope, or an agent that the caller may not use.
+    pub(crate) async fn authorize(
         &self,
         writer: &Writer,
         scope: Scope,
@@ -70,7 +53,7 @@ impl Caller {
     }
 
     /// The principal of the token.
-    /// Errors: No valid token.
+    /// Errors: no valid token.
     pub(crate) async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
         let bearer = self.0.as_deref().ok_or_else(problem::unauthenticated)?;
         writer
@@ -89,7 +72,7 @@ pub(crate) fn split<M: Message>(request: Request<M>) -> (Caller, RequestDigest, 
 }
 
 /// The intent of an action on a target.
-/// Errors: A field of the target is invalid, or the caller is not authorized.
+/// Errors: a field of the target is invalid, or the caller is not authorized.
 pub(crate) async fn intent(
     writer: &Writer,
     caller: &Caller,
@@ -104,9 +87,8 @@ pub(crate) async fn intent(
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
     let field = "target.agent_id";
-    let access = caller
-        .authorize_for(writer, scope_of(&action), &agent, field)
-        .await?;
+    let scope = scope_of(&action);
+    let access = caller.authorize(writer, scope, &agent, field).await?;
     let command = Command {
         commit: key.unwrap_or_else(Writer::new_commit_id),
         agent,
@@ -116,10 +98,7 @@ pub(crate) async fn intent(
         action,
     };
     Ok(Intent {
-        key: ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation,
-        },
+        key: conversation_key(&access, conversation),
         access,
         has_key: key.is_some(),
         key_field: "target.idempotency_key",
@@ -127,6 +106,17 @@ pub(crate) async fn intent(
         command,
         fork_from: None,
     })
+}
+
+/// The key of a conversation of the caller's tenant.
+pub(crate) fn conversation_key(
+    access: &AgentAccess,
+    conversation: ConversationId,
+) -> ConversationKey {
+    ConversationKey {
+        tenant: access.tenant.tenant().clone(),
+        conversation,
+    }
 }
 
 /// The required scope of an action.
@@ -154,19 +144,19 @@ pub(crate) fn digest(request: &impl Message) -> RequestDigest {
 }
 
 /// Parses the id of an agent.
-/// Errors: As [`AgentId::parse`], with the field named.
+/// Errors: as [`AgentId::parse`], with the field named.
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, Violation> {
     AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
 }
 
 /// Parses the id of a conversation.
-/// Errors: As [`ConversationId::parse`], with the field named.
+/// Errors: as [`ConversationId::parse`], with the field named.
 pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
     ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
 }
 
 /// Parses an optional idempotency key.
-/// Errors: It is not a UUID.
+/// Errors: it is not a UUID.
 pub(crate) fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
     match text {
         "" => Ok(None),

@@ -15,14 +15,11 @@ use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
 use wire::proto::run::v1::run_service_server::RunServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
-use crate::egress_rules::EgressRules;
-use crate::head_cache::HeadCache;
-use crate::queue::Queues;
-use crate::quotas::WriteQuotas;
-use crate::removal::Removals;
 use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
-use crate::tips::{TIPS_CACHED_MAX, Tips};
-use crate::{Parts, Writer, WriterConfig};
+use crate::tips::TIPS_CACHED_MAX;
+use crate::{
+    EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig,
+};
 
 /// The addresses of a running writer.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +54,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     removals.start();
     let writer = Writer::new(Parts {
         heads: HeadCache::new(record.clone(), config.heads_cached_max),
-        quotas: WriteQuotas::new(config.quotas),
+        quotas: WriteQuotas::new(&config.quotas),
         record,
         registry,
         egress: EgressRules::new(config.egress),

@@ -16,9 +16,7 @@ pub(crate) const ACTIVE_CACHE_TTL: Duration = Duration::from_millis(500);
 /// A run of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RunKey {
-    /// The conversation.
     pub(crate) conversation: ConversationKey,
-    /// The run.
     pub(crate) run: RunId,
 }
 
@@ -55,7 +53,6 @@ impl Tip {
 /// A cached tip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownTip {
-    /// The tip.
     pub(crate) tip: Tip,
     /// When the leader of the record last answered that the run is active.
     pub(crate) active_at: Instant,

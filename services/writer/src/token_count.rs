@@ -9,7 +9,7 @@ use crate::problem::RETRY_AFTER;
 const COUNTED_IN_PLACE_BYTES_MAX: usize = 64 * 1_024;
 
 /// Sets the token counts of the events of a request of `bytes` bytes.
-/// Errors: The process is shutting down.
+/// Errors: the process is shutting down.
 pub(crate) async fn count_tokens(
     events: Vec<NewEvent>,
     bytes: usize,

@@ -1,9 +1,7 @@
 //! Commits of one conversation with their storage times, and trimming of archived commits.
 
 use domain::{ConversationKey, Sequence, Timestamp};
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use crate::erase::DELETES_IN_FLIGHT;
 use crate::get::NextOfSubject;
 use crate::last::stored;
 use crate::{Record, StoredMessage, TailBounds, Unavailable};
@@ -61,10 +59,8 @@ impl Record {
         sequences: &[Sequence],
     ) -> Result<u64, Unavailable> {
         let stream = self.route(key).stream;
-        let deletes = stream::iter(sequences)
-            .map(|sequence| self.erase_message(&stream, *sequence))
-            .buffer_unordered(DELETES_IN_FLIGHT);
-        let erased: Vec<bool> = deletes.try_collect().await?;
+        let sequences = sequences.iter().copied();
+        let erased = self.erase_messages(&stream, sequences).await?;
         let held = erased.into_iter().filter(|was_held| *was_held).count();
         Ok(u64::try_from(held).unwrap_or(u64::MAX))
     }
@@ -78,10 +74,7 @@ impl Record {
         key: &ConversationKey,
     ) -> Result<Option<Sequence>, Unavailable> {
         let route = self.route(key);
-        let first = NextOfSubject {
-            seq: 1,
-            next_by_subj: &route.subject,
-        };
+        let first = NextOfSubject::after(&route.subject, Sequence(0));
         let first = self.get_from_leader(&route.stream, &first).await?;
         Ok(first.map(|first| first.sequence))
     }

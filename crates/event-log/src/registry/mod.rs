@@ -31,7 +31,6 @@ mod signing_keys;
 mod tenant_secrets;
 mod tenants;
 mod token_rules;
-mod update;
 mod urls;
 mod watch;
 mod webhook_secrets;
@@ -64,6 +63,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use domain::Sequence;
+use prost::Message;
 use tokio::task::AbortHandle;
 
 use crate::{Record, Unavailable};
@@ -74,6 +74,8 @@ use seals::Seals;
 
 /// Maximum attempts of a change while other processes change the same entry.
 const CHANGES_MAX: usize = 4;
+/// Every attempt of a change met a concurrent change.
+const CONTENDED: Unavailable = Unavailable::new("an entry of the registry keeps changing");
 
 /// The registry, in memory. Clones share it.
 #[derive(Debug, Clone)]
@@ -138,7 +140,7 @@ impl Shared {
     }
 
     /// A value of an entry in memory; an unknown entry is looked up in the bucket, if the rate limit allows it.
-    pub(super) async fn find<T>(
+    async fn find<T>(
         &self,
         key: impl FnOnce() -> String,
         known: impl Fn(&Entries) -> Option<T>,
@@ -150,6 +152,35 @@ impl Shared {
         // After a failed read the entries in memory apply.
         let _ = self.read_leader(&key()).await;
         self.read(&known)
+    }
+
+    /// Changes an entry, which `find` reads from memory; retries after a concurrent change.
+    async fn update<T, E>(
+        &self,
+        what: &'static str,
+        find: impl Fn(&Entries) -> Option<Entry<T>>,
+        key: impl Fn(&T) -> String,
+        change: impl Fn(&mut T) -> Result<(), E>,
+    ) -> Result<T, E>
+    where
+        T: Message + Clone + PartialEq,
+        E: From<RegistryError>,
+    {
+        for _ in 0..CHANGES_MAX {
+            let Some(Entry { revision, value }) = self.read(&find) else {
+                return Err(RegistryError::NotFound { what }.into());
+            };
+            let mut changed = value.clone();
+            change(&mut changed)?;
+            if changed == value {
+                return Ok(value);
+            }
+            let put = self.put(&key(&changed), &changed, Some(revision)).await;
+            if put.map_err(RegistryError::from)? == PutOutcome::Stored {
+                return Ok(changed);
+            }
+        }
+        Err(RegistryError::from(CONTENDED).into())
     }
 
     /// Applies an entry of the bucket to memory, unless memory has a later revision.

@@ -3,8 +3,7 @@
 use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
 
 use super::seals::SecretEntry;
-use super::update::CONTENDED;
-use super::{CHANGES_MAX, PutOutcome, Registry, Shared};
+use super::{CHANGES_MAX, CONTENDED, PutOutcome, Registry, Shared};
 use crate::Unavailable;
 use crate::get::RawMessage;
 use crate::seal::SealError;

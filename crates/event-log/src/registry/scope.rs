@@ -65,12 +65,6 @@ impl Scopes {
         self.0 & scope.bit() != 0
     }
 
-    /// Whether the set is empty.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
     /// Ignores unknown scopes.
     pub(super) fn from_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
         scopes.filter_map(Scope::from_proto).collect()

@@ -47,10 +47,7 @@ impl TenantKey {
         let key = hmac::Key::new(hmac::HMAC_SHA256, root);
         let tag = hmac::sign(&key, purpose.label());
         let mut bytes = [0; TENANT_KEY_BYTES];
-        bytes
-            .iter_mut()
-            .zip(tag.as_ref())
-            .for_each(|(to, from)| *to = *from);
+        bytes.copy_from_slice(tag.as_ref());
         Self(bytes)
     }
 

@@ -16,9 +16,7 @@ use tokio::time::{Instant, sleep};
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
-use crate::head_cache::StoredHead;
-use crate::request::Intent;
-use crate::{Writer, problem};
+use crate::{Intent, StoredHead, Writer, problem};
 
 /// Maximum wait of a fork or another erasure for a pending erasure without a tombstone.
 pub(crate) const DECISION_WAIT_MAX: Duration = Duration::from_secs(3);
@@ -39,7 +37,7 @@ pub(crate) enum Confirmation {
 
 /// Decides on the response to a command that created a fork, when each erasure of an ancestor was either before the append of
 /// the fork, or finds the fork.
-/// Errors: An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
+/// Errors: an erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
 /// again.
 pub(crate) async fn confirm(
     writer: &Writer,

@@ -65,7 +65,7 @@ impl StorageCounts {
     }
 
     /// Adds the amount of a commit if the limits allow it, and returns the new amount of the subject.
-    /// Errors: The exceeded limit.
+    /// Errors: the exceeded limit.
     pub(super) async fn add(
         &self,
         subject: &Subject,

@@ -1,39 +1,24 @@
 //! One removal: read the entry and the last commit, decide, overwrite the commits, remove the entry.
 
 use domain::{ConversationKey, ErasureStep, Sequence, Timestamp, erasure_step};
-use event_log::{ErasedCounts, PendingErasure, Unavailable};
+use event_log::{PendingErasure, Unavailable};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{RENEW_INTERVAL, Removals};
 use crate::metrics;
 
-/// The reason why a removal stopped early.
-enum Stopped {
-    /// Another writer runs it.
-    TakenOver,
-    /// The record does not answer; the next sweep retries.
-    Unavailable(Unavailable),
-}
-
-impl From<Unavailable> for Stopped {
-    fn from(unavailable: Unavailable) -> Self {
-        Self::Unavailable(unavailable)
-    }
-}
-
-/// Runs a removal. Returns whether it is complete.
+/// Runs a removal. Returns whether it is complete. If the record does not answer, the next sweep retries.
 pub(super) async fn run(removals: &Removals, key: &ConversationKey) -> bool {
     match remove(removals, key).await {
         Ok(is_done) => is_done,
-        Err(Stopped::TakenOver) => false,
-        Err(Stopped::Unavailable(unavailable)) => {
+        Err(unavailable) => {
             tracing::warn!(tenant.id = %key.tenant, conversation.id = %key.conversation, %unavailable, "a removal stopped, it will be retried");
             false
         }
     }
 }
 
-async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Stopped> {
+async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Unavailable> {
     let record = &removals.0.record;
     let Some(entry) = record.pending_erasure(key).await? else {
         return Ok(true);
@@ -54,22 +39,22 @@ async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Stop
             record.end_erasure(&entry).await?;
             Ok(true)
         }
-        ErasureStep::Overwrite { tombstone } => {
-            overwrite(removals, entry, tombstone).await?;
-            Ok(true)
-        }
+        ErasureStep::Overwrite { tombstone } => overwrite(removals, entry, tombstone).await,
     }
 }
 
-/// Overwrites the commits before the tombstone. Meanwhile it renews the entry, so that no other writer takes it over.
+/// Overwrites the commits before the tombstone. Meanwhile it renews the entry, so that no other writer takes it over. Returns
+/// `false` if another writer has taken it over.
 async fn overwrite(
     removals: &Removals,
     entry: PendingErasure,
     tombstone: Sequence,
-) -> Result<(), Stopped> {
-    let record = &removals.0.record;
+) -> Result<bool, Unavailable> {
+    let (record, holder) = (&removals.0.record, removals.0.holder);
     let key = entry.key.clone();
-    let mut entry = renew(removals, entry).await?;
+    let Some(mut entry) = record.renew_erasure(&entry, holder).await? else {
+        return Ok(false);
+    };
     let overwriting = record.erase_before_tombstone(&key, tombstone);
     let mut overwriting = std::pin::pin!(overwriting);
     let mut renewals = interval(RENEW_INTERVAL);
@@ -78,21 +63,14 @@ async fn overwrite(
     let overwritten = loop {
         tokio::select! {
             overwritten = &mut overwriting => break overwritten?,
-            _ = renewals.tick() => entry = renew(removals, entry).await?,
+            _ = renewals.tick() => match record.renew_erasure(&entry, holder).await? {
+                Some(renewed) => entry = renewed,
+                None => return Ok(false),
+            },
         }
     };
     record.end_erasure(&entry).await?;
-    report(&key, overwritten);
-    Ok(())
-}
-
-/// Writes the entry with this writer as its holder.
-async fn renew(removals: &Removals, entry: PendingErasure) -> Result<PendingErasure, Stopped> {
-    let held = removals.0.record.renew_erasure(&entry, removals.0.holder);
-    held.await?.ok_or(Stopped::TakenOver)
-}
-
-fn report(key: &ConversationKey, overwritten: ErasedCounts) {
     metrics::removed(overwritten.commits);
     tracing::info!(tenant.id = %key.tenant, conversation.id = %key.conversation, commits = overwritten.commits, parts = overwritten.parts, "a removal is complete");
+    Ok(true)
 }

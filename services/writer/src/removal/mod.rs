@@ -44,7 +44,6 @@ struct Inner {
     record: Record,
     clock: Clock,
     shutdown: Shutdown,
-    /// The id of this writer in the list.
     holder: Uuid,
     running: Arc<Semaphore>,
     /// Conversations whose removal runs or waits in this writer.
@@ -52,7 +51,6 @@ struct Inner {
 }
 
 impl Removals {
-    /// Without removals.
     pub(crate) fn new(record: Record, clock: Clock, shutdown: Shutdown) -> Self {
         Self(Arc::new(Inner {
             record,
@@ -79,7 +77,6 @@ impl Removals {
         self.0.shutdown.spawn(erasure)
     }
 
-    /// The id of this writer in the list.
     pub(crate) fn holder(&self) -> Uuid {
         self.0.holder
     }

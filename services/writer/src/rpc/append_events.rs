@@ -3,13 +3,11 @@
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::{Action, NewEvent, Violation, ViolationReason};
 use prost::Message as _;
-use tonic::Request;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
-use wire::status::Problem;
 
-use super::execute;
-use crate::Writer;
-use crate::request::{Caller, Intent, digest, intent};
+use super::{Problem, Request, Writer, execute};
+use crate::Intent;
+use crate::request::{Caller, digest, intent};
 use crate::token_count::count_tokens;
 
 pub(super) async fn handle(

@@ -14,11 +14,10 @@ use wire::proto::write::v1::append_stream_response::Outcome;
 use wire::status::{Problem, Reason};
 
 use super::{append_events, create_conversation};
-use crate::Writer;
 use crate::commit::commit;
-use crate::problem;
 use crate::queue::QueueTicket;
-use crate::request::{Caller, Intent};
+use crate::request::Caller;
+use crate::{Intent, Writer, problem};
 
 /// The responses of a stream.
 pub(super) type Responses = ReceiverStream<Result<proto::AppendStreamResponse, Status>>;

@@ -1,12 +1,8 @@
 //! Closes a conversation for events, and opens it again.
 
 use domain::Action;
-use tonic::Request;
-use wire::proto::write::v1 as proto;
-use wire::status::Problem;
 
-use super::execute_on;
-use crate::Writer;
+use super::{Problem, Request, Writer, execute_on, proto};
 use crate::request::split;
 
 pub(super) async fn archive(

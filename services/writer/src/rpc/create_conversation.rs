@@ -2,16 +2,17 @@
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationCreated;
-use domain::{Action, AgentId, Command, ConversationId, ConversationKey, Expectation, Violation};
-use tonic::Request;
+use domain::{Action, AgentId, Command, ConversationId, Expectation, Violation};
+use event_log::registry::Scope;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
-use wire::status::Problem;
 
-use super::execute;
-use crate::Writer;
-use crate::request::{Caller, Intent, agent_id, conversation_id, digest, idempotency_key};
+use super::{Problem, Request, Writer, execute};
+use crate::Intent;
+use crate::request::{
+    Caller, agent_id, conversation_id, conversation_key, digest, idempotency_key,
+};
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -46,12 +47,11 @@ pub(super) async fn intent_of(
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
-    let access = caller.authorize(writer, &agent, "agent_id").await?;
+    let access = caller
+        .authorize(writer, Scope::Append, &agent, "agent_id")
+        .await?;
     Ok(Intent {
-        key: ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation,
-        },
+        key: conversation_key(&access, conversation),
         access,
         has_key: key.is_some(),
         key_field: "idempotency_key",

@@ -3,12 +3,10 @@
 use domain::{Action, ForkRule, Violation, ViolationReason};
 use tonic::{Request, Status};
 use tracing::Instrument as _;
-use wire::proto::write::v1 as proto;
-use wire::status::Problem;
 
-use super::{execute, optional_owner};
-use crate::Writer;
-use crate::request::{Intent, intent, split};
+use super::{Problem, Writer, execute, optional_owner, proto};
+use crate::Intent;
+use crate::request::{intent, split};
 
 pub(super) async fn handle(
     writer: &Writer,

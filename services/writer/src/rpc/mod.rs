@@ -45,10 +45,9 @@ pub(crate) use append_stream::StreamSettings;
 pub(crate) use registry::RegistryRpc;
 pub(crate) use runs::RunRpc;
 
-use crate::Writer;
 use crate::commit::commit;
-use crate::problem;
-use crate::request::{Caller, Intent, intent};
+use crate::request::{Caller, intent};
+use crate::{Intent, Writer, problem};
 
 /// The write service over gRPC.
 #[derive(Debug, Clone)]
@@ -58,7 +57,6 @@ pub(crate) struct WriteRpc {
 }
 
 impl WriteRpc {
-    /// The service of a writer.
     pub(crate) fn new(writer: Writer, streams: StreamSettings) -> Self {
         Self { writer, streams }
     }

@@ -3,14 +3,11 @@
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationUpdated;
 use domain::{Action, FieldChange, Violation, ViolationReason};
-use tonic::Request;
 use wire::conversation::owner_from_proto;
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{ChangeOwnerRequest, CommitResult, UpdateConversationRequest};
-use wire::status::Problem;
 
-use super::{execute_on, optional_owner};
-use crate::Writer;
+use super::{Problem, Request, Writer, execute_on, optional_owner};
 use crate::request::split;
 
 pub(super) async fn update(

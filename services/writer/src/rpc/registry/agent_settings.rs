@@ -2,13 +2,9 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
-use wire::status::Problem;
 
-use super::{agents, copy_named, from_settings, operator};
-use crate::Writer;
+use super::{Problem, Request, Writer, agents, copy_named, from_settings, operator, proto};
 
 pub(super) async fn set(
     writer: &Writer,

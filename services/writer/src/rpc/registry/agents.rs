@@ -2,12 +2,11 @@
 
 use domain::{AgentId, Violation};
 use event_log::registry::{Principal, agent_id_of_tenant};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 
-use super::{display_name, from_registry, may_see, not_found, operator, overlap, visible_tenant};
-use crate::Writer;
+use super::{
+    Problem, Request, Writer, display_name, from_registry, may_see, not_found, operator, overlap,
+    proto, visible_tenant,
+};
 use crate::request::agent_id;
 
 pub(super) async fn create(

@@ -2,12 +2,11 @@
 
 use domain::Violation;
 use event_log::registry::{AllowedOrigins, Principal};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 
-use super::{agents, display_name, from_registry, may_see, not_found, operator, overlap};
-use crate::Writer;
+use super::{
+    Problem, Request, Writer, agents, display_name, from_registry, may_see, not_found, operator,
+    overlap, proto,
+};
 
 pub(super) async fn create(
     writer: &Writer,

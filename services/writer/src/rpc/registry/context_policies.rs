@@ -3,12 +3,8 @@
 use context::{DEFAULT_POLICY, Policy};
 use domain::{TenantId, Violation, ViolationReason};
 use event_log::registry::Digest;
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 
-use super::{agents, from_registry, not_found, operator};
-use crate::Writer;
+use super::{Problem, Request, Writer, agents, from_registry, not_found, operator, proto};
 
 pub(super) async fn set(
     writer: &Writer,

@@ -33,14 +33,13 @@ pub(crate) struct RegistryRpc {
 }
 
 impl RegistryRpc {
-    /// The service of a writer.
     pub(crate) fn new(writer: Writer) -> Self {
         Self { writer }
     }
 }
 
 /// The operator and the message of a request.
-/// Errors: No valid token, or the scope `operate` is missing.
+/// Errors: no valid token, or the scope `operate` is missing.
 async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal, M), Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();

@@ -2,12 +2,10 @@
 
 use domain::{Label, Violation, ViolationReason};
 use event_log::registry::{NewServiceToken, Scope, Scopes};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 
-use super::{from_registry, may_see, not_found, operator, visible_tenant};
-use crate::Writer;
+use super::{
+    Problem, Request, Writer, from_registry, may_see, not_found, operator, proto, visible_tenant,
+};
 
 pub(super) async fn create(
     writer: &Writer,

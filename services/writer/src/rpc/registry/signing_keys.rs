@@ -2,15 +2,11 @@
 
 use domain::{SigningKeyId, Violation, ViolationReason};
 use event_log::registry::{NewSigningKey, SigningMaterial};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::SigningKeyUse;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
-use wire::status::Problem;
 use wire::time;
 
-use super::{from_registry, operator, visible_tenant};
-use crate::Writer;
+use super::{Problem, Request, Writer, from_registry, operator, proto, visible_tenant};
 
 pub(super) async fn add(
     writer: &Writer,

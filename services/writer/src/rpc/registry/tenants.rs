@@ -2,12 +2,10 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{AccessError, Principal, Scope, copy_quota};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 
 use super::{
-    copy_named, display_name, from_registry, from_settings, may_see, operator, visible_tenant,
+    Problem, Request, copy_named, display_name, from_registry, from_settings, may_see, operator,
+    proto, visible_tenant,
 };
 use crate::{Writer, problem};
 
@@ -48,14 +46,14 @@ pub(super) async fn set_quotas(
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let paths = request.update_mask.unwrap_or_default().paths;
     let given = request.quotas;
-    let changed = |current| changed_quotas(current, given.as_ref(), &paths);
+    let changed = |current| changed_quotas(&current, given.as_ref(), &paths);
     let set = writer.registry.change_tenant_quotas(&tenant, changed).await;
     set.map_err(from_settings("tenant_id"))
 }
 
 /// Sets the named quotas; without names, all quotas.
 fn changed_quotas(
-    current: proto::Quotas,
+    current: &proto::Quotas,
     given: Option<&proto::Quotas>,
     paths: &[String],
 ) -> Result<proto::Quotas, Violation> {
@@ -63,7 +61,7 @@ fn changed_quotas(
         return Ok(given.copied().unwrap_or_default());
     }
     let unknown = "is not a quota: use a scope and a quota, such as `owner.runs`";
-    copy_named(current, paths, unknown, |current, path| {
+    copy_named(*current, paths, unknown, |current, path| {
         copy_quota(current, given, path)
     })
 }

@@ -3,13 +3,11 @@
 use domain::violation::check_text;
 use domain::{Violation, ViolationReason};
 use event_log::registry::{CheckedTokenRules, SettingsError, TOKEN_RULE_BYTES_MAX};
-use tonic::Request;
-use wire::proto::operate::v1 as proto;
-use wire::status::Problem;
 use wire::time;
 
-use super::{from_registry, from_settings, operator, visible_tenant};
-use crate::Writer;
+use super::{
+    Problem, Request, Writer, from_registry, from_settings, operator, proto, visible_tenant,
+};
 
 pub(super) async fn set(
     writer: &Writer,

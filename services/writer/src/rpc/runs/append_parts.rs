@@ -8,20 +8,18 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use domain::violation::check_length;
-use domain::{
-    AgentId, ConversationKey, Rejection, RunPart, Sequence, Violation, ViolationReason, check_parts,
-};
+use domain::{AgentId, Rejection, RunPart, Sequence, Violation, ViolationReason, check_parts};
 use event_log::PartsOutcome;
+use event_log::registry::Scope;
 use tonic::Request;
 use wire::proto::run::v1::AppendPartsRequest;
 use wire::run::{encode_batch, parts_from_proto};
 use wire::status::{Problem, Reason};
 
 use super::run_id;
-use crate::head_cache::LoadedHead;
-use crate::request::{Caller, agent_id, conversation_id};
+use crate::request::{Caller, agent_id, conversation_id, conversation_key};
 use crate::tips::{KnownTip, RunKey, Tip};
-use crate::{Writer, metrics, problem};
+use crate::{LoadedHead, Writer, metrics, problem};
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -75,11 +73,10 @@ async fn batch(
     let bytes = encode_batch(&parts);
     check_length(bytes.len(), writer.record.payload_bytes_max())
         .map_err(|violation| violation.within("parts"))?;
-    let access = caller.authorize(writer, &agent, "agent_id").await?;
-    let conversation = ConversationKey {
-        tenant: access.tenant.tenant().clone(),
-        conversation,
-    };
+    let access = caller
+        .authorize(writer, Scope::Append, &agent, "agent_id")
+        .await?;
+    let conversation = conversation_key(&access, conversation);
     Ok(Batch {
         agent,
         key: RunKey { conversation, run },

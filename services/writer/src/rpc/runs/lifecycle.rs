@@ -3,15 +3,12 @@
 use domain::event::{RunFinished, RunStarted};
 use domain::{Action, FinishRun, StartRun};
 use prost::Message as _;
-use tonic::Request;
 use wire::event::outcome_from_proto;
 use wire::optional::label;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest, StopRunRequest};
 use wire::proto::write::v1::CommitResult;
-use wire::status::Problem;
 
-use super::{execute_on, new_events, run_id};
-use crate::Writer;
+use super::{Problem, Request, Writer, execute_on, new_events, run_id};
 use crate::request::split;
 
 pub(super) async fn start(

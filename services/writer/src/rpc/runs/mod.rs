@@ -24,7 +24,6 @@ pub(crate) struct RunRpc {
 }
 
 impl RunRpc {
-    /// The service of a writer.
     pub(crate) fn new(writer: Writer) -> Self {
         Self { writer }
     }

@@ -6,14 +6,14 @@
 use domain::{
     AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status, Violation, ViolationReason,
 };
-use event_log::registry::{LogDetail, ProviderLogs};
+use event_log::registry::{LogDetail, ProviderLogs, Scope};
 use tonic::Request;
 use wire::metered_call::metered_from_proto;
 use wire::model_call::{call_from_proto, encode_logged};
 use wire::proto::run::v1::{LogModelCallRequest, MeterModelCallRequest};
 use wire::status::Problem;
 
-use crate::request::{Caller, agent_id, conversation_id};
+use crate::request::{Caller, agent_id, conversation_id, conversation_key};
 use crate::{Writer, metrics, problem};
 
 /// Returns `false` if the settings disable the log.
@@ -36,7 +36,9 @@ async fn keep(
     let conversation = conversation_id(&request.conversation_id)?;
     let given = request.call.ok_or_else(missing)?;
     let call = call_from_proto(given).map_err(|violation| violation.within("call"))?;
-    let access = caller.authorize(writer, &agent, "agent_id").await?;
+    let access = caller
+        .authorize(writer, Scope::Append, &agent, "agent_id")
+        .await?;
     let settings = writer
         .registry
         .agent(&agent)
@@ -44,10 +46,7 @@ async fn keep(
     let Some(logs) = ProviderLogs::from_settings(settings.as_ref()) else {
         return Ok(false);
     };
-    let key = ConversationKey {
-        tenant: access.tenant.tenant().clone(),
-        conversation,
-    };
+    let key = conversation_key(&access, conversation);
     check(writer, &key, &agent).await?;
     let logged = LoggedCall {
         agent: agent.clone(),
@@ -113,7 +112,9 @@ async fn publish_usage(
     let call = metered_from_proto(request.call.ok_or_else(missing)?);
     let call = call.map_err(|violation| violation.within("call"))?;
     let field = "call.agent_id";
-    let access = caller.authorize(writer, &call.agent, field).await?;
+    let access = caller
+        .authorize(writer, Scope::Append, &call.agent, field)
+        .await?;
     let publishing = writer.record.publish_usage(access.tenant.tenant(), &call);
     publishing.await.map_err(problem::from_record)
 }
