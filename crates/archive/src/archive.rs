@@ -119,7 +119,6 @@ impl Archive {
         self.object(segment)?.all().await
     }
 
-    /// The object of a segment.
     pub(crate) fn object(&self, segment: &CataloguedSegment) -> Result<Object, ArchiveError> {
         Ok(Object {
             store: self.store_of(&segment.catalogued.entry)?,

@@ -44,22 +44,16 @@ struct Following {
     /// The last returned message.
     last: Sequence,
     state: ArchiveState,
-    /// The next archived message.
     next_archived: Option<ArchivedMessage>,
     record: Messages,
-    /// The next message of the record.
     next_recorded: Option<FollowedMessage>,
 }
 
-/// The state of reading the archive.
 enum ArchiveState {
-    /// Not opened yet.
     Unopened,
     /// Failed: it is opened again after a delay.
     Failed,
-    /// Being read.
     Open(Reader),
-    /// Read completely.
     Finished,
 }
 
@@ -136,7 +130,6 @@ impl Following {
         self.record.next().await.ok_or(ended)?
     }
 
-    /// Loads the next archived message, if any.
     async fn load_archived(&mut self) -> Result<(), ArchiveError> {
         if matches!(self.state, ArchiveState::Failed) {
             tokio::time::sleep(RETRY_AFTER).await;

@@ -67,7 +67,6 @@ impl Object {
         Ok((index, size))
     }
 
-    /// The messages of a block.
     pub(crate) async fn block(
         &self,
         index: &Index,

@@ -32,7 +32,6 @@ pub(crate) struct BatchRequest<'a> {
 /// The start of a batch.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) enum From {
-    /// A sequence.
     #[serde(rename = "seq")]
     Sequence(u64),
     /// A time of the server's clock (RFC 3339).
@@ -142,11 +141,9 @@ impl Batch {
         )
     }
 
-    /// The last message's sequence.
     pub(crate) fn last_sequence(&self) -> Option<Sequence> {
         self.messages.last().map(|message| message.sequence)
     }
 }
 
-/// The status that ends a batch.
 const END_OF_BATCH: u16 = 204;

@@ -96,31 +96,25 @@ impl RecordConfig {
             );
             errors.push(("api_prefix", form));
         }
-        let range = |given: u64, max: u64, unit: &str| {
-            let error = || format!("is {given}, but must be 1 to {max} {unit}");
-            (!(1..=max).contains(&given)).then(error)
-        };
-        let replicas = || format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
-        let bounds = [
-            (
-                "partitions",
-                range(self.partitions.into(), PARTITIONS_MAX.into(), "partitions"),
-            ),
-            (
-                "replicas",
-                (!REPLICAS.contains(&self.replicas)).then(replicas),
-            ),
-            (
-                "parts_ttl_seconds",
-                range(self.parts_ttl_seconds, PARTS_TTL_SECONDS_MAX, "s"),
-            ),
-            (
-                "request_timeout_ms",
-                range(self.request_timeout_ms, REQUEST_TIMEOUT_MS_MAX, "ms"),
-            ),
-        ];
-        let bounds = bounds.into_iter();
-        errors.extend(bounds.filter_map(|(key, error)| Some((key, error?))));
+        if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
+            let given = self.partitions;
+            let bound = format!("is {given}, but must be 1 to {PARTITIONS_MAX} partitions");
+            errors.push(("partitions", bound));
+        }
+        if !REPLICAS.contains(&self.replicas) {
+            let bound = format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
+            errors.push(("replicas", bound));
+        }
+        if !(1..=PARTS_TTL_SECONDS_MAX).contains(&self.parts_ttl_seconds) {
+            let given = self.parts_ttl_seconds;
+            let bound = format!("is {given}, but must be 1 to {PARTS_TTL_SECONDS_MAX} s");
+            errors.push(("parts_ttl_seconds", bound));
+        }
+        if !(1..=REQUEST_TIMEOUT_MS_MAX).contains(&self.request_timeout_ms) {
+            let given = self.request_timeout_ms;
+            let bound = format!("is {given}, but must be 1 to {REQUEST_TIMEOUT_MS_MAX} ms");
+            errors.push(("request_timeout_ms", bound));
+        }
         if let Some(url) = &self.monitor_url
             && !url.starts_with("http://")
         {

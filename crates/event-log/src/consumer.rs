@@ -22,7 +22,6 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long the server keeps an inactive consumer.
 const INACTIVE_MAX: Duration = Duration::from_mins(1);
 
-/// A consumed message.
 pub(crate) struct ConsumedMessage {
     pub(crate) message: Message,
     pub(crate) sequence: Sequence,

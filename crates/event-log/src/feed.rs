@@ -15,11 +15,9 @@ use crate::{Record, Unavailable};
 /// Maximum delay between two attempts to create a consumer.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// An item of a feed.
 pub(crate) enum FeedItem {
     /// A consumer was created, for the first time or again.
     Started,
-    /// The next message.
     Message(ConsumedMessage),
     /// The consumer was lost; the feed recovers by itself.
     Lost(Unavailable),

@@ -38,10 +38,8 @@ impl RawMessage {
 /// A query for one message of a stream.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) enum MessageQuery<'a> {
-    /// The last message of a subject.
     #[serde(rename = "last_by_subj")]
     LastOfSubject(&'a str),
-    /// The message with this sequence.
     #[serde(rename = "seq")]
     Sequence(u64),
 }

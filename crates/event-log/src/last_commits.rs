@@ -96,7 +96,6 @@ impl Record {
     }
 }
 
-/// The state of the read.
 struct Reading {
     record: Record,
     consumer: Consumer,

@@ -24,7 +24,6 @@ pub(crate) struct Publication<'a> {
 /// The acknowledgement of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ack {
-    /// The message is stored.
     Stored(Sequence),
     /// A message with this id is stored: this one, or one of another subject of the stream.
     Duplicate(Sequence),

@@ -133,18 +133,13 @@ impl MasterKey {
 
 impl MasterKeys {
     /// Encrypts a secret of an entry; `None`: without a key, the secret is stored in plaintext.
-    ///
-    /// # Errors
-    /// [`SealError::Damaged`] if the cipher fails.
+    /// Errors: [`SealError::Damaged`] if the cipher fails.
     pub(crate) fn seal(&self, entry: &str, secret: &[u8]) -> Result<Option<Bytes>, SealError> {
         let key = self.current.as_ref();
         key.map(|key| key.seal(entry, secret)).transpose()
     }
 
     /// A secret of an entry as it is stored: plaintext, encrypted; one of them is empty.
-    ///
-    /// # Errors
-    /// Same as [`MasterKeys::seal`].
     pub(crate) fn to_stored(
         &self,
         entry: &str,
@@ -157,9 +152,6 @@ impl MasterKeys {
     }
 
     /// A stored secret of an entry in plaintext; the reverse of [`MasterKeys::to_stored`].
-    ///
-    /// # Errors
-    /// [`SealError`].
     pub(crate) fn open_stored(
         &self,
         entry: &str,
@@ -173,9 +165,6 @@ impl MasterKeys {
     }
 
     /// Decrypts a secret of an entry.
-    ///
-    /// # Errors
-    /// [`SealError`].
     pub(crate) fn open(&self, entry: &str, sealed: &[u8]) -> Result<Bytes, SealError> {
         let id = MasterKeyId::from_sealed(sealed).ok_or(SealError::Damaged)?;
         let mut keys = self.current.iter().chain(&self.previous).peekable();

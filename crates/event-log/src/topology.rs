@@ -49,12 +49,10 @@ const STREAM_NAME_IN_USE: u64 = 10_058;
 /// "stream not found".
 const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// The stream of a partition.
 pub(crate) fn stream_name(partition: Partition) -> String {
     format!("HANSARD_{partition}")
 }
 
-/// The subject of a conversation.
 pub(crate) fn subject(partition: Partition, key: &ConversationKey) -> String {
     format!("hansard.{partition}.{}.{}", key.tenant, key.conversation)
 }
@@ -76,12 +74,10 @@ fn key(tenant: &str, conversation: &str) -> Option<ConversationKey> {
     })
 }
 
-/// The stream of the run parts of a partition.
 pub(crate) fn parts_stream_name(partition: Partition) -> String {
     format!("HANSARD_PARTS_{partition}")
 }
 
-/// The subject of a run's parts.
 pub(crate) fn parts_subject(partition: Partition, key: &ConversationKey, run: RunId) -> String {
     format!("{}.{}", parts_root(partition, key), run.0.simple())
 }

@@ -6,7 +6,6 @@ use egress::{EgressConfig, Policy, Refusal};
 use wire::proto::operate::v1::{AgentSettings, ModelSettings};
 use wire::status::{Problem, Reason};
 
-/// The rules of the deployment.
 #[derive(Debug)]
 pub(crate) struct EgressRules {
     config: EgressConfig,

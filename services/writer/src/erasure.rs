@@ -56,7 +56,6 @@ pub(crate) async fn prepare(
     checked
 }
 
-/// The written entry of an erasure.
 struct WrittenEntry {
     entry: PendingErasure,
     /// Whether no earlier erasure can append a tombstone after this one is given up.

@@ -17,7 +17,6 @@ pub(crate) struct StoredHead {
     pub(crate) sequence: Sequence,
 }
 
-/// The result of a load.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedHead {
     /// `None`: the conversation does not exist.

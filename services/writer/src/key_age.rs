@@ -17,7 +17,6 @@ pub const CLOCK_LEEWAY: Duration = Duration::from_mins(1);
 /// between a decision and its commit.
 const WINDOW_RESERVE: Duration = Duration::from_mins(2);
 
-/// The age of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyAge {
     /// Its time is more than [`CLOCK_LEEWAY`] in the future. It is rejected, unless it was used before.

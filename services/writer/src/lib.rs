@@ -1,8 +1,8 @@
 //! The write service: appends commits to the record, and keeps the registry.
 //!
 //! Data comes from gRPC callers and goes to the record. The read model is queried for old idempotency keys, stored amounts
-//! of tenants, agents and owners, and forks of conversations to be erased. The path of every command: [`rpc`] parses the
-//! request, [`request`] converts it into an intent, [`commit`] executes it.
+//! of tenants, agents and owners, and forks of conversations to be erased. The path of every command: `rpc` parses the
+//! request, `request` converts it into an intent, `commit` executes it.
 
 mod commit;
 mod config;
@@ -48,7 +48,6 @@ pub use run::{Running, start};
 #[derive(Debug, Clone)]
 pub(crate) struct Writer(Arc<Parts>);
 
-/// The parts of a [`Writer`].
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) record: Record,

@@ -52,14 +52,12 @@ pub(crate) fn call_metered(outcome: &Result<bool, Problem>) {
     counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
-/// Counts a commit that a quota rejected.
 pub(crate) fn quota_exceeded(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
     counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope)
         .increment(1);
 }
 
-/// Records the wait of a command in the queue.
 pub(crate) fn queued(waited: Duration) {
     histogram!("hansard_writer_queue_seconds").record(waited.as_secs_f64());
 }

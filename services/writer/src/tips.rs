@@ -13,7 +13,6 @@ pub(crate) const TIPS_CACHED_MAX: usize = 65_536;
 /// was stopped or finished through another writer.
 pub(crate) const ACTIVE_CACHE_TTL: Duration = Duration::from_millis(500);
 
-/// A run of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RunKey {
     pub(crate) conversation: ConversationKey,
@@ -25,7 +24,6 @@ pub(crate) struct RunKey {
 pub(crate) struct Tip {
     /// The sequence of the batch; 0 if there is none.
     pub(crate) sequence: Sequence,
-    /// The number of its last part.
     pub(crate) last_number: u64,
     /// Whether that part ends the run.
     pub(crate) is_end: bool,
@@ -39,7 +37,6 @@ impl Tip {
         is_end: false,
     };
 
-    /// The tip after a batch.
     pub(crate) fn after(parts: &[RunPart], sequence: Sequence) -> Self {
         let last = parts.last();
         Self {
@@ -50,7 +47,6 @@ impl Tip {
     }
 }
 
-/// A cached tip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownTip {
     pub(crate) tip: Tip,

@@ -11,7 +11,6 @@ use crate::get::{MessageQuery, RawMessage};
 use crate::publish::Put;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
-/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutOutcome {
     /// The value is stored, and in memory.
@@ -62,7 +61,6 @@ impl Shared {
         self.put(key, &entry, expected).await
     }
 
-    /// Creates an entry.
     pub(super) async fn create(
         &self,
         key: &str,

@@ -58,10 +58,7 @@ impl Registry {
     }
 }
 
-/// Checks the quotas of an agent's settings.
-///
-/// # Errors
-/// The first invalid quota, with its path.
+/// Checks the quotas of an agent's settings; returns the first invalid one, with its path.
 pub(super) fn check_agent_quotas(settings: &AgentSettings) -> Result<(), Violation> {
     let Some(quotas) = &settings.quotas else {
         return Ok(());

@@ -123,7 +123,6 @@ impl Registry {
     }
 }
 
-/// The key of an entry's removal marker.
 fn marker_key(key: &str) -> String {
     format!("gone.{key}")
 }

@@ -41,7 +41,6 @@ impl SecretEntry for WebhookSecrets {
 /// The encryption state of an entry's secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seal {
-    /// Plaintext.
     Plaintext,
     /// Encrypted with this key, and decrypted.
     Sealed(MasterKeyId),
@@ -96,7 +95,6 @@ impl Seals {
         })
     }
 
-    /// The number of secrets in plaintext.
     pub(super) fn plaintext_count(&self) -> usize {
         let seals = self.seals.values();
         seals.filter(|seal| **seal == Seal::Plaintext).count()

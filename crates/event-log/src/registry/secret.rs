@@ -6,11 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// Prefix of API keys.
 pub(super) const API_KEY_PREFIX: &str = "hp_";
-/// Prefix of service tokens.
 pub(super) const SERVICE_TOKEN_PREFIX: &str = "hs_";
-/// Prefix of signing secrets.
 pub(super) const SIGNING_SECRET_PREFIX: &str = "hk_";
 /// Random bytes of a secret: 256 bits.
 const SECRET_BYTES: usize = 32;

@@ -4,7 +4,6 @@ use domain::ConversationKey;
 
 use super::key;
 
-/// The name of the stream.
 pub(crate) const STREAM: &str = "HANSARD_ERASURES";
 /// The subjects of all entries.
 pub(crate) const SUBJECTS: &str = "hansard_erasures.>";

@@ -10,7 +10,6 @@ use super::{ensure, key};
 use crate::RecordError;
 use crate::connection::Connection;
 
-/// The name of the stream.
 pub(crate) const STREAM: &str = "HANSARD_LOGS";
 /// The subject token of calls without an owner.
 const NOBODY: &str = "nobody";

@@ -18,12 +18,10 @@ use crate::{DUPLICATE_WINDOW, RecordConfig};
 
 /// Duplicate window of the streams whose changes name the revision that they replace, and of logged calls.
 const SHORT_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// Maximum age of logged calls.
 const LOGS_AGE_MAX: Duration = Duration::from_hours(24).saturating_mul(LOG_DAYS_MAX);
 /// Maximum bytes of the stream of logged calls: 1 GiB, which the server reserves.
 const LOGS_BYTES_MAX: i64 = 1_024 * 1_024 * 1_024;
 
-/// The stream of a partition.
 pub(super) fn partition(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: stream_name(partition),

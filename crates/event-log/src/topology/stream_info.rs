@@ -40,7 +40,6 @@ pub(crate) struct StreamReplica {
     pub(crate) offline: bool,
 }
 
-/// The state of a stream.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamState {
     pub(crate) messages: u64,

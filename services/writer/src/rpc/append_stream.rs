@@ -19,10 +19,8 @@ use crate::queue::QueueTicket;
 use crate::request::Caller;
 use crate::{Intent, Writer, problem};
 
-/// The responses of a stream.
 pub(super) type Responses = ReceiverStream<Result<proto::AppendStreamResponse, Status>>;
 
-/// The settings of streams.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamSettings {
     /// Maximum number of commands of one stream that are executed or whose responses are unread.

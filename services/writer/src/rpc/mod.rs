@@ -49,7 +49,6 @@ use crate::commit::commit;
 use crate::request::{Caller, intent};
 use crate::{Intent, Writer, problem};
 
-/// The write service over gRPC.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteRpc {
     writer: Writer,

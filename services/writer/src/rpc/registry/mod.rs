@@ -26,7 +26,6 @@ use crate::{Writer, problem};
 /// Maximum number of fields in an update mask.
 const PATHS_MAX: usize = 64;
 
-/// The registry service over gRPC.
 #[derive(Debug, Clone)]
 pub(crate) struct RegistryRpc {
     writer: Writer,

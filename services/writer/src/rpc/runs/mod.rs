@@ -17,7 +17,6 @@ use super::execute_on;
 use crate::Writer;
 use crate::token_count::count_tokens;
 
-/// The run service over gRPC.
 #[derive(Debug, Clone)]
 pub(crate) struct RunRpc {
     writer: Writer,
