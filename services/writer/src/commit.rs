@@ -23,8 +23,8 @@ pub(crate) const REBASES_MAX: u32 = 8;
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
 /// Executes a command in its turn in the queue of the conversation.
-/// Errors: a [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
-/// completes it.
+/// Errors: a [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key
+/// returns or completes it.
 pub(crate) async fn commit(
     writer: &Writer,
     intent: Intent,

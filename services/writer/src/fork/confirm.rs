@@ -37,8 +37,8 @@ pub(crate) enum Confirmation {
 
 /// Decides on the response to a command that created a fork, when each erasure of an ancestor was either before the append of
 /// the fork, or finds the fork.
-/// Errors: an erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
-/// again.
+/// Errors: an erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key
+/// checks again.
 pub(crate) async fn confirm(
     writer: &Writer,
     intent: &Intent,

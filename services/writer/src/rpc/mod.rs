@@ -104,5 +104,6 @@ rpcs! {
     archive_conversation(ArchiveConversationRequest) -> ArchiveConversationResponse { result } = archive_conversation::archive;
     restore_conversation(RestoreConversationRequest) -> RestoreConversationResponse { result } = archive_conversation::restore;
     change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse { result } = update_conversation::change_owner;
-    erase_conversation(EraseConversationRequest) -> EraseConversationResponse { result, pending_commits } = erase_conversation::handle;
+    erase_conversation(EraseConversationRequest)
+        -> EraseConversationResponse { result, pending_commits } = erase_conversation::handle;
 }

@@ -154,7 +154,8 @@ rpcs! {
     retire_signing_key(RetireSigningKeyRequest) -> RetireSigningKeyResponse { signing_key } = signing_keys::retire;
     list_signing_keys(ListSigningKeysRequest) -> ListSigningKeysResponse { signing_keys } = signing_keys::list;
     rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse { secret } = agents::rotate_webhook_secret;
-    create_service_token(CreateServiceTokenRequest) -> CreateServiceTokenResponse { service_token, secret } = service_tokens::create;
+    create_service_token(CreateServiceTokenRequest)
+        -> CreateServiceTokenResponse { service_token, secret } = service_tokens::create;
     revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
     list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;
 }

@@ -1,7 +1,8 @@
 //! Keeps a call of a model server in the provider log, and counts its tokens.
 //!
-//! The settings of the agent decide what the log keeps. The conversation is read from the leader before and after the publish, so that no call
-//! remains that was published after the erasure. If the writer crashes in between, the retry of the caller removes the call.
+//! The settings of the agent decide what the log keeps. The conversation is read from the leader before and after the publish,
+//! so that no call remains that was published after the erasure. If the writer crashes in between, the retry of the caller
+//! removes the call.
 
 use domain::{
     AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status, Violation, ViolationReason,
