@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::ModelError;
 use crate::exchange::Attempt;
-use crate::piece::Piece;
+use crate::reply_pieces::Piece;
 use crate::request::ModelRequest;
 use crate::request_metrics::size_bytes;
 
@@ -82,14 +82,10 @@ impl Echo {
 
 fn message(model: &str, text: String, is_whole: bool, usage: Usage) -> MessageAppended {
     let finish_reason = if is_whole { "stop" } else { "length" };
-    let parts = if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![Part::Text(text)]
-    };
+    let part = (!text.is_empty()).then_some(Part::Text(text));
     MessageAppended {
         role: Role::Assistant,
-        parts,
+        parts: part.into_iter().collect(),
         author: None,
         model: Label::parse(model).ok(),
         provider: Label::parse(ECHO).ok(),
@@ -100,14 +96,9 @@ fn message(model: &str, text: String, is_whole: bool, usage: Usage) -> MessageAp
 }
 
 fn texts(turn: &Turn) -> String {
-    let texts = turn.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::File { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::Refusal(_)
-        | Part::ProviderItem { .. } => None,
+    let texts = turn.parts.iter().filter_map(|part| {
+        let Part::Text(text) = part else { return None };
+        Some(text.as_str())
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -12,7 +12,6 @@ mod exchange;
 pub mod fair;
 mod framing;
 mod key;
-mod piece;
 mod provider;
 mod recorded_reply;
 mod remote;
@@ -22,10 +21,8 @@ mod reply_reader;
 mod request;
 mod request_metrics;
 mod retry;
-mod server;
 mod servers;
 mod tls;
-mod tool_declaration;
 
 pub use config::{
     BASE_URL_BYTES_MAX, BreakerConfig, ModelServerConfig, ModelServersConfig, OutputLimit,
@@ -37,10 +34,9 @@ pub use error::{ErrorText, ModelError, ModelsError, Step};
 pub use exchange::{Exchange, ExchangeDetail, ExchangeListener};
 pub use framing::EVENT_BYTES_MAX;
 pub use key::ApiKey;
-pub use piece::Piece;
 pub use provider::ANTHROPIC_OUTPUT_TOKENS_DEFAULT;
 pub use recorded_reply::EXCHANGE_BODY_BYTES_MAX;
-pub use reply_pieces::ReplyPieces;
+pub use reply_pieces::{Piece, ReplyPieces};
 pub use reply_reader::{REPLY_BYTES_MAX, STREAM_BYTES_MAX};
 pub use request::{BODY_BYTES_MAX, ModelRequest, TOOLS_MAX, Tool};
 pub use retry::{RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX, RETRY_WAIT_MS_MAX};

@@ -15,13 +15,12 @@ use crate::config::{ModelServerConfig, OutputLimit};
 use crate::error::{ErrorText, ModelError, ModelsError, Step};
 use crate::exchange::Attempt;
 use crate::framing::EVENT_BYTES_MAX;
-use crate::piece::Piece;
 use crate::provider::{OutgoingRequest, Provider};
+use crate::reply_pieces::Piece;
 use crate::reply_reader::{Deadlines, ReplyReader, outcome_of};
-use crate::request::ModelRequest;
+use crate::request::{ModelRequest, declare};
 use crate::request_metrics;
 use crate::retry::{self, RETRY_AFTER_MS_DEFAULT};
-use crate::tool_declaration::declare;
 
 const USER_AGENT: &str = concat!("hansard/", env!("CARGO_PKG_VERSION"));
 /// Anthropic's status for an overload.

@@ -7,7 +7,7 @@ use metrics::{counter, histogram};
 use tracing::Span;
 
 use crate::error::ModelError;
-use crate::piece::Piece;
+use crate::reply_pieces::Piece;
 
 /// Counts a retry.
 pub(crate) fn count_retry(server: &str) {

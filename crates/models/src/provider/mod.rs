@@ -17,8 +17,7 @@ use crate::error::ModelError;
 use crate::framing::Framing;
 use crate::key::ApiKey;
 use crate::reply_parser::ReplyParser;
-use crate::request::ModelRequest;
-use crate::tool_declaration::ToolDeclaration;
+use crate::request::{ModelRequest, ToolDeclaration};
 
 /// A kind of server with an HTTP API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
