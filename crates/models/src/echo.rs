@@ -132,7 +132,6 @@ fn limit(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
     (taken, is_whole)
 }
 
-/// The number of words of all texts.
 fn count_words(transcript: &Transcript) -> u64 {
     let instructions = transcript.instructions.iter().chain(&transcript.opening);
     let texts = instructions.chain(&transcript.closing).cloned();

@@ -28,7 +28,6 @@ const SITE_OVERLOADED: u16 = 529;
 /// Maximum number of causes of an error that are logged.
 const CAUSES_MAX: usize = 8;
 
-/// A server with an HTTP API.
 #[derive(Debug)]
 pub(crate) struct Remote {
     name: String,
@@ -45,7 +44,6 @@ pub(crate) struct Remote {
     breaker: Arc<Breaker>,
 }
 
-/// A failed attempt.
 struct Failure {
     error: ModelError,
     /// The wait that the server requests, in ms.
@@ -205,7 +203,6 @@ impl Remote {
         })
     }
 
-    /// Reads a response with an error status.
     async fn read_error(
         &self,
         response: Response,

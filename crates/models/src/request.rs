@@ -11,7 +11,6 @@ use crate::exchange::ExchangeListener;
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
 /// Maximum number of tools of a request: the limit of the strictest provider.
 pub const TOOLS_MAX: usize = 128;
-/// Maximum bytes of the name of a model.
 const MODEL_BYTES_MAX: usize = 256;
 
 /// A request to a model.

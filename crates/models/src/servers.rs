@@ -86,7 +86,6 @@ impl ModelServers {
     }
 }
 
-/// A model server.
 #[derive(Debug)]
 struct Server {
     name: String,

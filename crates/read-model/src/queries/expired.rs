@@ -175,7 +175,6 @@ fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArgu
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }
 
-/// The rule of the page after a row.
 fn next_rule(
     access: &TenantAccess,
     rule: &ExpiryRule,
@@ -205,7 +204,6 @@ fn next_rule(
     })
 }
 
-/// The owner in a row.
 fn owner<T>(
     access: &TenantAccess,
     row: &PgRow,

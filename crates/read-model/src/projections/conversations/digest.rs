@@ -40,7 +40,6 @@ pub(super) async fn digests_of_erased(
     digests_of(connection, groups.iter().filter(|group| group.is_erased())).await
 }
 
-/// The digests of the groups' conversations.
 pub(super) async fn digests_of<'g, 'b: 'g>(
     connection: &mut PgConnection,
     groups: impl IntoIterator<Item = &'g Group<'b>>,

@@ -15,7 +15,6 @@ use super::write_failure::WriteFailure;
 use crate::arguments::{bind, execute};
 use crate::projections::provider_logs;
 
-/// How to write rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteMode {
     /// Into tables with indexes.

@@ -8,7 +8,6 @@ use crate::error::{ReadModelError, sqlstate_of};
 pub(super) enum WriteFailure {
     /// The content of the groups is the cause; other groups may succeed.
     Content(ParkReason),
-    /// Any other cause.
     Other(ReadModelError),
 }
 
