@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::ModelError;
 use crate::exchange::Attempt;
-use crate::reply_pieces::Piece;
+use crate::piece::Piece;
 use crate::request::ModelRequest;
 use crate::request_metrics::size_bytes;
 

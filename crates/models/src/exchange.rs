@@ -11,8 +11,8 @@ use domain::event::{MessageAppended, Usage};
 use domain::{Fact, Label};
 
 use crate::error::ModelError;
+use crate::piece::Piece;
 use crate::recorded_reply::{EXCHANGE_BODY_BYTES_MAX, RecordedReply};
-use crate::reply_pieces::Piece;
 
 /// One attempt of a request, and its reply. `Debug` shows no contents.
 #[derive(Clone, PartialEq, Eq)]

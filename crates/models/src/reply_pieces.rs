@@ -1,22 +1,13 @@
 //! The stream of pieces that callers read.
 
-use formats::{Delta, Reply};
 use tracing::Instrument as _;
 
 use crate::echo::Echo;
 use crate::error::ModelError;
 use crate::fair::FairPermit;
+use crate::piece::Piece;
 use crate::reply_reader::ReplyReader;
 use crate::request_metrics::RequestMetrics;
-
-/// A piece of a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    /// An addition to the reply. Ids and names are the recorded ones.
-    Delta(Delta),
-    /// The whole reply. The last piece.
-    Finished(Reply),
-}
 
 /// A reply in pieces: deltas, then one [`Piece::Finished`] or one error. Dropping it ends the request.
 #[derive(Debug)]

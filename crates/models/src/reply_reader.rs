@@ -11,9 +11,9 @@ use crate::breaker::{BreakerPermit, Outcome};
 use crate::error::{ModelError, Step};
 use crate::exchange::Attempt;
 use crate::framing::{EVENT_BYTES_MAX, Framing};
+use crate::piece::Piece;
 use crate::provider::Provider;
 use crate::reply_parser::ReplyParser;
-use crate::reply_pieces::Piece;
 use crate::request_metrics::size_bytes;
 
 /// Maximum bytes of all deltas of a reply.

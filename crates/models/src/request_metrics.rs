@@ -7,7 +7,7 @@ use metrics::{counter, histogram};
 use tracing::Span;
 
 use crate::error::ModelError;
-use crate::reply_pieces::Piece;
+use crate::piece::Piece;
 
 pub(crate) fn count_retry(server: &str) {
     counter!("hansard_models_retries_total", "server" => server.to_owned()).increment(1);

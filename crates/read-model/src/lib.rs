@@ -24,6 +24,7 @@ mod reader_role;
 mod row;
 mod row_security;
 mod schema;
+mod schema_status;
 pub mod schemas;
 mod status_code;
 
@@ -42,4 +43,4 @@ pub use queries::{
 };
 pub use reader_role::READER_ROLE;
 pub use row::{EventRow, HeadRow};
-pub use schema::{LiveSchema, SchemaStatus, schema_status};
+pub use schema_status::{LiveSchema, SchemaStatus, schema_status};
