@@ -8,9 +8,8 @@ use wire::status::Problem;
 use crate::lineage;
 use crate::position::CommitPosition;
 use crate::problem;
-use crate::reader::Reader;
 use crate::tail::Tail;
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// The commits of a conversation after a position, read from the leader of the stream; `None`: there are none.
 ///

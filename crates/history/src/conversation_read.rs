@@ -13,9 +13,8 @@ use wire::status::Problem;
 
 use crate::position::CommitPosition;
 use crate::problem;
-use crate::reader::Reader;
 use crate::tail::Tail;
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// What to read from the rows, in one statement.
 #[derive(Debug, Clone, Copy)]

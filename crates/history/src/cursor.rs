@@ -14,9 +14,8 @@ use crate::event::{decode, event_rows, size_bytes};
 use crate::position::CommitPosition;
 use crate::problem;
 use crate::query::{Batch, Query};
-use crate::reader::Reader;
 use crate::snapshot::{Prefetched, Snapshot};
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// Which events of a snapshot a cursor returns.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +44,6 @@ impl CursorEvent {
     }
 }
 
-/// A batch being read.
 struct BatchBuilder {
     events: Vec<CursorEvent>,
     bytes: u64,
@@ -85,7 +83,6 @@ impl BatchBuilder {
         }
     }
 
-    /// The version of the last event.
     fn last(&self) -> Option<Version> {
         self.events.last().map(|event| event.row.version)
     }
@@ -93,9 +90,7 @@ impl BatchBuilder {
 
 /// How many prefetched rows of a range were used.
 enum RowsRead {
-    /// All rows of the range.
     All,
-    /// The rows up to a version.
     Through(Version),
 }
 

@@ -9,7 +9,6 @@ use crate::lineage::Ancestor;
 use crate::query::{Batch, Direction, Query};
 use crate::snapshot::Snapshot;
 
-/// The bounds of a batch of rewinds.
 const REWINDS: Batch = Batch {
     events_max: 1_000,
     bytes_max: 1024 * 1024,

@@ -38,7 +38,6 @@ pub fn decode(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Pr
     })
 }
 
-/// The size of an event in bytes.
 pub(crate) fn size_bytes(event: &EventRow) -> u64 {
     u64::try_from(event.bytes.len()).unwrap_or(u64::MAX)
 }

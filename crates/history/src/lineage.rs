@@ -15,8 +15,7 @@ use crate::conversation_read::{ConversationRead, Rows};
 use crate::event::{decode, event_rows};
 use crate::position::CommitPosition;
 use crate::problem;
-use crate::reader::Reader;
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// A conversation from which a fork inherits events.
 #[derive(Debug)]
@@ -33,7 +32,6 @@ impl Ancestor {
         head.is_some_and(|head| head.latest_summary.is_some())
     }
 
-    /// Whether the conversation was ever rewound.
     pub(crate) fn is_rewound(&self) -> bool {
         let head = self.read.head();
         head.is_some_and(|head| head.latest_rewind.is_some())

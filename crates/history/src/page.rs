@@ -1,7 +1,5 @@
 //! A page of events, filled from a cursor until a bound is reached.
 
-use std::ops::ControlFlow;
-
 use domain::Version;
 use read_model::EventRow;
 use wire::status::Problem;
@@ -10,9 +8,8 @@ use crate::cursor::{Cursor, CursorEvent, View};
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
 use crate::query::{Batch, Query};
-use crate::reader::Reader;
 use crate::snapshot::Snapshot;
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// The bounds of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,46 +73,23 @@ impl Page {
     /// # Errors
     /// As [`Cursor::next`].
     pub async fn read(cursor: &mut Cursor<'_>, bounds: PageBounds) -> Result<Self, Problem> {
-        let mut builder = PageBuilder {
-            page: Self {
-                position: cursor.snapshot().position(),
-                ..Self::default()
-            },
-            bounds,
-            bytes: 0,
+        let mut page = Self {
+            position: cursor.snapshot().position(),
+            ..Self::default()
         };
+        let (mut events, mut bytes) = (0, 0_u64);
         while let Some(batch) = cursor.next(bounds.batch()).await? {
-            for event in batch {
-                if builder.push(event).is_break() {
-                    return Ok(builder.page);
+            for CursorEvent { row, after } in batch {
+                bytes = bytes.saturating_add(size_bytes(&row));
+                if events >= bounds.events_max || (events > 0 && bytes > bounds.bytes_max) {
+                    let version = row.version;
+                    page.next = Some(PageStart { version, after });
+                    return Ok(page);
                 }
+                events += 1;
+                page.events.push(row);
             }
         }
-        Ok(builder.page)
-    }
-}
-
-/// A page being filled.
-struct PageBuilder {
-    page: Page,
-    bounds: PageBounds,
-    bytes: u64,
-}
-
-impl PageBuilder {
-    /// Adds the next event; breaks if it belongs to the next page.
-    fn push(&mut self, event: CursorEvent) -> ControlFlow<()> {
-        let CursorEvent { row, after } = event;
-        let bytes = self.bytes.saturating_add(size_bytes(&row));
-        let events = self.page.events.len();
-        let too_many = u32::try_from(events).is_ok_and(|events| events >= self.bounds.events_max);
-        if too_many || (events > 0 && bytes > self.bounds.bytes_max) {
-            let version = row.version;
-            self.page.next = Some(PageStart { version, after });
-            return ControlFlow::Break(());
-        }
-        self.bytes = bytes;
-        self.page.events.push(row);
-        ControlFlow::Continue(())
+        Ok(page)
     }
 }

@@ -5,7 +5,7 @@ use event_log::StoredCommit;
 use read_model::HeadRow;
 use wire::token::PositionToken;
 
-use crate::reader::Reader;
+use crate::target::Reader;
 
 /// The last version of a commit, and the commit's sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

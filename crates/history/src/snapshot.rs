@@ -14,8 +14,7 @@ use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
 use crate::problem;
 use crate::query::{Batch, Query};
-use crate::reader::Reader;
-use crate::target::Target;
+use crate::target::{Reader, Target};
 
 /// One view of a conversation.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use wire::status::Problem;
 use crate::deadline::Deadline;
 use crate::position::CommitPosition;
 use crate::problem;
-use crate::reader::Reader;
+use crate::target::Reader;
 
 /// Maximum number of commits of a page.
 pub const TAIL_PAGE_COMMITS_MAX: usize = 256;

@@ -1,9 +1,24 @@
-//! The conversation that a request reads, and the required freshness.
+//! The dependencies of reads, the conversation that a request reads, and the required freshness.
+
+use std::time::Duration;
 
 use domain::{ConversationKey, Position};
+use event_log::Record;
 use event_log::registry::AgentAccess;
+use read_model::ReadModel;
 
 use crate::deadline::Deadline;
+
+/// The record, the read model and the timeout of fences. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// The record.
+    pub record: Record,
+    /// The read model.
+    pub read_model: ReadModel,
+    /// The longest wait until a fence is reached.
+    pub fence_wait: Duration,
+}
 
 /// The conversation to read, and the required freshness.
 #[derive(Debug, Clone)]

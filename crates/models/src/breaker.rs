@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use crate::config::BreakerConfig;
 
-/// The circuit breaker of one server.
 #[derive(Debug)]
 pub(crate) struct Breaker {
     failures_max: u32,
@@ -23,12 +22,9 @@ enum State {
     Probing { since: Instant },
 }
 
-/// The result of a permitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The server worked.
     Success,
-    /// The server failed.
     Failure,
 }
 
@@ -88,7 +84,6 @@ impl BreakerPermit {
         }
     }
 
-    /// Records the outcome.
     pub(crate) fn record(mut self, outcome: Outcome, now: Instant) {
         if outcome == Outcome::Success {
             self.record_answer();

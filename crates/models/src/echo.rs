@@ -82,14 +82,10 @@ impl Echo {
 
 fn message(model: &str, text: String, is_whole: bool, usage: Usage) -> MessageAppended {
     let finish_reason = if is_whole { "stop" } else { "length" };
-    let parts = if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![Part::Text(text)]
-    };
+    let part = (!text.is_empty()).then_some(Part::Text(text));
     MessageAppended {
         role: Role::Assistant,
-        parts,
+        parts: part.into_iter().collect(),
         author: None,
         model: Label::parse(model).ok(),
         provider: Label::parse(ECHO).ok(),
@@ -100,14 +96,9 @@ fn message(model: &str, text: String, is_whole: bool, usage: Usage) -> MessageAp
 }
 
 fn texts(turn: &Turn) -> String {
-    let texts = turn.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::File { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::Refusal(_)
-        | Part::ProviderItem { .. } => None,
+    let texts = turn.parts.iter().filter_map(|part| {
+        let Part::Text(text) = part else { return None };
+        Some(text.as_str())
     });
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -141,7 +132,6 @@ fn limit(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
     (taken, is_whole)
 }
 
-/// The number of words of all texts.
 fn count_words(transcript: &Transcript) -> u64 {
     let instructions = transcript.instructions.iter().chain(&transcript.opening);
     let texts = instructions.chain(&transcript.closing).cloned();

@@ -123,18 +123,13 @@ impl ModelError {
     /// When a retry may succeed, in ms; `None` if none can.
     #[must_use]
     pub fn retry_after_ms(&self) -> Option<u64> {
-        match self {
-            Self::Unavailable { retry_after_ms }
-            | Self::BreakerOpen { retry_after_ms }
-            | Self::Overloaded { retry_after_ms } => Some(*retry_after_ms),
-            Self::UnknownServer
-            | Self::Unusable { .. }
-            | Self::Refused { .. }
-            | Self::TimedOut { .. }
-            | Self::Broken
-            | Self::Failed { .. }
-            | Self::TooLarge { .. } => None,
+        if let Self::Unavailable { retry_after_ms }
+        | Self::BreakerOpen { retry_after_ms }
+        | Self::Overloaded { retry_after_ms } = self
+        {
+            return Some(*retry_after_ms);
         }
+        None
     }
 }
 

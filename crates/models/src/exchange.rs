@@ -129,21 +129,18 @@ impl Attempt {
         Self(open)
     }
 
-    /// Records the status of the answer.
     pub(crate) fn record_status(&mut self, http_status: u16) {
         if let Some(open) = &mut self.0 {
             open.exchange.http_status = Some(http_status);
         }
     }
 
-    /// Records received bytes.
     pub(crate) fn record_bytes(&mut self, bytes: usize) {
         if let Some(open) = &mut self.0 {
             open.exchange.reply_bytes += bytes;
         }
     }
 
-    /// Records the body of a rejection.
     pub(crate) fn record_rejection(&mut self, body: &[u8]) {
         self.record_bytes(body.len());
         if let Some(open) = &mut self.0

@@ -22,10 +22,8 @@ mod reply_reader;
 mod request;
 mod request_metrics;
 mod retry;
-mod server;
 mod servers;
 mod tls;
-mod tool_declaration;
 
 pub use config::{
     BASE_URL_BYTES_MAX, BreakerConfig, ModelServerConfig, ModelServersConfig, OutputLimit,

@@ -26,7 +26,6 @@ pub(crate) struct RecordedReply {
     bytes: usize,
 }
 
-/// A tool call.
 #[derive(Debug, Default, Serialize)]
 struct RecordedCall {
     name: String,
@@ -37,7 +36,6 @@ struct RecordedCall {
 }
 
 impl RecordedReply {
-    /// Adds a piece.
     pub(crate) fn add(&mut self, delta: &Delta) {
         self.bytes += size_bytes(delta);
         if self.bytes > EXCHANGE_BODY_BYTES_MAX {
@@ -67,7 +65,6 @@ impl RecordedReply {
         }
     }
 
-    /// Sets the server's error message.
     pub(crate) fn fail(&mut self, message: &str) {
         message.clone_into(&mut self.error);
     }

@@ -18,10 +18,9 @@ use crate::framing::EVENT_BYTES_MAX;
 use crate::piece::Piece;
 use crate::provider::{OutgoingRequest, Provider};
 use crate::reply_reader::{Deadlines, ReplyReader, outcome_of};
-use crate::request::ModelRequest;
+use crate::request::{ModelRequest, declare};
 use crate::request_metrics;
 use crate::retry::{self, RETRY_AFTER_MS_DEFAULT};
-use crate::tool_declaration::declare;
 
 const USER_AGENT: &str = concat!("hansard/", env!("CARGO_PKG_VERSION"));
 /// Anthropic's status for an overload.
@@ -29,7 +28,6 @@ const SITE_OVERLOADED: u16 = 529;
 /// Maximum number of causes of an error that are logged.
 const CAUSES_MAX: usize = 8;
 
-/// A server with an HTTP API.
 #[derive(Debug)]
 pub(crate) struct Remote {
     name: String,
@@ -46,7 +44,6 @@ pub(crate) struct Remote {
     breaker: Arc<Breaker>,
 }
 
-/// A failed attempt.
 struct Failure {
     error: ModelError,
     /// The wait that the server requests, in ms.
@@ -206,7 +203,6 @@ impl Remote {
         })
     }
 
-    /// Reads a response with an error status.
     async fn read_error(
         &self,
         response: Response,

@@ -10,7 +10,6 @@ use crate::retry::RETRY_AFTER_MS_DEFAULT;
 #[rustfmt::skip]
 const OVERLOADS: [&str; 4] = ["overloaded_error", "rate_limit_error", "rate_limit_exceeded", "server_overloaded"];
 
-/// The parser of one reply.
 #[derive(Debug)]
 pub(crate) enum ReplyParser {
     OpenAiChat(openai_chat::ReplyStream),

@@ -25,18 +25,14 @@ const DONE: &[u8] = b"[DONE]";
 /// How long to wait for the end of the response after [`DONE`], so that the connection can be reused.
 const DONE_GRACE: Duration = Duration::from_millis(200);
 
-/// The deadlines of a reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadlines {
-    /// The deadline of the first piece.
     pub(crate) first_piece: Instant,
     /// Maximum time without any bytes after the first piece.
     pub(crate) silence_max: Duration,
-    /// The deadline of the whole reply.
     pub(crate) total: Instant,
 }
 
-/// Reads one reply.
 #[derive(Debug)]
 pub(crate) struct ReplyReader {
     response: Response,
@@ -59,14 +55,12 @@ pub(crate) struct ReplyReader {
     reply_bytes: usize,
 }
 
-/// The end of a stream.
 #[derive(Debug)]
 enum Ending {
     /// The server ended it.
     Complete,
     /// The connection failed or timed out. The reply may still be complete: some servers do not end their streams.
     Cut(ModelError),
-    /// A bound was exceeded.
     Exceeded(ModelError),
 }
 

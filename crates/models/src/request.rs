@@ -2,6 +2,7 @@
 
 use domain::{JsonText, ToolName};
 use formats::Names;
+use serde_json::value::RawValue;
 
 use crate::error::ModelError;
 use crate::exchange::ExchangeListener;
@@ -10,7 +11,6 @@ use crate::exchange::ExchangeListener;
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
 /// Maximum number of tools of a request: the limit of the strictest provider.
 pub const TOOLS_MAX: usize = 128;
-/// Maximum bytes of the name of a model.
 const MODEL_BYTES_MAX: usize = 256;
 
 /// A request to a model.
@@ -66,6 +66,32 @@ impl ModelRequest {
         }
         Ok(())
     }
+}
+
+/// A tool as written in a request.
+#[derive(Debug)]
+pub(crate) struct ToolDeclaration<'a> {
+    pub(crate) name: String,
+    pub(crate) description: &'a str,
+    pub(crate) input_schema: &'a RawValue,
+}
+
+/// Declares the tools. `names` maps names that were changed back to the recorded ones.
+pub(crate) fn declare<'a>(
+    tools: &'a [Tool],
+    names: &mut Names,
+) -> Result<Vec<ToolDeclaration<'a>>, ModelError> {
+    let declaration = |tool: &'a Tool| {
+        let schema = serde_json::from_str(tool.input_schema.as_str());
+        Ok(ToolDeclaration {
+            name: names.tool_name(&tool.name),
+            description: &tool.description,
+            input_schema: schema.map_err(|_| ModelError::Unusable {
+                problem: "has a tool whose input schema is not JSON",
+            })?,
+        })
+    };
+    tools.iter().map(declaration).collect()
 }
 
 #[cfg(test)]

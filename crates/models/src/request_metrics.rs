@@ -9,7 +9,6 @@ use tracing::Span;
 use crate::error::ModelError;
 use crate::piece::Piece;
 
-/// Counts a retry.
 pub(crate) fn count_retry(server: &str) {
     counter!("hansard_models_retries_total", "server" => server.to_owned()).increment(1);
 }

@@ -33,9 +33,10 @@ pub(crate) fn wait(
     retry_after_ms: Option<u64>,
     attempts: u32,
 ) -> Option<Duration> {
-    if !is_retryable(error) {
+    // After all other errors a retry fails too, or a piece of the reply was received.
+    let (ModelError::Unavailable { .. } | ModelError::Overloaded { .. }) = error else {
         return None;
-    }
+    };
     let wait_ms = match retry_after_ms {
         Some(ms) if ms > RETRY_AFTER_MS_MAX => return None,
         Some(ms) => ms + rand::random_range(0..=RETRY_WAIT_MS_BASE),
@@ -48,21 +49,6 @@ pub(crate) fn wait(
         }
     };
     Some(Duration::from_millis(wait_ms))
-}
-
-/// Whether a retry may succeed, and no piece of a reply was received.
-fn is_retryable(error: &ModelError) -> bool {
-    match error {
-        ModelError::Unavailable { .. } | ModelError::Overloaded { .. } => true,
-        ModelError::UnknownServer
-        | ModelError::Unusable { .. }
-        | ModelError::BreakerOpen { .. }
-        | ModelError::Refused { .. }
-        | ModelError::TimedOut { .. }
-        | ModelError::Broken
-        | ModelError::Failed { .. }
-        | ModelError::TooLarge { .. } => false,
-    }
 }
 
 #[cfg(test)]

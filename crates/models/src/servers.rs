@@ -1,16 +1,24 @@
-//! The model servers by name.
+//! The model servers by name. Each has a bound of concurrent requests, and a backend.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use formats::{CallOutputs, Format};
+use rustls::ClientConfig;
+use tracing::Instrument as _;
 
 use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
-use crate::echo::ECHO;
+use crate::echo::{ECHO, Echo};
 use crate::error::{ModelError, ModelsError};
-use crate::reply_pieces::ReplyPieces;
+use crate::fair::{FairPermit, FairSemaphore};
+use crate::piece::Piece;
+use crate::provider::Provider;
+use crate::remote::Remote;
+use crate::reply_pieces::{ReplyPieces, Source};
 use crate::request::ModelRequest;
-use crate::server::Server;
+use crate::request_metrics::RequestMetrics;
+use crate::retry::RETRY_AFTER_MS_DEFAULT;
 use crate::tls::{self, Trust};
 
 /// The model servers by name. Clones share connections, breakers and bounds.
@@ -49,20 +57,20 @@ impl ModelServers {
     /// The format in which the body of a request to a server must be rendered.
     #[must_use]
     pub fn format(&self, server: &str) -> Option<Format> {
-        Some(self.servers.get(server)?.kind().format())
+        Some(self.servers.get(server)?.kind.format())
     }
 
     /// The position of the outputs of a turn's calls in the body of a request to a server.
     #[must_use]
     pub fn call_outputs(&self, server: &str) -> CallOutputs {
         let server = self.servers.get(server);
-        server.map_or_else(CallOutputs::default, Server::call_outputs)
+        server.map_or_else(CallOutputs::default, |server| server.call_outputs)
     }
 
     /// The provider of a server, as recorded in facts.
     #[must_use]
     pub fn provider(&self, server: &str) -> Option<&'static str> {
-        Some(self.servers.get(server)?.kind().provider())
+        Some(self.servers.get(server)?.kind.provider())
     }
 
     /// Sends a request to a server. Returns when the first piece was received. The request is retried only before that.
@@ -76,6 +84,80 @@ impl ModelServers {
     ) -> Result<ReplyPieces, ModelError> {
         let server = self.servers.get(server).ok_or(ModelError::UnknownServer)?;
         server.stream(&request).await
+    }
+}
+
+#[derive(Debug)]
+struct Server {
+    name: String,
+    kind: ServerKind,
+    call_outputs: CallOutputs,
+    permits: FairSemaphore,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Echo { word_delay: Duration },
+    Remote(Remote),
+}
+
+impl Server {
+    fn new(
+        name: &str,
+        config: &ModelServerConfig,
+        tls: &ClientConfig,
+    ) -> Result<Self, ModelsError> {
+        let backend = match Provider::from_kind(config.kind) {
+            None => Backend::Echo {
+                word_delay: Duration::from_millis(config.echo_word_delay_ms),
+            },
+            Some(provider) => Backend::Remote(Remote::new(name, provider, config, tls.clone())?),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            kind: config.kind,
+            call_outputs: config.call_outputs,
+            permits: FairSemaphore::new(
+                config.requests_max,
+                config.waiting_max,
+                Duration::from_millis(config.wait_timeout_ms),
+            ),
+            backend,
+        })
+    }
+
+    async fn stream(&self, request: &ModelRequest) -> Result<ReplyPieces, ModelError> {
+        let mut metrics = RequestMetrics::begin(&self.name, request.body.len());
+        let span = metrics.span().clone();
+        match self.begin(request).instrument(span).await {
+            Ok((source, first, permit)) => Ok(ReplyPieces::new(source, first, permit, metrics)),
+            Err(error) => {
+                metrics.record(&Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        request: &ModelRequest,
+    ) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
+        request.check()?;
+        let permit = self.permits.acquire(&request.tenant).await;
+        let permit = permit.map_err(|_| ModelError::Overloaded {
+            retry_after_ms: RETRY_AFTER_MS_DEFAULT,
+        })?;
+        match &self.backend {
+            Backend::Echo { word_delay } => {
+                let echo = Echo::new(request, *word_delay)?;
+                Ok((Source::Echo(echo), None, permit))
+            }
+            Backend::Remote(remote) => {
+                let (first, reader) = remote.stream(request).await?;
+                Ok((Source::Remote(Box::new(reader)), Some(first), permit))
+            }
+        }
     }
 }
 

@@ -10,7 +10,6 @@ use crate::error::ModelsError;
 /// The offered protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// The trusted certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Those of the system. Invalid ones are ignored.

@@ -1,8 +1,8 @@
-//! Arguments of statements, and numbers of rows.
+//! Runs statements of transactions, with their arguments and the numbers of rows.
 
 use domain::{ConversationId, ConversationKey, Partition, TenantId};
-use sqlx::postgres::PgArguments;
-use sqlx::{Arguments as _, Encode, Postgres, Type};
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::{Arguments as _, Encode, Postgres, SqlSafeStr, Type};
 
 /// The arguments of a statement, in order.
 macro_rules! arguments {
@@ -13,6 +13,16 @@ macro_rules! arguments {
     }};
 }
 pub(crate) use arguments;
+
+/// Runs one statement. Returns the number of affected rows.
+pub(crate) async fn execute(
+    connection: &mut PgConnection,
+    sql: impl SqlSafeStr,
+    arguments: PgArguments,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query_with(sql, arguments).execute(connection).await?;
+    Ok(done.rows_affected())
+}
 
 /// Adds an argument whose encoding cannot fail: a number, a text, a byte string, a time, or an array of these.
 pub(crate) fn bind<'q, T>(mut arguments: PgArguments, value: T) -> PgArguments

@@ -23,7 +23,6 @@ use crate::error::ReadModelError;
 use crate::live::{LiveSchemaCache, SchemaName, Target, read_live_schema};
 use crate::{reader_role, row_security};
 
-/// The privileges of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
     /// Those of the login, which owns the tables: for projections.

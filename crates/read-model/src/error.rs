@@ -87,7 +87,6 @@ impl ReadModelError {
         }
     }
 
-    /// A [`ReadModelError::Corrupt`].
     pub(crate) fn corrupt(
         table: &'static str,
         row: impl Into<String>,
@@ -146,7 +145,6 @@ pub(crate) fn sqlstate_of(error: &sqlx::Error) -> Option<String> {
     Some(code.into_owned())
 }
 
-/// Whether the connection is lost.
 pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     /// The server shut down, crashed or ended the session.
     const ENDED: [&str; 4] = ["57P01", "57P02", "57P03", "57P05"];

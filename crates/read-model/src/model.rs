@@ -144,7 +144,7 @@ impl ReadModel {
         // Boxed, to keep the futures of all callers small.
         let fetch = || Box::pin(self.fetch_once(access, sql, arguments()));
         match fetch().await {
-            Err(Failure::Lost(_) | Failure::Missing(_)) => {
+            Err(Failure::Retryable(_)) => {
                 self.connections.close_idle();
                 fetch().await.map_err(Failure::into_error)
             }
@@ -221,8 +221,9 @@ impl ReadModel {
                 pooled.release();
                 Ok(rows)
             }
-            Ok(Err(error)) if is_lost(&error) => Err(Failure::Lost(error.into())),
-            Ok(Err(error)) if is_missing(&error) => Err(Failure::Missing(error.into())),
+            Ok(Err(error)) if is_lost(&error) || is_missing(&error) => {
+                Err(Failure::Retryable(error.into()))
+            }
             Ok(Err(error)) => {
                 pooled.release();
                 Err(Failure::Final(error.into()))
@@ -241,17 +242,17 @@ async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(),
     Ok(())
 }
 
-/// Why a read failed. `Lost` and `Missing` are retried with another connection.
+/// Why a read failed.
 enum Failure {
-    Lost(ReadModelError),
-    Missing(ReadModelError),
+    /// The connection is lost, or the table is missing: retried with another connection.
+    Retryable(ReadModelError),
     Final(ReadModelError),
 }
 
 impl Failure {
     fn into_error(self) -> ReadModelError {
         match self {
-            Self::Lost(error) | Self::Missing(error) | Self::Final(error) => error,
+            Self::Retryable(error) | Self::Final(error) => error,
         }
     }
 }

@@ -82,7 +82,6 @@ impl<'r> Columns<'r> {
         })
     }
 
-    /// The conversation.
     pub(crate) fn conversation(mut self) -> Result<Conversation, ReadModelError> {
         self.table = "conversation";
         let id: &str = self.get(5, "conversation_id")?;

@@ -45,17 +45,13 @@ fn tool_chunks(tool: &ToolPart) -> Vec<UiChunk> {
         input: input.clone(),
     });
     // The client shows a denial with the approval request that it answers.
-    let request = match &tool.state {
-        ToolState::OutputDenied { approval, .. } => Some(UiChunk::ToolApprovalRequest {
+    let mut request = None;
+    if let ToolState::OutputDenied { approval, .. } = &tool.state {
+        request = Some(UiChunk::ToolApprovalRequest {
             approval_id: approval.id.clone(),
             tool_call_id: tool.tool_call_id.clone(),
-        }),
-        ToolState::InputStreaming { .. }
-        | ToolState::InputAvailable { .. }
-        | ToolState::ApprovalRequested { .. }
-        | ToolState::OutputAvailable { .. }
-        | ToolState::OutputError { .. } => None,
-    };
+        });
+    }
     let state = state_chunk(&tool.tool_call_id, &tool.state);
     complete.into_iter().chain(request).chain(state).collect()
 }

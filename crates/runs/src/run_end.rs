@@ -30,7 +30,6 @@ const SHOWN: [(&str, &str); 7] = [
     ),
 ];
 
-/// The last chunks of a run.
 pub(crate) fn chunks(end: &RunEnd, finish_reason: FinishReason) -> Vec<UiChunk> {
     let message_metadata = metadata(end.outcome, end.error.as_ref());
     let error_text = message_metadata.error_text.unwrap_or(MASKED).to_owned();

@@ -84,7 +84,6 @@ impl OpenStep {
         &self.pieces
     }
 
-    /// Bytes of the texts.
     pub(crate) fn text_bytes(&self) -> usize {
         self.text_bytes
     }

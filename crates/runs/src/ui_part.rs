@@ -107,14 +107,9 @@ fn value(output: &ToolOutput) -> ToolValue {
 
 /// The concatenated texts; `None` if there are other parts.
 fn plain_text(parts: &[Part]) -> Option<String> {
-    let text = |part: &Part| match part {
-        Part::Text(text) => Some(text.clone()),
-        Part::Image { .. }
-        | Part::File { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::Refusal(_)
-        | Part::ProviderItem { .. } => None,
+    let text = |part: &Part| {
+        let Part::Text(text) = part else { return None };
+        Some(text.clone())
     };
     parts.iter().map(text).collect()
 }

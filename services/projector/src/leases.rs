@@ -18,16 +18,13 @@ use crate::progress::Progress;
 /// Number of renewals within the TTL of a lease.
 const RENEWALS_PER_TTL: u32 = 4;
 
-/// A change of a lease.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LeaseChange {
     /// It was taken: project the partition from this checkpoint, regardless of previous reads.
     Taken(Checkpoint),
-    /// It was lost.
     Lost(Lease),
 }
 
-/// The leases of this projector.
 #[derive(Debug)]
 pub(crate) struct Leases {
     model: ReadModel,

@@ -19,38 +19,23 @@ use ::metrics::{counter, gauge, histogram};
 use domain::Partition;
 
 /// Sets the lag of a partition.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::as_conversions,
-    reason = "a gauge is a float"
-)]
 pub(crate) fn lag(partition: Partition, sequences: u64, age: Duration) {
     let label = partition.to_string();
-    gauge!("hansard_projector_lag_sequences", "partition" => label.clone()).set(sequences as f64);
+    gauge!("hansard_projector_lag_sequences", "partition" => label.clone()).set(float(sequences));
     gauge!("hansard_projector_lag_seconds", "partition" => label).set(age.as_secs_f64());
 }
 
 /// Sets the number of sequences that the record lost.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::as_conversions,
-    reason = "a gauge is a float"
-)]
 pub(crate) fn lost(partition: Partition, sequences: u64) {
     let label = partition.to_string();
-    gauge!("hansard_projector_lost_sequences", "partition" => label).set(sequences as f64);
+    gauge!("hansard_projector_lost_sequences", "partition" => label).set(float(sequences));
 }
 
 /// Records a written batch.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::as_conversions,
-    reason = "a histogram counts in floats"
-)]
-pub(crate) fn batch(took: Duration, rows: usize, commits: usize) {
+pub(crate) fn batch(took: Duration, rows: u64, commits: u64) {
     histogram!("hansard_projector_batch_seconds").record(took.as_secs_f64());
-    histogram!("hansard_projector_batch_rows").record(rows as f64);
-    histogram!("hansard_projector_batch_commits").record(commits as f64);
+    histogram!("hansard_projector_batch_rows").record(float(rows));
+    histogram!("hansard_projector_batch_commits").record(float(commits));
 }
 
 /// Records the time from storing a commit to its rows.
@@ -64,16 +49,20 @@ pub(crate) fn retried(cause: &'static str) {
 }
 
 /// Sets the number of parked conversations.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::as_conversions,
-    reason = "a gauge is a float"
-)]
 pub(crate) fn parked(conversations: u64) {
-    gauge!("hansard_projector_parked_conversations").set(conversations as f64);
+    gauge!("hansard_projector_parked_conversations").set(float(conversations));
 }
 
 /// Counts calls by outcome.
 pub(crate) fn provider_logs(outcome: &'static str, calls: u64) {
     counter!("hansard_projector_provider_logs_total", "outcome" => outcome).increment(calls);
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::as_conversions,
+    reason = "gauges and histograms count in floats"
+)]
+fn float(number: u64) -> f64 {
+    number as f64
 }

@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use domain::{Partition, Timestamp};
 use event_log::TraceHeaders;
-use read_model::projections::conversations::{Batch, Item};
+use read_model::projections::conversations::Batch;
 
 use crate::metrics;
-use crate::reader::Read;
+use crate::reader::{Read, rows_of};
 
-/// The messages of one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     /// By partition, in the order of reading.
     pub(crate) reads: BTreeMap<Partition, Vec<Read>>,
-    /// Number of event rows.
     pub(crate) rows: usize,
 }
 
@@ -66,11 +64,4 @@ pub(crate) fn split(batches: Vec<Batch>) -> impl Iterator<Item = Vec<Batch>> {
     let (first, rest): (Vec<_>, Vec<_>) = batches.into_iter().map(Batch::split).unzip();
     let rest: Vec<_> = rest.into_iter().flatten().collect();
     [rest, first].into_iter()
-}
-
-fn rows_of(item: Option<&Item>) -> usize {
-    match item {
-        Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
-        Some(Item::Unreadable { .. }) | None => 1,
-    }
 }

@@ -15,7 +15,6 @@ use crate::metrics;
 /// Interval between reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The progress of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartitionProgress {
     /// The last sequence that the rows contain.

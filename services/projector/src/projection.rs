@@ -26,7 +26,6 @@ use crate::{ProjectorConfig, metrics, parked};
 /// First and longest wait after a failed transaction.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// A worker of the projection.
 #[derive(Debug)]
 pub(crate) struct Projection {
     archive: Archive,
@@ -239,8 +238,9 @@ impl Projection {
     }
 
     fn applied(&mut self, batches: &[Batch], applied: &Applied, took: Duration) {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let commits = batches.iter().map(|batch| batch.items.len()).sum();
-        metrics::batch(took, applied.events, commits);
+        metrics::batch(took, count(applied.events), count(commits));
         for parked in &applied.parked {
             tracing::error!(
                 tenant.id = parked.key.tenant.as_str(),

@@ -28,13 +28,10 @@ const INTERVAL: Duration = Duration::from_millis(2_500);
 /// Maximum number of calls per transaction: an erasure waits for at most one transaction.
 const BATCH_CALLS_MAX: usize = 16;
 
-/// Why the projection failed.
 #[derive(Debug, Error)]
 enum LogProjectionError {
-    /// The stream is unavailable.
     #[error(transparent)]
     Record(#[from] Unavailable),
-    /// The rows cannot be written.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
 }
@@ -187,7 +184,6 @@ fn written(
     }
 }
 
-/// Adds the call of a message.
 fn add(batch: &mut LogBatch, message: &LoggedMessage) {
     let stored_at = message.stored_at;
     match &message.subject {

@@ -18,7 +18,6 @@ const BYTE_COST: usize = 2;
 /// Memory per decoded event besides its bytes, in bytes.
 const EVENT_COST: usize = 1_024;
 
-/// A message that was read.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// The reader that sent it: messages of stopped readers are dropped.
@@ -112,6 +111,14 @@ pub(crate) fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
         Some(Item::Unreadable { .. }) | None => 0,
     };
     message.message.message.len() * BYTE_COST + events * EVENT_COST
+}
+
+/// Number of event rows that an item counts for.
+pub(crate) fn rows_of(item: Option<&Item>) -> usize {
+    match item {
+        Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
+        Some(Item::Unreadable { .. }) | None => 1,
+    }
 }
 
 /// The content of a message to project; `None`: it belongs to no conversation.

@@ -5,7 +5,6 @@ use domain::Sequence;
 /// The source of the last commit of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Source {
-    /// Only the rows.
     Rows,
     /// The rows and any replica of the record, which may lag.
     Replica,
@@ -16,10 +15,8 @@ pub(super) enum Source {
     },
 }
 
-/// The state of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ReadState {
-    /// The source of the read.
     pub(super) source: Source,
     /// The last commit of the conversation; 0: none.
     pub(super) last: Sequence,
@@ -30,7 +27,6 @@ pub(super) struct ReadState {
 /// The next step of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// Answer.
     Answer,
     /// Read the last commit from the leader of the stream.
     AskLeader,

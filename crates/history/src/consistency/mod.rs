@@ -17,8 +17,7 @@ use wire::status::Problem;
 use self::decision::{ReadState, Source, Step, step};
 use crate::conversation_read::{ConversationRead, RowQuery, Rows, rows};
 use crate::problem;
-use crate::reader::Reader;
-use crate::target::{Freshness, Target};
+use crate::target::{Freshness, Reader, Target};
 
 /// The first wait between two reads.
 const WAIT_BASE: Duration = Duration::from_millis(5);

@@ -146,7 +146,6 @@ impl Cursor<'_> {
     }
 }
 
-/// Segments in the rows.
 struct InRows {
     /// The newest first.
     in_rows: Vec<Segment>,

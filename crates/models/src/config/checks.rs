@@ -11,29 +11,6 @@ pub const SERVERS_MAX: usize = 64;
 pub const SERVER_NAME_CHARS_MAX: usize = 64;
 /// Maximum bytes of a base URL.
 pub const BASE_URL_BYTES_MAX: usize = 2_048;
-/// Bounds of the connect timeout, in ms.
-const CONNECT_TIMEOUT_MS: RangeInclusive<u64> = 1..=60_000;
-/// Bounds of the first-token timeout and the idle timeout, in ms.
-const PIECE_TIMEOUT_MS: RangeInclusive<u64> = 1..=600_000;
-/// Bounds of the total timeout, in ms: up to an hour.
-const TOTAL_TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
-/// Bounds of the retries.
-const RETRIES: RangeInclusive<u64> = 0..=10;
-/// Bounds of the number of failures that opens a breaker.
-const FAILURES: RangeInclusive<u64> = 1..=1_000;
-/// Bounds of the time that a breaker is open, in ms.
-const OPEN_MS: RangeInclusive<u64> = 1..=600_000;
-/// Bounds of the number of concurrent requests.
-const REQUESTS: RangeInclusive<u64> = 1..=65_536;
-/// Bounds of the number of waiting requests of one tenant.
-const WAITING: RangeInclusive<u64> = 0..=65_536;
-/// Bounds of the wait timeout, in ms.
-const WAIT_TIMEOUT_MS: RangeInclusive<u64> = 0..=60_000;
-/// Bounds of a context window, in tokens.
-const NUM_CTX: RangeInclusive<u64> = 1..=16_777_216;
-/// Bounds of the delay of `echo` before a word, in ms.
-const WORD_DELAY_MS: RangeInclusive<u64> = 0..=60_000;
-
 pub(super) fn errors(config: &ModelServersConfig) -> Vec<(String, String)> {
     let mut errors = Vec::new();
     if config.0.len() > SERVERS_MAX {
@@ -65,45 +42,36 @@ fn is_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
+/// The fields of numbers that are out of their bounds.
 fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let s = server;
     let requests_max = u64::try_from(s.requests_max).unwrap_or(u64::MAX);
     let waiting_max = u64::try_from(s.waiting_max).unwrap_or(u64::MAX);
-    let num_ctx = s.num_ctx.map_or(1, u64::from);
     let failures_max = u64::from(s.breaker.failures_max);
-    let first_token_timeout_ms = s.first_token_timeout_ms;
-    [
-        (
-            "connect_timeout_ms",
-            s.connect_timeout_ms,
-            CONNECT_TIMEOUT_MS,
-        ),
-        (
-            "first_token_timeout_ms",
-            first_token_timeout_ms,
-            PIECE_TIMEOUT_MS,
-        ),
-        ("idle_timeout_ms", s.idle_timeout_ms, PIECE_TIMEOUT_MS),
-        ("total_timeout_ms", s.total_timeout_ms, TOTAL_TIMEOUT_MS),
-        ("retries_max", u64::from(s.retries_max), RETRIES),
-        ("breaker.failures_max", failures_max, FAILURES),
-        ("breaker.open_ms", s.breaker.open_ms, OPEN_MS),
-        ("requests_max", requests_max, REQUESTS),
-        ("waiting_max", waiting_max, WAITING),
-        ("wait_timeout_ms", s.wait_timeout_ms, WAIT_TIMEOUT_MS),
-        ("num_ctx", num_ctx, NUM_CTX),
-        ("echo_word_delay_ms", s.echo_word_delay_ms, WORD_DELAY_MS),
-    ]
-    .into_iter()
-    .filter(|(_, value, bounds)| !bounds.contains(value))
-    .map(|(field, value, bounds)| {
-        let rule = format!(
-            "is {value}, but must be {} to {}",
-            bounds.start(),
-            bounds.end()
-        );
-        (field, rule)
-    })
+    let num_ctx = s.num_ctx.map_or(1, u64::from);
+    let first_token_ms = s.first_token_timeout_ms;
+    let fields = [
+        ("connect_timeout_ms", s.connect_timeout_ms, 1..=60_000),
+        ("first_token_timeout_ms", first_token_ms, 1..=600_000),
+        ("idle_timeout_ms", s.idle_timeout_ms, 1..=600_000),
+        ("total_timeout_ms", s.total_timeout_ms, 1..=3_600_000),
+        ("retries_max", u64::from(s.retries_max), 0..=10),
+        ("breaker.failures_max", failures_max, 1..=1_000),
+        ("breaker.open_ms", s.breaker.open_ms, 1..=600_000),
+        ("requests_max", requests_max, 1..=65_536),
+        ("waiting_max", waiting_max, 0..=65_536),
+        ("wait_timeout_ms", s.wait_timeout_ms, 0..=60_000),
+        ("num_ctx", num_ctx, 1..=16_777_216),
+        ("echo_word_delay_ms", s.echo_word_delay_ms, 0..=60_000),
+    ];
+    let is_invalid = |(_, value, bounds): &(_, u64, RangeInclusive<u64>)| !bounds.contains(value);
+    fields
+        .into_iter()
+        .filter(is_invalid)
+        .map(|(field, value, bounds)| {
+            let (least, most) = bounds.into_inner();
+            (field, format!("is {value}, but must be {least} to {most}"))
+        })
 }
 
 fn base_url(server: &ModelServerConfig) -> Option<(&'static str, String)> {

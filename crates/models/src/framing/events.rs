@@ -10,7 +10,6 @@ use super::{EVENT_BYTES_MAX, TooLong};
 /// A stream may begin with a byte order mark.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The parser of a stream of events.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     lines: Lines,

@@ -15,7 +15,6 @@ pub const EVENT_BYTES_MAX: usize = 1_024 * 1_024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// The framing of a stream.
 #[derive(Debug)]
 pub(crate) enum Framing {
     /// Server-sent events with JSON texts in their `data` fields.

@@ -12,7 +12,6 @@ use crate::request::TOOLS_MAX;
 
 /// Maximum tokens of a reply if the caller sets none. The provider requires a number, and its older models accept no more.
 pub const OUTPUT_TOKENS_DEFAULT: u32 = 4_096;
-/// The API version.
 pub(super) const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 pub(super) const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
 pub(super) const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
@@ -104,7 +103,6 @@ fn called_names(body: &[u8]) -> BTreeSet<Cow<'_, str>> {
     names.into_iter().take(TOOLS_MAX).collect()
 }
 
-/// The type of a call block.
 const CALL: &str = "tool_use";
 
 #[derive(Debug, Default, Deserialize)]

@@ -7,7 +7,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Serialize;
 
 pub use anthropic::OUTPUT_TOKENS_DEFAULT as ANTHROPIC_OUTPUT_TOKENS_DEFAULT;
@@ -17,8 +17,7 @@ use crate::error::ModelError;
 use crate::framing::Framing;
 use crate::key::ApiKey;
 use crate::reply_parser::ReplyParser;
-use crate::request::ModelRequest;
-use crate::tool_declaration::ToolDeclaration;
+use crate::request::{ModelRequest, ToolDeclaration};
 
 /// A kind of server with an HTTP API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,6 @@ pub(crate) enum Provider {
     Ollama,
 }
 
-/// The data of a request body.
 #[derive(Debug)]
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) request: &'a ModelRequest,
@@ -50,7 +48,6 @@ impl Provider {
         }
     }
 
-    /// The URL of requests.
     pub(crate) fn url(self, config: &ModelServerConfig) -> String {
         let (default, path) = match self {
             Self::OpenAiChat => ("https://api.openai.com/v1", "/chat/completions"),
@@ -77,11 +74,12 @@ impl Provider {
                 (AUTHORIZATION, format!("Bearer {}", key.expose()))
             }
         };
-        insert_secret(&mut headers, name, &text)?;
+        let mut value = HeaderValue::from_str(&text).ok()?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
         Some(headers)
     }
 
-    /// Writes the body of a request.
     pub(crate) fn write(self, outgoing: &OutgoingRequest<'_>) -> Result<Vec<u8>, ModelError> {
         let body = &outgoing.request.body;
         match self {
@@ -92,7 +90,6 @@ impl Provider {
         }
     }
 
-    /// The framing of a reply's stream.
     pub(crate) fn framing(self) -> Framing {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => Framing::events(),
@@ -100,7 +97,6 @@ impl Provider {
         }
     }
 
-    /// A parser for one reply.
     pub(crate) fn parser(self) -> ReplyParser {
         match self {
             Self::OpenAiChat => {
@@ -113,13 +109,6 @@ impl Provider {
             Self::Ollama => ReplyParser::Ollama(formats::ollama::ReplyStream::default()),
         }
     }
-}
-
-fn insert_secret(headers: &mut HeaderMap, name: HeaderName, text: &str) -> Option<()> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    headers.insert(name, value);
-    Some(())
 }
 
 /// Writes the fields of `head`, then those of the body.

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::OutgoingRequest;
 use crate::config::OutputLimit;
-use crate::tool_declaration::ToolDeclaration;
+use crate::request::ToolDeclaration;
 
 /// The fields of a body other than `messages`.
 #[derive(Debug, Serialize)]

@@ -2,8 +2,8 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use super::*;
+use crate::request::declare;
 use crate::request::{TOOLS_MAX, Tool};
-use crate::tool_declaration::declare;
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest {

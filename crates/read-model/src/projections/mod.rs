@@ -1,7 +1,8 @@
 //! The writes: each projection folds commits into tables of its own.
 
 pub mod conversations;
-mod holder;
 pub mod provider_logs;
 
-pub use holder::Holder;
+/// The holder of a lease: the name of a projector process, unique among projectors and restarts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Holder(pub String);

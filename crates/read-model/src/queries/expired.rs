@@ -1,13 +1,17 @@
 //! Finds conversations that a retention rule expires. Pages use the indexes of the listings, so the cost of a page depends
 //! neither on the number of conversations nor on previous pages.
 
+use std::sync::LazyLock;
+
 use domain::{
     AgentId, ChannelId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId,
+    Violation,
 };
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
 use super::list_conversations::{CONVERSATIONS_PER_READ_MAX, ListCursor, statuses};
+use super::statements::by_owner;
 use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -20,6 +24,9 @@ pub const KEPT_PER_OWNER_MAX: u32 = 10_000;
 pub const OWNERS_PER_READ_MAX: u32 = 50;
 /// Maximum number of conversations of one owner that one read returns. Later reads find the rest, when these are gone.
 pub const SURPLUS_PER_OWNER_MAX: u32 = CONVERSATIONS_PER_READ_MAX / OWNERS_PER_READ_MAX;
+
+static EXPIRED_BY_OWNER: LazyLock<[String; 3]> =
+    LazyLock::new(|| by_owner(include_str!("expired_by_owner.sql")));
 
 /// A retention rule of an agent, with the position of its next page: `after` is `None` for the first page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,34 +114,26 @@ pub async fn expired_conversations(
 }
 
 fn statement(rule: &ExpiryRule) -> &'static str {
+    let [by_session, by_user, by_channel] = &*EXPIRED_BY_OWNER;
     match rule {
         ExpiryRule::Idle { .. } => include_str!("expired_idle.sql"),
-        ExpiryRule::PerSession { .. } => include_str!("expired_by_session.sql"),
-        ExpiryRule::PerUser { .. } => include_str!("expired_by_user.sql"),
-        ExpiryRule::PerChannel { .. } => include_str!("expired_by_channel.sql"),
+        ExpiryRule::PerSession { .. } => by_session,
+        ExpiryRule::PerUser { .. } => by_user,
+        ExpiryRule::PerChannel { .. } => by_channel,
         ExpiryRule::Long { .. } => include_str!("expired_long.sql"),
     }
 }
 
 /// The condition that the statement does not check.
 fn is_expired(rule: &ExpiryRule, head: &Head) -> bool {
-    match rule {
-        ExpiryRule::Long { messages_max, .. } => head.totals.messages > *messages_max,
-        ExpiryRule::Idle { .. }
-        | ExpiryRule::PerSession { .. }
-        | ExpiryRule::PerUser { .. }
-        | ExpiryRule::PerChannel { .. } => true,
+    if let ExpiryRule::Long { messages_max, .. } = rule {
+        return head.totals.messages > *messages_max;
     }
+    true
 }
 
 fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArguments {
-    let status = match rule {
-        ExpiryRule::Long { .. } => Some(Status::Active),
-        ExpiryRule::Idle { .. }
-        | ExpiryRule::PerSession { .. }
-        | ExpiryRule::PerUser { .. }
-        | ExpiryRule::PerChannel { .. } => None,
-    };
+    let status = matches!(rule, ExpiryRule::Long { .. }).then_some(Status::Active);
     let arguments = arguments![access.tenant().as_str(), agent.as_str(), statuses(status)];
     match rule {
         ExpiryRule::Idle { since, after } => {
@@ -147,16 +146,13 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
         ExpiryRule::PerSession { keep, after } => {
-            let after = after.as_ref().map_or("", SessionId::as_str);
-            bind_owners(bind(arguments, after), *keep)
+            bind_owners(arguments, after.as_ref().map(SessionId::as_str), *keep)
         }
         ExpiryRule::PerUser { keep, after } => {
-            let after = after.as_ref().map_or("", UserId::as_str);
-            bind_owners(bind(arguments, after), *keep)
+            bind_owners(arguments, after.as_ref().map(UserId::as_str), *keep)
         }
         ExpiryRule::PerChannel { keep, after } => {
-            let after = after.as_ref().map_or("", ChannelId::as_str);
-            bind_owners(bind(arguments, after), *keep)
+            bind_owners(arguments, after.as_ref().map(ChannelId::as_str), *keep)
         }
     }
 }
@@ -172,13 +168,13 @@ fn bind_cursor(
     bind(bind(arguments, time), conversation)
 }
 
-fn bind_owners(arguments: PgArguments, keep: u32) -> PgArguments {
+fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArguments {
+    let arguments = bind(arguments, after.unwrap_or_default());
     let arguments = bind(arguments, i64::from(keep.min(KEPT_PER_OWNER_MAX)));
     let arguments = bind(arguments, i64::from(OWNERS_PER_READ_MAX));
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }
 
-/// The rule of the page after a row.
 fn next_rule(
     access: &TenantAccess,
     rule: &ExpiryRule,
@@ -193,28 +189,29 @@ fn next_rule(
             messages_max: *messages_max,
             after: cursor(access, last)?,
         },
-        ExpiryRule::PerSession { keep, .. } => {
-            let session = SessionId::parse(last.try_get::<&str, _>(1)?);
-            ExpiryRule::PerSession {
-                keep: *keep,
-                after: Some(session.map_err(|_| corrupt(access, "session_id"))?),
-            }
-        }
-        ExpiryRule::PerUser { keep, .. } => {
-            let user = UserId::parse(last.try_get::<&str, _>(1)?);
-            ExpiryRule::PerUser {
-                keep: *keep,
-                after: Some(user.map_err(|_| corrupt(access, "user_id"))?),
-            }
-        }
-        ExpiryRule::PerChannel { keep, .. } => {
-            let channel = ChannelId::parse(last.try_get::<&str, _>(1)?);
-            ExpiryRule::PerChannel {
-                keep: *keep,
-                after: Some(channel.map_err(|_| corrupt(access, "channel_id"))?),
-            }
-        }
+        ExpiryRule::PerSession { keep, .. } => ExpiryRule::PerSession {
+            keep: *keep,
+            after: owner(access, last, "session_id", SessionId::parse)?,
+        },
+        ExpiryRule::PerUser { keep, .. } => ExpiryRule::PerUser {
+            keep: *keep,
+            after: owner(access, last, "user_id", UserId::parse)?,
+        },
+        ExpiryRule::PerChannel { keep, .. } => ExpiryRule::PerChannel {
+            keep: *keep,
+            after: owner(access, last, "channel_id", ChannelId::parse)?,
+        },
     })
+}
+
+fn owner<T>(
+    access: &TenantAccess,
+    row: &PgRow,
+    column: &str,
+    parse: fn(String) -> Result<T, Violation>,
+) -> Result<Option<T>, ReadModelError> {
+    let owner = parse(row.try_get(1)?);
+    owner.map(Some).map_err(|_| corrupt(access, column))
 }
 
 /// The cursor after a row with the time of the last event.

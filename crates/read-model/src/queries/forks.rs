@@ -1,4 +1,6 @@
-//! Finds the forks of a conversation, direct and indirect.
+//! Finds forks of conversations, direct and indirect, and their ancestors.
+
+use std::collections::HashSet;
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ChannelId, ConversationId, Owner, SessionId, TenantAccess, UserId};
@@ -8,6 +10,7 @@ use sqlx::postgres::PgRow;
 use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
+use crate::row::{Columns, HeadRow};
 
 /// Maximum number of forks of one read.
 pub const FORKS_PER_READ_MAX: u32 = 1_000;
@@ -49,6 +52,56 @@ pub async fn forks(
     let mut forks = forks.collect::<Result<Vec<_>, _>>()?;
     forks.sort_by(|one, other| (one.depth, &one.id).cmp(&(other.depth, &other.id)));
     Ok(forks)
+}
+
+/// The conversations among `conversations` that have a fork that is not erased, according to the rows.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
+pub async fn parents_of_forks(
+    model: &ReadModel,
+    access: &TenantAccess,
+    conversations: &[&ConversationId],
+) -> Result<HashSet<ConversationId>, ReadModelError> {
+    let ids: Vec<&str> = conversations.iter().map(|id| id.as_str()).collect();
+    let arguments = || arguments![access.tenant().as_str(), ids.as_slice()];
+    let sql = include_str!("parents_of_forks.sql");
+    let rows = model.read(access, sql, arguments).await?;
+    let corrupt = |_| {
+        let row = format!("{}/?", access.tenant());
+        ReadModelError::corrupt("conversation", row, "forked_from")
+    };
+    let ids = rows.iter().map(|row| {
+        let id: &str = row.try_get(0)?;
+        ConversationId::parse(id).map_err(corrupt)
+    });
+    ids.collect()
+}
+
+/// A conversation, its parent and its further ancestors, in this order, at most [`FORK_DEPTH_MAX`]. The list ends before the
+/// first one without a row.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
+pub async fn lineage(
+    model: &ReadModel,
+    access: &TenantAccess,
+    conversation: &ConversationId,
+) -> Result<Vec<(ConversationId, HeadRow)>, ReadModelError> {
+    let (tenant, conversation) = (access.tenant(), conversation.as_str());
+    let arguments = || {
+        let depth_max = FORK_DEPTH_MAX.cast_signed();
+        arguments![tenant.as_str(), conversation, depth_max]
+    };
+    let sql = include_str!("lineage.sql");
+    let rows = model.read(access, sql, arguments).await?;
+    let ancestors = rows.iter().map(|row| {
+        let columns = Columns::new(row, tenant, conversation);
+        let id: &str = columns.get(5, "conversation_id")?;
+        let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
+        Ok((id, columns.head_row()?))
+    });
+    ancestors.collect()
 }
 
 fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {

@@ -3,10 +3,13 @@
 //! This is the fast path of contexts. The index reads the range from its end, so the cost does not grow with the length of
 //! the conversation.
 
+use std::sync::LazyLock;
+
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::{ConversationId, EventKind, TenantAccess, Version};
 use sqlx::postgres::PgArguments;
 
+use super::statements::by_direction;
 use crate::arguments::{arguments, bind, signed};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -17,6 +20,12 @@ pub const EVENTS_PER_READ_MAX: u32 = 5_000;
 /// If the requested number of events cannot exceed this many bytes, the reader counts the bytes. In Postgres, counting takes a
 /// quarter of the time of a context read.
 const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
+
+static EVENTS: LazyLock<[String; 2]> = LazyLock::new(|| by_direction(include_str!("events.sql")));
+static FEW_EVENTS: LazyLock<[String; 2]> =
+    LazyLock::new(|| by_direction(include_str!("few_events.sql")));
+static RARE_EVENTS: LazyLock<[String; 2]> =
+    LazyLock::new(|| by_direction(include_str!("rare_events.sql")));
 
 /// Which events to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,17 +119,15 @@ pub async fn events(
 /// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which finds a
 /// few of them among ten thousand messages.
 fn statement(query: &EventQuery) -> &'static str {
-    match (
-        is_rare(&query.kinds),
-        bytes_are_counted_by(query),
-        query.direction,
-    ) {
-        (false, Side::Reader, Direction::Forward) => include_str!("few_events_forward.sql"),
-        (false, Side::Reader, Direction::Backward) => include_str!("few_events_backward.sql"),
-        (false, Side::Postgres, Direction::Forward) => include_str!("events_forward.sql"),
-        (false, Side::Postgres, Direction::Backward) => include_str!("events_backward.sql"),
-        (true, _, Direction::Forward) => include_str!("rare_events_forward.sql"),
-        (true, _, Direction::Backward) => include_str!("rare_events_backward.sql"),
+    let statements = match (is_rare(&query.kinds), bytes_are_counted_by(query)) {
+        (false, Side::Reader) => &FEW_EVENTS,
+        (false, Side::Postgres) => &EVENTS,
+        (true, _) => &RARE_EVENTS,
+    };
+    let [forward, backward] = &**statements;
+    match query.direction {
+        Direction::Forward => forward,
+        Direction::Backward => backward,
     }
 }
 

@@ -3,12 +3,15 @@
 //! Keyset pagination: a page starts after the last row of the previous page, and each filter has an index. So the cost of a
 //! page depends neither on previous pages nor on the size of the tenant.
 
+use std::sync::LazyLock;
+
 use domain::{
     AgentId, ChannelId, Conversation, ConversationId, Owner, SessionId, Status, TenantAccess,
     Timestamp, UserId,
 };
 use sqlx::postgres::PgArguments;
 
+use super::statements::by_owner;
 use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -18,6 +21,9 @@ use crate::status_code::status_code;
 
 /// Maximum number of conversations of one read.
 pub const CONVERSATIONS_PER_READ_MAX: u32 = 1_000;
+
+static LIST_BY_OWNER: LazyLock<[String; 3]> =
+    LazyLock::new(|| by_owner(include_str!("list_by_owner.sql")));
 
 /// Which conversations to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,20 +117,18 @@ pub async fn list_conversations(
     access: &TenantAccess,
     query: &ListQuery,
 ) -> Result<Vec<Conversation>, ReadModelError> {
-    let arguments = || arguments(access, query);
-    let rows = model.read(access, statement(&query.filter), arguments);
-    let rows = rows.await?;
-    let columns = rows
-        .iter()
-        .map(|row| Columns::new(row, access.tenant(), "?"));
-    columns.map(Columns::conversation).collect()
+    let sql = statement(&query.filter);
+    let rows = model.read(access, sql, || arguments(access, query)).await?;
+    let conversation = |row| Columns::new(row, access.tenant(), "?").conversation();
+    rows.iter().map(conversation).collect()
 }
 
 fn statement(filter: &ListFilter) -> &'static str {
+    let [by_session, by_user, by_channel] = &*LIST_BY_OWNER;
     match filter {
-        ListFilter::Session { .. } => include_str!("list_by_session.sql"),
-        ListFilter::User { .. } => include_str!("list_by_user.sql"),
-        ListFilter::Channel { .. } => include_str!("list_by_channel.sql"),
+        ListFilter::Session { .. } => by_session,
+        ListFilter::User { .. } => by_user,
+        ListFilter::Channel { .. } => by_channel,
         ListFilter::Agent(_) => include_str!("list_by_agent.sql"),
         ListFilter::Tenant => include_str!("list_by_tenant.sql"),
     }
@@ -158,20 +162,12 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
 /// The exclusive upper bound of the keys of the page: the cursor or `active_before`. Ids are never empty, so the bound of a
 /// time excludes all rows of that time.
 fn key_before(query: &ListQuery) -> (PgTimestamp, &str) {
-    let bound = (
-        query
-            .active_before
-            .map_or(PgTimestamp::INFINITY, PgTimestamp::from_time),
-        "",
-    );
-    let after = query.after.as_ref();
-    let after = after.map(|one| {
-        (
-            PgTimestamp::from_time(one.last_event_at),
-            one.conversation.as_str(),
-        )
-    });
-    after.map_or(bound, |key| key.min(bound))
+    let before = query.active_before.map(PgTimestamp::from_time);
+    let bound = (before.unwrap_or(PgTimestamp::INFINITY), "");
+    query.after.as_ref().map_or(bound, |after| {
+        let time = PgTimestamp::from_time(after.last_event_at);
+        bound.min((time, after.conversation.as_str()))
+    })
 }
 
 /// The codes of the statuses to list.

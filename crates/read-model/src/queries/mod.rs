@@ -8,11 +8,10 @@ mod expired;
 mod find_commit;
 mod forks;
 mod head_and_events;
-mod lineage;
 mod list_conversations;
 mod model_usage;
-mod parents_of_forks;
 mod provider_logs;
+mod statements;
 mod storage;
 mod usage_by_day;
 
@@ -24,16 +23,14 @@ pub use expired::{
     SURPLUS_PER_OWNER_MAX, expired_conversations,
 };
 pub use find_commit::{CommitRow, find_commit};
-pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks};
+pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks, lineage, parents_of_forks};
 pub use head_and_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, head_and_events, is_rare,
 };
-pub use lineage::lineage;
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
 pub use model_usage::{ModelUsageDay, UsageScope, model_usage_by_day, model_usage_of};
-pub use parents_of_forks::parents_of_forks;
 pub use provider_logs::{
     PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log,
     provider_logs,

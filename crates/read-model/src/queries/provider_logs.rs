@@ -1,5 +1,7 @@
 //! Reads logged calls of model servers: pages without bodies, the newest first, and one call with its bodies.
 
+use std::sync::LazyLock;
+
 use domain::event::Usage;
 use domain::{
     AgentId, CallPurpose, ConversationId, Label, LogId, LoggedBody, ModelCall, ModelServerId,
@@ -17,6 +19,16 @@ use crate::purpose_code::{ANSWER, SUMMARY};
 
 /// Maximum number of calls of one read.
 pub const PROVIDER_LOGS_PER_READ_MAX: u32 = 1_000;
+
+/// The statements of a tenant, an agent and a conversation: each condition has an index.
+static LIST: LazyLock<[String; 3]> = LazyLock::new(|| {
+    let conditions = [
+        "",
+        "AND agent_id = $7",
+        "AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8)",
+    ];
+    conditions.map(|condition| include_str!("provider_logs.sql").replace("{filter}", condition))
+});
 
 /// Which calls to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,10 +80,11 @@ pub async fn provider_logs(
     access: &TenantAccess,
     query: &ProviderLogQuery,
 ) -> Result<Vec<ProviderLogRow>, ReadModelError> {
+    let [of_tenant, of_agent, of_conversation] = &*LIST;
     let sql = match (&query.conversation, &query.agent) {
-        (Some(_), _) => include_str!("provider_logs_by_conversation.sql"),
-        (None, Some(_)) => include_str!("provider_logs_by_agent.sql"),
-        (None, None) => include_str!("provider_logs_by_tenant.sql"),
+        (Some(_), _) => of_conversation,
+        (None, Some(_)) => of_agent,
+        (None, None) => of_tenant,
     };
     let rows = model.read(access, sql, || arguments(access, query)).await?;
     rows.iter().map(|row| read(access, row)).collect()
@@ -93,14 +106,11 @@ pub async fn provider_log(
 }
 
 fn arguments(access: &TenantAccess, query: &ProviderLogQuery) -> PgArguments {
-    let before = query
-        .started_before
-        .map_or(PgTimestamp::INFINITY, PgTimestamp::from_time);
-    let bound = (before, Uuid::nil());
-    let cursor = query
-        .after
-        .map(|cursor| (PgTimestamp::from_time(cursor.started_at), cursor.id.0));
-    let (before, id) = cursor.map_or(bound, |key| key.min(bound));
+    let before = query.started_before.map(PgTimestamp::from_time);
+    let bound = (before.unwrap_or(PgTimestamp::INFINITY), Uuid::nil());
+    let (before, id) = query.after.map_or(bound, |cursor| {
+        bound.min((PgTimestamp::from_time(cursor.started_at), cursor.id.0))
+    });
     let after = query.started_after.map(PgTimestamp::from_time);
     let arguments = arguments![
         access.tenant().as_str(),

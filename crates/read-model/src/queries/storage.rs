@@ -2,15 +2,21 @@
 //!
 //! The projection stores a sum for each agent and partition. The conversations of an owner are summed at the read.
 
+use std::sync::LazyLock;
+
 use domain::{AgentId, Owner, TenantAccess};
 use sqlx::Row as _;
 
+use super::statements::by_owner;
 use crate::arguments::{arguments, signed, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
 /// Maximum number of conversations of an owner that one read sums; the rest is not counted.
 pub const OWNER_CONVERSATIONS_SUMMED_MAX: u64 = 100_000;
+
+static STORAGE_OF_OWNER: LazyLock<[String; 3]> =
+    LazyLock::new(|| by_owner(include_str!("storage_of_owner.sql")));
 
 /// What storage is summed for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +53,15 @@ pub async fn storage(
         StorageScope::Agent(agent) => arguments![tenant, agent.as_str()],
         StorageScope::Owner(agent, owner) => {
             let limit = signed(OWNER_CONVERSATIONS_SUMMED_MAX);
-            arguments![tenant, agent.as_str(), owner_id(owner), limit]
+            arguments![tenant, agent.as_str(), statement_of(owner).1, limit]
         }
     };
-    let rows = model.read(access, statement(by), arguments).await?;
+    let sql = match by {
+        StorageScope::Tenant => include_str!("storage_of_tenant.sql"),
+        StorageScope::Agent(_) => include_str!("storage_of_agent.sql"),
+        StorageScope::Owner(_, owner) => statement_of(owner).0,
+    };
+    let rows = model.read(access, sql, arguments).await?;
     let Some(row) = rows.first() else {
         return Ok(Storage::default());
     };
@@ -60,20 +71,12 @@ pub async fn storage(
     })
 }
 
-fn statement(by: &StorageScope) -> &'static str {
-    match by {
-        StorageScope::Tenant => include_str!("storage_of_tenant.sql"),
-        StorageScope::Agent(_) => include_str!("storage_of_agent.sql"),
-        StorageScope::Owner(_, Owner::User(_)) => include_str!("storage_of_user.sql"),
-        StorageScope::Owner(_, Owner::Channel(_)) => include_str!("storage_of_channel.sql"),
-        StorageScope::Owner(_, Owner::Session(_)) => include_str!("storage_of_session.sql"),
-    }
-}
-
-fn owner_id(owner: &Owner) -> &str {
+/// The statement of the owner's kind, and the id of the owner.
+fn statement_of(owner: &Owner) -> (&'static str, &str) {
+    let [of_session, of_user, of_channel] = &*STORAGE_OF_OWNER;
     match owner {
-        Owner::User(user) => user.as_str(),
-        Owner::Channel(channel) => channel.as_str(),
-        Owner::Session(session) => session.as_str(),
+        Owner::Session(session) => (of_session, session.as_str()),
+        Owner::User(user) => (of_user, user.as_str()),
+        Owner::Channel(channel) => (of_channel, channel.as_str()),
     }
 }

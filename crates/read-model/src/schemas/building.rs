@@ -5,6 +5,7 @@ use sqlx::postgres::PgConnection;
 
 use super::list::Phase;
 use super::structure::{Tables, make_index, missing_indexes};
+use crate::arguments::{arguments, execute};
 use crate::error::ReadModelError;
 use crate::live::SchemaName;
 use crate::model::ReadModel;
@@ -121,10 +122,8 @@ impl SchemaBuild {
         connection: &mut PgConnection,
         phase: Phase,
     ) -> Result<(), ReadModelError> {
-        let query = sqlx::query(SET_PHASE)
-            .bind(self.name.to_string())
-            .bind(phase.as_str());
-        query.execute(connection).await?;
+        let arguments = arguments![self.name.to_string(), phase.as_str()];
+        execute(connection, SET_PHASE, arguments).await?;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
+use crate::arguments::{arguments, execute};
 use crate::error::ReadModelError;
 use crate::live::{SchemaName, read_live_schema};
 use crate::model::{Durability, ReadModel};
@@ -65,8 +66,7 @@ pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadMod
         connection.execute(AssertSqlSafe(copy)).await?;
         connection.execute(FREE).await?;
         for (statement, name) in [(POINT, flip.to), (LEAVE, flip.from), (ENTER, flip.to)] {
-            let query = sqlx::query(statement).bind(name.to_string());
-            query.execute(&mut *connection).await?;
+            execute(connection, statement, arguments![name.to_string()]).await?;
         }
         Ok(FlipOutcome::Done)
     };

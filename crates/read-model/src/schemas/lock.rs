@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use super::building::SchemaBuild;
 use super::list::{Phase, SchemaInfo, SchemaState, list};
 use super::structure::clone_structure;
+use crate::arguments::{arguments, execute};
 use crate::connections::PooledConnection;
 use crate::error::ReadModelError;
 use crate::live::SchemaName;
@@ -85,8 +86,7 @@ impl SchemasLock {
             connection
                 .execute(include_str!("conversation_change.sql"))
                 .await?;
-            let row = sqlx::query(INSERT).bind(name.to_string());
-            row.execute(connection).await?;
+            execute(connection, INSERT, arguments![name.to_string()]).await?;
             Ok::<_, ReadModelError>(())
         };
         self.model.transaction(Durability::Durable, make).await?;
@@ -104,9 +104,8 @@ impl SchemasLock {
             connection
                 .execute("SELECT FROM hansard.projection FOR SHARE")
                 .await?;
-            let query = sqlx::query(DELETE).bind(name.to_string()).bind(grace_ms);
-            let deleted = query.execute(&mut *connection).await?.rows_affected();
-            if deleted == 0 {
+            let arguments = arguments![name.to_string(), grace_ms];
+            if execute(connection, DELETE, arguments).await? == 0 {
                 return Ok::<_, ReadModelError>(DropOutcome::Refused);
             }
             let drop = format!("DROP SCHEMA {name} CASCADE");

@@ -36,7 +36,6 @@ pub(super) async fn clone_structure(
     Ok(())
 }
 
-/// An index to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingIndex {
     pub(super) name: String,

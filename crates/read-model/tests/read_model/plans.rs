@@ -7,14 +7,20 @@ use crate::fixture::Projection;
 /// The statement of a query, example arguments, and the index that it must use.
 struct Case {
     sql: &'static str,
+    /// The placeholder of a template, and its value.
+    replacement: (&'static str, &'static str),
     arguments: &'static str,
     index: &'static str,
 }
 
 macro_rules! case {
     ($file:literal ($arguments:literal) by $index:literal) => {
+        case!($file "" "" ($arguments) by $index)
+    };
+    ($file:literal $placeholder:literal $value:literal ($arguments:literal) by $index:literal) => {
         Case {
             sql: include_str!(concat!("../../src/queries/", $file, ".sql")),
+            replacement: ($placeholder, $value),
             arguments: $arguments,
             index: $index,
         }
@@ -23,22 +29,22 @@ macro_rules! case {
 
 #[rustfmt::skip]
 const CASES: [Case; 38] = [
-    case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
-    case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
-    case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
-    case!("list_by_channel" ("'t1', 'a1', 'h25', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_channel"),
+    case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
+    case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
+    case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
+    case!("list_by_owner" "{owner_id}" "channel_id" ("'t1', 'a1', 'h25', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_channel"),
     case!("list_by_agent" ("'t1', 'a1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_agent"),
     case!("list_by_agent" ("'t1', 'a1', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_agent"),
     case!("list_by_tenant" ("'t1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_tenant"),
     case!("list_by_tenant" ("'t1', '{2}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_tenant"),
     case!("conversation" ("'t1', 'c5'") by "conversation_pkey"),
     case!("find_commit" ("'t1', 'c5', '00000000-0000-0000-0000-000000000000'") by "event_by_commit"),
-    case!("few_events_forward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
-    case!("few_events_backward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
-    case!("events_forward" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
-    case!("events_backward" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
-    case!("rare_events_forward" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
-    case!("rare_events_backward" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
+    case!("few_events" "{direction}" "ASC" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
+    case!("few_events" "{direction}" "DESC" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
+    case!("events" "{direction}" "ASC" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
+    case!("events" "{direction}" "DESC" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
+    case!("rare_events" "{direction}" "ASC" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
+    case!("rare_events" "{direction}" "DESC" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
     case!("usage_by_tenant" ("'t1', current_date - 365, current_date, 10000") by "usage_day_of_tenant"),
     case!("usage_by_agent" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "usage_day_pkey"),
     case!("model_usage_of" ("'t1', current_date, '{1,2,3,4}', '{\"\",a1,k1,o1}'") by "model_usage_pkey"),
@@ -48,19 +54,19 @@ const CASES: [Case; 38] = [
     case!("forks" ("'t1', 'c5', 64, 1000") by "conversation_by_fork"),
     case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),
-    case!("expired_by_session" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
-    case!("expired_by_user" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
-    case!("expired_by_channel" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_channel"),
+    case!("expired_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
+    case!("expired_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
+    case!("expired_by_owner" "{owner_id}" "channel_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_channel"),
     case!("storage_of_tenant" ("'t1'") by "storage_pkey"),
     case!("storage_of_agent" ("'t1', 'a1'") by "storage_pkey"),
-    case!("storage_of_user" ("'t1', 'a1', 'u1', 20") by "conversation_by_user"),
-    case!("storage_of_session" ("'t1', 'a1', 's9', 20") by "conversation_by_session"),
-    case!("storage_of_channel" ("'t1', 'a1', 'h25', 20") by "conversation_by_channel"),
+    case!("storage_of_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', 20") by "conversation_by_user"),
+    case!("storage_of_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', 20") by "conversation_by_session"),
+    case!("storage_of_owner" "{owner_id}" "channel_id" ("'t1', 'a1', 'h25', 20") by "conversation_by_channel"),
     case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
-    case!("provider_logs_by_tenant" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
-    case!("provider_logs_by_tenant" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),
-    case!("provider_logs_by_agent" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'a1'") by "provider_log_by_agent"),
-    case!("provider_logs_by_conversation" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'c5', NULL") by "provider_log_by_conversation"),
+    case!("provider_logs" "{filter}" "" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
+    case!("provider_logs" "{filter}" "" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),
+    case!("provider_logs" "{filter}" "AND agent_id = $7" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'a1'") by "provider_log_by_agent"),
+    case!("provider_logs" "{filter}" "AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8)" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'c5', NULL") by "provider_log_by_conversation"),
 ];
 
 /// A reader of `t1` with our connection options, except those that restrict the planner.
@@ -80,7 +86,9 @@ async fn reader(url: &str) -> PgConnection {
 
 /// The plan with numbers of rows.
 async fn plan(reader: &mut PgConnection, case: &Case) -> String {
-    let prepare = format!("DEALLOCATE ALL; PREPARE query AS {}", case.sql);
+    let (placeholder, value) = case.replacement;
+    let sql = case.sql.replace(placeholder, value);
+    let prepare = format!("DEALLOCATE ALL; PREPARE query AS {sql}");
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
     let explain = format!(
         "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({})",

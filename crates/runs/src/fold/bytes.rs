@@ -17,7 +17,6 @@ pub(super) fn fact_bytes(fact: &Fact) -> usize {
     }
 }
 
-/// Bytes of the output of a tool.
 pub(super) fn output_bytes(output: &ToolOutput) -> usize {
     match output {
         ToolOutput::Json(text) => text.as_str().len(),

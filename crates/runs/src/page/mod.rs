@@ -74,7 +74,6 @@ fn run_finished_by(commit: &[RecordedEvent]) -> Option<RunId> {
     }
 }
 
-/// The event and the run of a fact.
 #[derive(Clone, Copy)]
 struct Origin {
     event: Option<EventId>,

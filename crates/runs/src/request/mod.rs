@@ -45,7 +45,6 @@ pub enum InstructionRole {
     Tool,
 }
 
-/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageRole {
     User,
@@ -139,7 +138,6 @@ fn trigger(body: &Object<'_>) -> Result<Trigger, Violation> {
     }
 }
 
-/// The messages with their roles.
 fn with_roles<'a>(messages: &[&'a RawValue]) -> Result<Vec<(PageRole, Object<'a>)>, Violation> {
     let read = |(index, message): (usize, &&'a RawValue)| {
         let at = |wrong: Violation| wrong.at(index).within("messages");

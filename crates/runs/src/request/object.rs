@@ -7,7 +7,6 @@ use domain::{Violation, ViolationReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// An object of the request.
 pub(super) struct Object<'a>(HashMap<String, &'a RawValue>);
 
 impl<'a> Object<'a> {

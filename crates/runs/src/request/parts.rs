@@ -16,11 +16,7 @@ const TYPE_BYTES_MAX: usize = LABEL_BYTES_MAX + 16;
 
 /// The texts and files of a user message. Parts that only pages use (`data-…`) are omitted.
 pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
-    let mut content = Vec::new();
-    for (index, part) in parts(message)?.iter().enumerate() {
-        let at = |wrong: Violation| wrong.at(index).within("parts");
-        content.extend(content_part(part).map_err(at)?);
-    }
+    let content = read_parts(message, content_part)?;
     if content.is_empty() {
         let rule = "contains neither text nor a file";
         return Err(Violation::new(ViolationReason::Missing, rule).within("parts"));
@@ -30,21 +26,26 @@ pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
 
 /// The answers to the calls of an assistant message.
 pub(super) fn answers(message: &Object<'_>) -> Result<Vec<ToolAnswer>, Violation> {
-    let mut answers = Vec::new();
-    for (index, part) in parts(message)?.iter().enumerate() {
-        let at = |wrong: Violation| wrong.at(index).within("parts");
-        answers.extend(answer(part).map_err(at)?);
-    }
-    Ok(answers)
+    read_parts(message, answer)
 }
 
-fn parts<'a>(message: &Object<'a>) -> Result<Vec<Object<'a>>, Violation> {
+/// Checks that all parts are objects, and then reads them; `read` returns `None` for a part to skip.
+fn read_parts<T>(
+    message: &Object<'_>,
+    read: fn(&Object<'_>) -> Result<Option<T>, Violation>,
+) -> Result<Vec<T>, Violation> {
     let parts = message.list("parts")?.ok_or_else(|| missing("parts"))?;
     check_length(parts.len(), PARTS_MAX).map_err(|wrong| wrong.within("parts"))?;
-    let object = |(index, part): (usize, &&'a serde_json::value::RawValue)| {
-        Object::parse(part.get()).map_err(|wrong| wrong.at(index).within("parts"))
-    };
-    parts.iter().enumerate().map(object).collect()
+    let at = |index| move |wrong: Violation| wrong.at(index).within("parts");
+    let mut objects = Vec::with_capacity(parts.len());
+    for (index, part) in parts.iter().enumerate() {
+        objects.push(Object::parse(part.get()).map_err(at(index))?);
+    }
+    let mut found = Vec::new();
+    for (index, part) in objects.iter().enumerate() {
+        found.extend(read(part).map_err(at(index))?);
+    }
+    Ok(found)
 }
 
 fn content_part(part: &Object<'_>) -> Result<Option<Part>, Violation> {

@@ -39,12 +39,11 @@ impl UiStream {
     /// (see [`crate::page::continued_message`]).
     #[must_use]
     pub fn new(run: RunId, continued: Option<&UiMessage>, approvals: Approvals) -> Self {
-        let call = |part: &UiPart| match part {
-            UiPart::Tool(tool) => Some(tool.tool_call_id.clone()),
-            UiPart::StepStart
-            | UiPart::Text { .. }
-            | UiPart::Reasoning { .. }
-            | UiPart::File { .. } => None,
+        let call = |part: &UiPart| {
+            let UiPart::Tool(tool) = part else {
+                return None;
+            };
+            Some(tool.tool_call_id.clone())
         };
         let parts = continued.map_or(&[][..], |message| &message.parts);
         Self {
@@ -144,10 +143,8 @@ impl UiStream {
             tool_name: call.tool_name.clone(),
             input: Json(call.input.clone()),
         });
-        chunks.extend(state_chunk(
-            &call.call_id,
-            &ui_part::call(call, &self.approvals),
-        ));
+        let state = ui_part::call(call, &self.approvals);
+        chunks.extend(state_chunk(&call.call_id, &state));
     }
 
     fn result_chunk(&self, result: &ToolReturned) -> Option<UiChunk> {

@@ -10,7 +10,6 @@ use crate::ui_chunk::UiChunk;
 use crate::ui_message::{TextState, UiPart};
 use crate::ui_part;
 
-/// The state of the step.
 #[derive(Debug, Default)]
 pub(super) struct StepStream {
     started: bool,

@@ -11,7 +11,7 @@ use read_model::projections::conversations::Item;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::reader::{cost_of, item_of};
+use crate::reader::{cost_of, item_of, rows_of};
 
 /// Number of event rows that make a chunk full; one commit may exceed it.
 pub const CHUNK_ROWS: usize = 20_000;
@@ -21,7 +21,6 @@ pub const CHUNK_BYTES: usize = 24 * 1_024 * 1_024;
 /// later.
 const IDLE_MAX: Duration = Duration::from_secs(2);
 
-/// Consecutive messages.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) items: Vec<Item>,
@@ -36,10 +35,7 @@ impl Chunk {
         let item = item_of(message);
         self.last = message.message.position.sequence;
         self.bytes += cost_of(message, item.as_ref());
-        self.rows += match &item {
-            Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
-            Some(Item::Unreadable { .. }) | None => 1,
-        };
+        self.rows += rows_of(item.as_ref());
         self.items.extend(item);
     }
 
@@ -53,7 +49,6 @@ impl Chunk {
     }
 }
 
-/// A part of a partition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadRange {
     pub(super) partition: Partition,

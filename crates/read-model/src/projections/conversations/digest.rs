@@ -15,7 +15,7 @@ use wire::commit::StoredCommit;
 use super::batch::{Batch, Item};
 use super::group::{Group, is_tombstone};
 use super::row_key::parse_key;
-use crate::arguments::{arguments, bind_keys, unsigned};
+use crate::arguments::{arguments, bind_keys, execute, unsigned};
 use crate::error::ReadModelError;
 
 /// The digests of conversations before the transaction.
@@ -40,7 +40,6 @@ pub(super) async fn digests_of_erased(
     digests_of(connection, groups.iter().filter(|group| group.is_erased())).await
 }
 
-/// The digests of the groups' conversations.
 pub(super) async fn digests_of<'g, 'b: 'g>(
     connection: &mut PgConnection,
     groups: impl IntoIterator<Item = &'g Group<'b>>,
@@ -147,10 +146,7 @@ async fn toggle(
     let partitions = changes.keys().map(|partition| i32::from(partition.0));
     let partitions: Vec<i32> = partitions.collect();
     let changes: Vec<String> = changes.values().map(ToString::to_string).collect();
-    let query = sqlx::query_with(
-        include_str!("toggle_digests.sql"),
-        arguments![partitions, changes],
-    );
-    query.execute(connection).await?;
+    let arguments = arguments![partitions, changes];
+    execute(connection, include_str!("toggle_digests.sql"), arguments).await?;
     Ok(())
 }

@@ -6,13 +6,13 @@
 //! meanwhile.
 
 use domain::Status;
+use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection};
-use sqlx::{Executor as _, Row as _};
 use wire::commit::StoredCommit;
 
 use super::batch::{Batch, Item};
-use super::retained_schemas::use_schema;
-use crate::arguments::{arguments, signed};
+use super::tombstones::use_schema;
+use crate::arguments::{arguments, execute, signed};
 use crate::error::ReadModelError;
 use crate::live::{SchemaName, parse_schema_name};
 use crate::model::{Durability, ReadModel};
@@ -65,8 +65,7 @@ async fn erase_events(
             if let Some(schema) = schema {
                 use_schema(connection, schema).await?;
             }
-            let sql = include_str!("erase_event_range.sql");
-            connection.execute(sqlx::query_with(sql, arguments)).await?;
+            execute(connection, include_str!("erase_event_range.sql"), arguments).await?;
             Ok(())
         };
         model.transaction(Durability::Repeatable, erasing).await?;

@@ -20,7 +20,6 @@ pub(super) static INSERT_EVENTS: LazyLock<String> =
 pub(super) struct ProjectedEvent<'b> {
     commit: &'b Commit,
     sequence: Sequence,
-    /// The index in the commit.
     index: usize,
     event: &'b Event,
     body: &'b [u8],

@@ -21,7 +21,6 @@ pub mod lease;
 pub mod overview;
 pub mod parking;
 mod residue;
-mod retained_schemas;
 mod row_key;
 mod tombstones;
 mod usage;

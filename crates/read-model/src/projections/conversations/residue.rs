@@ -4,7 +4,7 @@ use domain::{ConversationKey, TenantId};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
-use crate::arguments::{bind_keys, key_parts, unsigned};
+use crate::arguments::{arguments, bind_keys, execute, key_parts, unsigned};
 use crate::error::ReadModelError;
 use crate::live::parse_schema_name;
 use crate::model::{Durability, ReadModel};
@@ -40,12 +40,10 @@ pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, R
         for row in &schemas {
             let schema = parse_schema_name(row.try_get("name")?)?;
             let sql = format!("DELETE FROM {schema}.usage_day WHERE tenant_id = $1");
-            let query = sqlx::query(AssertSqlSafe(sql)).bind(tenant.as_str());
-            query.execute(&mut *connection).await?;
+            execute(connection, AssertSqlSafe(sql), arguments![tenant.as_str()]).await?;
         }
-        let query = sqlx::query("DELETE FROM hansard.model_usage WHERE tenant_id = $1");
-        let deleted = query.bind(tenant.as_str()).execute(connection).await?;
-        Ok::<_, ReadModelError>(deleted.rows_affected())
+        let sql = "DELETE FROM hansard.model_usage WHERE tenant_id = $1";
+        Ok(execute(connection, sql, arguments![tenant.as_str()]).await?)
     };
     model.transaction(Durability::Durable, work).await
 }

@@ -11,7 +11,7 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use wire::commit::StoredCommit;
 
 use super::group::Group;
-use crate::arguments::{arguments, signed};
+use crate::arguments::{arguments, execute, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
 
@@ -36,9 +36,12 @@ pub(super) async fn count_usage(
     if sums.is_empty() {
         return Ok(());
     }
-    sqlx::query_with(include_str!("count_usage.sql"), arguments(&sums))
-        .execute(connection)
-        .await?;
+    execute(
+        connection,
+        include_str!("count_usage.sql"),
+        arguments(&sums),
+    )
+    .await?;
     Ok(())
 }
 

@@ -10,13 +10,11 @@ use super::conversation_rows::{
 use super::copy::copy_groups;
 use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
-use super::retained_schemas::erase_in_retained;
-use super::tombstones::erase;
-use super::write_failure::{WriteFailure, run};
-use crate::arguments::bind;
+use super::tombstones::{erase, erase_in_retained};
+use super::write_failure::WriteFailure;
+use crate::arguments::{bind, execute};
 use crate::projections::provider_logs;
 
-/// How to write rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteMode {
     /// Into tables with indexes.
@@ -55,7 +53,7 @@ async fn write_rows(
     let events: Vec<ProjectedEvent<'_>> = commits.flat_map(event_rows).collect();
     if !events.is_empty() {
         let arguments = bind_columns(&[&ProjectedEvent::COLUMNS], &events);
-        run(connection, &INSERT_EVENTS, arguments).await?;
+        execute(connection, INSERT_EVENTS.as_str(), arguments).await?;
     }
     let ConversationRows {
         inserted,
@@ -64,13 +62,13 @@ async fn write_rows(
     } = ConversationRows::from_groups(groups);
     if !inserted.is_empty() {
         let arguments = bind_columns(ProjectedConversation::ROW, &inserted);
-        run(connection, &INSERT_CONVERSATIONS, arguments).await?;
+        execute(connection, INSERT_CONVERSATIONS.as_str(), arguments).await?;
     }
     if !updated.is_empty() {
         let expected = u64::try_from(updated.len()).unwrap_or(u64::MAX);
         let arguments = bind_columns(ProjectedConversation::UPDATE, &updated);
         let arguments = bind(arguments, gaps == Gaps::Accepted);
-        if run(connection, &UPDATE_CONVERSATIONS, arguments).await? != expected {
+        if execute(connection, UPDATE_CONVERSATIONS.as_str(), arguments).await? != expected {
             return Err(WriteFailure::Content(ParkReason::OutOfPlace));
         }
     }

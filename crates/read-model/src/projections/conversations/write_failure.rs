@@ -1,7 +1,5 @@
 //! Failures of writes: by the content of commits, or for other reasons.
 
-use sqlx::postgres::{PgArguments, PgConnection};
-
 use super::batch::ParkReason;
 use crate::error::{ReadModelError, sqlstate_of};
 
@@ -10,7 +8,6 @@ use crate::error::{ReadModelError, sqlstate_of};
 pub(super) enum WriteFailure {
     /// The content of the groups is the cause; other groups may succeed.
     Content(ParkReason),
-    /// Any other cause.
     Other(ReadModelError),
 }
 
@@ -30,14 +27,4 @@ impl From<ReadModelError> for WriteFailure {
     fn from(error: ReadModelError) -> Self {
         Self::Other(error)
     }
-}
-
-/// Runs one statement. Returns the number of affected rows.
-pub(super) async fn run(
-    connection: &mut PgConnection,
-    sql: &'static str,
-    arguments: PgArguments,
-) -> Result<u64, WriteFailure> {
-    let done = sqlx::query_with(sql, arguments).execute(connection).await?;
-    Ok(done.rows_affected())
 }

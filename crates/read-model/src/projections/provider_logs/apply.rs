@@ -6,7 +6,7 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use thiserror::Error;
 
 use super::usage::{StoredUsage, count_usage};
-use crate::arguments::{arguments, signed};
+use crate::arguments::{arguments, execute, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::pg_timestamp::PgTimestamp;
@@ -65,16 +65,7 @@ pub enum LogsApplyError {
 pub async fn apply(model: &ReadModel, batch: &LogBatch) -> Result<(), LogsApplyError> {
     let work = async |connection: &mut PgConnection| {
         advance(connection, batch).await?;
-        connection
-            .execute(LOCK_SHARED)
-            .await
-            .map_err(ReadModelError::from)?;
-        for call in &batch.calls {
-            let query = sqlx::query_with(include_str!("insert.sql"), arguments(call));
-            let written = query.execute(&mut *connection).await;
-            written.map_err(ReadModelError::from)?;
-        }
-        count_usage(connection, &batch.usage).await?;
+        write(connection, batch).await?;
         Ok(())
     };
     model.transaction(Durability::Repeatable, work).await
@@ -90,18 +81,25 @@ pub(crate) async fn erase(
     erased: PgArguments,
 ) -> Result<(), sqlx::Error> {
     connection.execute(LOCK_EXCLUSIVE).await?;
-    let query = sqlx::query_with(include_str!("erase.sql"), erased);
-    query.execute(connection).await.map(drop)
+    execute(connection, include_str!("erase.sql"), erased)
+        .await
+        .map(drop)
+}
+
+async fn write(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), ReadModelError> {
+    connection.execute(LOCK_SHARED).await?;
+    for call in &batch.calls {
+        execute(connection, include_str!("insert.sql"), arguments(call)).await?;
+    }
+    count_usage(connection, &batch.usage).await
 }
 
 async fn advance(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), LogsApplyError> {
     let sql = "UPDATE hansard.provider_log_checkpoint SET sequence = $3 WHERE holder = $1 AND sequence = $2";
-    let query = sqlx::query(sql)
-        .bind(batch.holder.0.as_str())
-        .bind(signed(batch.previous.0))
-        .bind(signed(batch.last.0));
-    let advanced = query.execute(connection).await;
-    match advanced.map_err(ReadModelError::from)?.rows_affected() {
+    let (previous, last) = (signed(batch.previous.0), signed(batch.last.0));
+    let arguments = arguments![batch.holder.0.as_str(), previous, last];
+    let advanced = execute(connection, sql, arguments).await;
+    match advanced.map_err(ReadModelError::from)? {
         0 => Err(LogsApplyError::Fenced),
         _ => Ok(()),
     }

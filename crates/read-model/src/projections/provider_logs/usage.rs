@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::{Label, MeteredCall, OwnerDigest, TenantId, Timestamp};
 use sqlx::postgres::{PgArguments, PgConnection};
 
-use crate::arguments::{arguments, signed};
+use crate::arguments::{arguments, execute, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
@@ -48,9 +48,12 @@ pub(super) async fn count_usage(
         return Ok(());
     }
     let sums = sums_of(calls);
-    sqlx::query_with(include_str!("count_usage.sql"), arguments(&sums))
-        .execute(connection)
-        .await?;
+    execute(
+        connection,
+        include_str!("count_usage.sql"),
+        arguments(&sums),
+    )
+    .await?;
     Ok(())
 }
 
@@ -65,10 +68,8 @@ pub async fn expire_usage(model: &ReadModel, now: Timestamp) -> Result<u64, Read
         (&[UsageScope::Owner], OWNER_USAGE_KEPT_DAYS),
     ] {
         let scopes: Vec<i16> = scopes.iter().map(|scope| scope.code()).collect();
-        let (before, limit) = (
-            Day::from_time(now).minus(days),
-            i64::from(USAGE_EXPIRED_PER_CALL_MAX),
-        );
+        let before = Day::from_time(now).minus(days);
+        let limit = i64::from(USAGE_EXPIRED_PER_CALL_MAX);
         let arguments = || arguments![scopes.as_slice(), before, limit];
         let rows = model.fetch(include_str!("expire_usage.sql"), arguments);
         deleted = deleted.saturating_add(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX));
@@ -88,12 +89,9 @@ pub async fn delete_owner_usage(
     let work = async |connection: &mut PgConnection| {
         let sql =
             "DELETE FROM hansard.model_usage WHERE tenant_id = $1 AND scope = $2 AND name = $3";
-        let query = sqlx::query(sql)
-            .bind(tenant.as_str())
-            .bind(UsageScope::Owner.code())
-            .bind(owner.as_str());
-        let deleted = query.execute(connection).await?;
-        Ok::<_, ReadModelError>(deleted.rows_affected())
+        let scope = UsageScope::Owner.code();
+        let arguments = arguments![tenant.as_str(), scope, owner.as_str()];
+        Ok(execute(connection, sql, arguments).await?)
     };
     model.transaction(Durability::Durable, work).await
 }

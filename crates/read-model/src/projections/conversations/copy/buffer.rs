@@ -21,7 +21,6 @@ pub(super) struct CopyRows<'c, S> {
 }
 
 impl<'c, S> CopyRows<'c, S> {
-    /// Starts without rows.
     pub(super) async fn begin(
         connection: &'c mut PgConnection,
         table: &str,
@@ -39,7 +38,6 @@ impl<'c, S> CopyRows<'c, S> {
         })
     }
 
-    /// Adds a row.
     pub(super) async fn put(&mut self, row: &S) -> Result<(), WriteFailure> {
         self.bytes
             .extend_from_slice(&self.columns_count.to_be_bytes());

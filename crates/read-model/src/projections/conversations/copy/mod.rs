@@ -11,7 +11,8 @@ use super::column::bind_columns;
 use super::conversation_rows::{ConversationRows, ProjectedConversation};
 use super::event_rows::{ProjectedEvent, event_rows};
 use super::group::Group;
-use super::write_failure::{WriteFailure, run};
+use super::write_failure::WriteFailure;
+use crate::arguments::execute;
 use buffer::CopyRows;
 
 /// Writes the commits of the groups.
@@ -41,7 +42,7 @@ pub(super) async fn copy_groups(
     changes.finish().await?;
     if !rows.erased.is_empty() {
         let keys = bind_columns(ProjectedConversation::KEYS, &rows.erased);
-        run(connection, include_str!("../erase_parked.sql"), keys).await?;
+        execute(connection, include_str!("../erase_parked.sql"), keys).await?;
     }
     Ok(())
 }

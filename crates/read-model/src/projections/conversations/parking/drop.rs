@@ -4,7 +4,7 @@ use domain::{ConversationKey, Sequence};
 use sqlx::postgres::PgConnection;
 
 use super::lock_partition;
-use crate::arguments::{bind, bind_key, signed};
+use crate::arguments::{bind, bind_key, execute, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 
@@ -23,13 +23,12 @@ pub async fn drop_commit(
     let work = async |connection: &mut PgConnection| {
         lock_partition(connection, key).await?;
         let arguments = bind(bind_key(key), vec![signed(sequence.0)]);
-        let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
-        let dropped = query.execute(&mut *connection).await?.rows_affected() > 0;
-        if dropped {
-            let query = sqlx::query_with(include_str!("accept_gaps.sql"), bind_key(key));
-            query.execute(connection).await?;
+        let sql = include_str!("unpark_commits.sql");
+        let is_dropped = execute(connection, sql, arguments).await? > 0;
+        if is_dropped {
+            execute(connection, include_str!("accept_gaps.sql"), bind_key(key)).await?;
         }
-        Ok(dropped)
+        Ok(is_dropped)
     };
     model.transaction(Durability::Durable, work).await
 }

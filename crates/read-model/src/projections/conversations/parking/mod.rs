@@ -17,7 +17,7 @@ pub(super) use park::{park, parked_among};
 use domain::ConversationKey;
 use sqlx::postgres::PgConnection;
 
-use crate::arguments::bind_key;
+use crate::arguments::{bind_key, execute};
 use crate::error::ReadModelError;
 
 /// Blocks the projector of a parked conversation's partition until the transaction ends.
@@ -25,9 +25,11 @@ async fn lock_partition(
     connection: &mut PgConnection,
     key: &ConversationKey,
 ) -> Result<(), ReadModelError> {
-    let sql = include_str!("lock_partition.sql");
-    sqlx::query_with(sql, bind_key(key))
-        .execute(connection)
-        .await?;
+    execute(
+        connection,
+        include_str!("lock_partition.sql"),
+        bind_key(key),
+    )
+    .await?;
     Ok(())
 }

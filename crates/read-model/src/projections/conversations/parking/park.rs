@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use super::super::batch::{Batch, Item};
 use super::super::group::Group;
 use super::super::row_key::parse_key;
-use crate::arguments::{arguments, bind_keys, signed};
+use crate::arguments::{arguments, bind_keys, execute, signed};
 use crate::error::ReadModelError;
 
 /// The parked conversations among those of the batches.
@@ -47,8 +47,7 @@ pub(in super::super) async fn park(
         }
     }
     let arguments = arguments![sequences, tenants, conversations];
-    let query = sqlx::query_with(include_str!("park_commits.sql"), arguments);
-    query.execute(connection).await?;
+    execute(connection, include_str!("park_commits.sql"), arguments).await?;
     Ok(())
 }
 
@@ -67,7 +66,11 @@ async fn park_conversations(
         reasons.push(one.reason.to_string());
     }
     let arguments = arguments![sequences, partitions, tenants, conversations, reasons];
-    let query = sqlx::query_with(include_str!("park_conversations.sql"), arguments);
-    query.execute(connection).await?;
+    execute(
+        connection,
+        include_str!("park_conversations.sql"),
+        arguments,
+    )
+    .await?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::super::usage::count_usage;
 use super::super::write::WriteMode;
 use super::list::sequences;
 use super::lock_partition;
-use crate::arguments::{bind, bind_key, signed};
+use crate::arguments::{bind, bind_key, execute, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 
@@ -66,21 +66,22 @@ async fn write_waiting(
     let sequences = group.commits.iter().map(|commit| commit.position.sequence);
     let written: Vec<i64> = sequences.map(|sequence| signed(sequence.0)).collect();
     let arguments = bind(bind_key(key), written);
-    let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
-    query.execute(&mut *connection).await?;
+    execute(connection, include_str!("unpark_commits.sql"), arguments).await?;
     if let Some(reason) = group.newly_parked {
         let failed = group.queue.first().map_or(0, |sequence| signed(sequence.0));
         let arguments = bind(bind(bind_key(key), failed), reason.to_string());
-        let query = sqlx::query_with(include_str!("repark_conversation.sql"), arguments);
-        query.execute(connection).await?;
+        execute(
+            connection,
+            include_str!("repark_conversation.sql"),
+            arguments,
+        )
+        .await?;
         return Ok(RetryOutcome::StillParked(reason));
     }
-    let query = sqlx::query_with(include_str!("unpark_conversation.sql"), bind_key(key));
-    let freed = query.execute(connection).await?.rows_affected() > 0;
-    Ok(if freed {
-        RetryOutcome::Freed
-    } else {
-        RetryOutcome::Partial
+    let sql = include_str!("unpark_conversation.sql");
+    Ok(match execute(connection, sql, bind_key(key)).await? {
+        0 => RetryOutcome::Partial,
+        _ => RetryOutcome::Freed,
     })
 }
 

@@ -5,7 +5,7 @@ use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{Executor as _, Row as _};
 
 use super::super::row_key::parse_key;
-use crate::arguments::{arguments, partition_of, unsigned};
+use crate::arguments::{arguments, execute, partition_of, unsigned};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 
@@ -70,8 +70,7 @@ pub async fn rewrite_digest(model: &ReadModel, partition: Partition) -> Result<(
         // A statement of its own: the snapshot of the next one must be later than the lock.
         let lock = "SELECT sequence FROM checkpoint WHERE partition = $1 FOR UPDATE";
         for sql in [lock, include_str!("rewrite_digest.sql")] {
-            let query = sqlx::query_with(sql, arguments![i32::from(partition.0)]);
-            query.execute(&mut *connection).await?;
+            execute(connection, sql, arguments![i32::from(partition.0)]).await?;
         }
         Ok(())
     };

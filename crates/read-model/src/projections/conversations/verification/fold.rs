@@ -13,7 +13,6 @@ use super::super::event_rows::{ProjectedEvent, event_rows};
 /// Columns that may be large: a digest of the row contains their digests.
 pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
 
-/// The digest of a value.
 pub(super) type ValueDigest = [u8; 32];
 
 /// The digest of all rows of a conversation.

@@ -10,7 +10,7 @@ use super::super::conversation_rows::Gaps;
 use super::super::group::group_items;
 use super::super::write::{WriteMode, write};
 use super::super::write_failure::WriteFailure;
-use crate::arguments::{arguments, bind_key, unsigned};
+use crate::arguments::{arguments, bind_key, execute, unsigned};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 
@@ -88,9 +88,7 @@ async fn remove(
         "DELETE FROM event WHERE tenant_id = $1 AND conversation_id = $2",
         "DELETE FROM conversation WHERE tenant_id = $1 AND conversation_id = $2",
     ] {
-        sqlx::query_with(sql, bind_key(key))
-            .execute(&mut *connection)
-            .await?;
+        execute(connection, sql, bind_key(key)).await?;
     }
     Ok(())
 }

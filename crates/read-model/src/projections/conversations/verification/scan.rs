@@ -19,7 +19,6 @@ use crate::arguments::bind;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// Number of conversations per page.
 const CONVERSATIONS_PER_PAGE: i64 = 500;
 /// Maximum number of events per read.
 const EVENTS_PER_READ_MAX: i64 = 2_000;

@@ -5,7 +5,7 @@ UNION ALL
 SELECT version, recorded_at, recorded_nanos, body, commit_id
 FROM (
     SELECT version, recorded_at, recorded_nanos, body, commit_id,
-           sum(octet_length(body)) OVER (ORDER BY version DESC ROWS UNBOUNDED PRECEDING) - octet_length(body) AS bytes_before
+           sum(octet_length(body)) OVER (ORDER BY version {direction} ROWS UNBOUNDED PRECEDING) - octet_length(body) AS bytes_before
     FROM (
         SELECT of_kind.*
         FROM unnest($6::smallint[]) AS wanted (kind)
@@ -14,10 +14,10 @@ FROM (
             FROM event
             WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4
               AND event.kind = wanted.kind AND event.kind <> 1
-            ORDER BY version DESC
+            ORDER BY version {direction}
             LIMIT $5
         ) AS of_kind
-        ORDER BY version DESC
+        ORDER BY version {direction}
         LIMIT $5
     ) AS page
 ) AS counted

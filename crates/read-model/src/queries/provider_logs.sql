@@ -2,7 +2,8 @@ SELECT started_at, kept_until, first_piece_ms, took_ms, request_bytes, reply_byt
        reasoning_tokens, attempt, log_id, run_id, http_status, purpose, request_is_cut, reply_is_cut, conversation_id, agent_id,
        model_server, model, outcome, finish_reason, NULL::bytea AS request, NULL::bytea AS reply
 FROM hansard.provider_log
-WHERE tenant_id = $1 AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8) AND (started_at, log_id) < ($2, $3) AND started_at >= $4
+WHERE tenant_id = $1 {filter}
+      AND (started_at, log_id) < ($2, $3) AND started_at >= $4
       AND ($5::text IS NULL OR outcome = $5)
 ORDER BY started_at DESC, log_id DESC
 LIMIT $6

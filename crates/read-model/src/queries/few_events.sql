@@ -7,6 +7,6 @@ UNION ALL
     FROM event
     WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4
       AND ($6::smallint[] IS NULL OR kind = ANY ($6))
-    ORDER BY version
+    ORDER BY version {direction}
     LIMIT $5
 )

@@ -1,6 +1,0 @@
-SELECT count(*), coalesce(sum(stored_bytes), 0)::bigint
-FROM (
-    SELECT stored_bytes FROM conversation
-    WHERE tenant_id = $1 AND agent_id = $2 AND channel_id = $3 AND status IN (1, 2)
-    LIMIT $4
-) AS counted
