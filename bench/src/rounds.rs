@@ -1,7 +1,7 @@
 //! Alternating measurements of two sides.
 
 use super::latency::Measure;
-use super::report::Round;
+use super::report::{Round, Threshold, Verdict};
 
 /// Alternates both sides, the base first.
 pub(super) async fn alternate(
@@ -35,6 +35,17 @@ pub(super) fn median_ratio(rounds: &[Round], figure: impl Fn(&Measure) -> f64) -
         .iter()
         .filter_map(|round| Some(figure(&round.system) / figure(round.base.as_ref()?)));
     median(ratios.collect())
+}
+
+/// The verdict on the ratio of median latencies; empty without a base.
+pub(super) fn p50_verdict(
+    rounds: &[Round],
+    figure: &'static str,
+    threshold: Threshold,
+) -> Vec<Verdict> {
+    let ratio = median_ratio(rounds, |measure| measure.latency.p50_ms);
+    let verdict = ratio.map(|ratio| Verdict::of(figure, ratio, threshold));
+    verdict.into_iter().collect()
 }
 
 /// The median; for an even number, the mean of the two middle values.

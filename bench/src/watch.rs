@@ -15,28 +15,19 @@ use super::pace::until;
 
 /// Interval of checkpoint reads, which is the precision of the lag.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// Timeout of the projector's catching up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_mins(5);
-/// Maximum acknowledged commits in the queue.
 const WAITING_MAX: usize = 1_000_000;
 
 /// The last sequence of each partition.
-#[derive(Debug)]
-pub(super) struct Ends(HashMap<u16, u64>);
+type Ends = HashMap<u16, u64>;
 
-/// The current last sequences of the record.
 pub(super) async fn ends(baselines: &Baselines) -> anyhow::Result<Ends> {
     let mut ends = HashMap::new();
     for partition in 0..baselines.record.partitions() {
-        let last = baselines
-            .record
-            .bounds_of(Partition(partition))
-            .await?
-            .last
-            .0;
-        ends.insert(partition, last);
+        let bounds = baselines.record.bounds_of(Partition(partition)).await?;
+        ends.insert(partition, bounds.last.0);
     }
-    Ok(Ends(ends))
+    Ok(ends)
 }
 
 /// Commits up to `ends` that have no rows yet.
@@ -45,7 +36,7 @@ pub(super) async fn commits_behind(baselines: &Baselines, ends: &Ends) -> anyhow
     let behind = |(partition, last): (&u16, &u64)| {
         last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0))
     };
-    Ok(ends.0.iter().map(behind).sum())
+    Ok(ends.iter().map(behind).sum())
 }
 
 /// Waits until the rows include the record's current commits; returns the waiting time.
@@ -84,7 +75,6 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// Reports a commit that was acknowledged now.
     pub(super) fn report(&self, position_token: &str) -> anyhow::Result<()> {
         let position = PositionToken::decode(position_token, self.record)?.position;
         let acknowledged = Acknowledged {
@@ -98,7 +88,6 @@ impl Reporter {
 }
 
 impl Arrivals {
-    /// Starts watching.
     pub(super) fn watch(rows: &Rows) -> Self {
         let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
         Self {
@@ -107,7 +96,6 @@ impl Arrivals {
         }
     }
 
-    /// A reporter of commits of the record.
     pub(super) fn reporter(&self, baselines: &Baselines) -> Reporter {
         Reporter {
             acknowledged: self.acknowledged.clone(),

@@ -12,7 +12,7 @@ use wire::proto::write::v1::append_stream_request::Command;
 
 use crate::baseline::{Baselines, Committed, Inserts};
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median, median_ratio};
 use crate::setup::{self, Fill};
@@ -21,7 +21,6 @@ use crate::watch::caught_up;
 use crate::{Plan, WARM_UP};
 
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
-/// Throughput / raw publishes.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
 /// Throughput / commits to Postgres alone.
 const OF_INSERTS: Threshold = Threshold::AtLeast(1.0);
@@ -30,7 +29,6 @@ const KEEPS_UP_MS: Threshold = Threshold::AtMost(1_000.0);
 /// Earlier commits, so that the head has its maximum size.
 const COMMITS_BEFORE: usize = 10;
 
-/// A way to send appends.
 trait Transport: Clone + Send + Sync + 'static {
     fn open(service: &Service, window: usize) -> Self;
 
@@ -169,7 +167,6 @@ fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
     verdicts.into_iter().flatten().collect()
 }
 
-/// A load of appends.
 struct Load<'a, D> {
     target: &'a Target,
     plan: &'a Plan,
@@ -226,25 +223,19 @@ impl<'a, D: Transport> Load<'a, D> {
 
     /// Each worker has its own conversations, so appends do not conflict.
     async fn measure(&self) -> anyhow::Result<Measure> {
-        let (transports, conversations) = (
-            Arc::clone(&self.transports),
-            Arc::clone(&self.conversations),
-        );
         let per_worker = self.per_worker;
         let (events, bytes) = (self.plan.events_per_commit, self.plan.event_bytes);
         let messages = setup::messages(events, bytes);
         let template = Arc::new(setup::append(self.target, "", messages));
-        closed_loop(self.closed, move |call| {
-            let (transports, conversations) = (Arc::clone(&transports), Arc::clone(&conversations));
-            let template = Arc::clone(&template);
-            async move {
+        let (transports, conversations) = (&self.transports, &self.conversations);
+        let shared = (Arc::clone(transports), Arc::clone(conversations), template);
+        self.closed
+            .measure(shared, move |(clients, ids, template), call| async move {
                 let index = call.worker * per_worker + call.count % per_worker;
-                let conversation = pick(&conversations, index)?;
-                let request = setup::from_template(&template, conversation);
-                Ok(pick(&transports, call.worker)?.append(request).await?)
-            }
-        })
-        .await
+                let request = setup::from_template(&template, pick(&ids, index)?);
+                Ok(pick(&clients, call.worker)?.append(request).await?)
+            })
+            .await
     }
 
     /// The events of a commit for Postgres alone; call it after [`Load::recorded`].

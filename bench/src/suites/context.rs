@@ -7,7 +7,7 @@ use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
 
 use crate::baseline::VersionRange;
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median_ratio};
 use crate::setup::{self, Fill};
@@ -19,14 +19,10 @@ use crate::{Plan, WARM_UP};
 const P50: Threshold = Threshold::AtMost(2.2);
 /// Times the plain select.
 const P99: Threshold = Threshold::AtMost(3.0);
-/// A note about the plain select.
 const SELECT: &str = "the select takes its connection from the client's pool with default settings, which pings the \
 connection each time: two round trips";
-/// Messages of a context.
 const MESSAGES: usize = 20;
-/// Messages of a conversation.
 const CONVERSATION_MESSAGES: usize = 60;
-/// Number of conversations.
 const CONVERSATIONS: usize = 500;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
@@ -101,28 +97,27 @@ pub(super) async fn contexts(
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let (reader, agent) = (target.gateway.reader(), target.agent.clone());
+    let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     let messages_max = u32::try_from(messages)?;
-    closed_loop(closed, move |call| {
-        let (mut reader, agent) = (reader.clone(), agent.clone());
-        let conversations = Arc::clone(&conversations);
-        async move {
-            let index = call.worker + call.count * closed.in_flight;
-            let conversation = pick(&conversations, index)?;
-            let request = AssembleContextRequest {
-                target: Some(ReadTarget {
-                    agent_id: agent,
-                    conversation_id: conversation.clone(),
-                    ..ReadTarget::default()
-                }),
-                messages_max,
-                ..AssembleContextRequest::default()
-            };
-            let answer = reader.assemble_context(request).await?.into_inner();
-            let count = answer.messages.len();
-            anyhow::ensure!(count == messages, "a context of another size");
-            Ok(())
-        }
-    })
-    .await
+    closed
+        .measure(
+            shared,
+            move |(mut reader, agent_id, ids), call| async move {
+                let index = call.worker + call.count * closed.in_flight;
+                let request = AssembleContextRequest {
+                    target: Some(ReadTarget {
+                        agent_id,
+                        conversation_id: pick(&ids, index)?.clone(),
+                        ..ReadTarget::default()
+                    }),
+                    messages_max,
+                    ..AssembleContextRequest::default()
+                };
+                let answer = reader.assemble_context(request).await?.into_inner();
+                let count = answer.messages.len();
+                anyhow::ensure!(count == messages, "a context of another size");
+                Ok(())
+            },
+        )
+        .await
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use hansard::client::AppendStream;
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
@@ -12,7 +11,7 @@ use super::append;
 use crate::Plan;
 use crate::baseline::Baselines;
 use crate::latency::Measure;
-use crate::pace::{OpenLoop, open_loop, pick};
+use crate::pace::{OpenLoop, pick};
 use crate::report::{Comparison, Report, Threshold, Verdict};
 use crate::rounds::{alone, median};
 use crate::setup::{self, Fill};
@@ -27,10 +26,7 @@ pub(super) async fn measure(
     target: &Target,
     report: &Report,
 ) -> anyhow::Result<Comparison> {
-    let baselines = target
-        .baselines
-        .as_ref()
-        .context("this suite reads rows: give --nats-url and --database-url")?;
+    let baselines = target.required_baselines()?;
     let at_most = match full_load(report) {
         Some(rate) => rate,
         None => append::stream_alone(plan, target).await?,
@@ -50,17 +46,16 @@ pub(super) async fn measure(
     };
     let streams = target.writers.iter();
     let streams = streams.map(|writer| AppendStream::to(writer, plan.in_flight));
+    let messages = setup::messages(plan.events_per_commit, plan.event_bytes);
+    let commits = Arc::new(Commits {
+        streams: streams.collect(),
+        conversations,
+        template: setup::append(target, "", messages),
+    });
     let load = Load {
         baselines,
         paced,
-        streams: streams.collect(),
-        conversations,
-        template: setup::append(
-            target,
-            "",
-            setup::messages(plan.events_per_commit, plan.event_bytes),
-        )
-        .into(),
+        commits,
     };
     let rounds = alone(plan.rounds, || load.measure()).await?;
     let lags = rounds.iter().map(|round| round.system.latency.p99_ms);
@@ -94,29 +89,30 @@ fn full_load(report: &Report) -> Option<f64> {
 struct Load<'a> {
     baselines: &'a Baselines,
     paced: OpenLoop,
-    streams: Arc<[AppendStream]>,
+    commits: Arc<Commits>,
+}
+
+struct Commits {
+    streams: Vec<AppendStream>,
     conversations: Arc<[String]>,
-    template: Arc<AppendEventsRequest>,
+    template: AppendEventsRequest,
 }
 
 impl Load<'_> {
     async fn measure(&self) -> anyhow::Result<Measure> {
         let arrivals = Arrivals::watch(&self.baselines.rows);
-        let reporter = arrivals.reporter(self.baselines);
-        let (streams, conversations) = (Arc::clone(&self.streams), Arc::clone(&self.conversations));
-        let template = Arc::clone(&self.template);
-        let load = open_loop(self.paced, move |number| {
-            let (streams, conversations) = (Arc::clone(&streams), Arc::clone(&conversations));
-            let (template, reporter) = (Arc::clone(&template), reporter.clone());
-            async move {
-                let conversation = pick(&conversations, number)?;
-                let request = setup::from_template(&template, conversation);
-                let stream = pick(&streams, number)?;
+        let commits = Arc::clone(&self.commits);
+        let shared = (commits, arrivals.reporter(self.baselines));
+        let load = self
+            .paced
+            .measure(shared, |(commits, reporter), number| async move {
+                let conversation = pick(&commits.conversations, number)?;
+                let request = setup::from_template(&commits.template, conversation);
+                let stream = pick(&commits.streams, number)?;
                 let result = stream.send(Command::AppendEvents(request)).await?;
                 reporter.report(&result.position_token)
-            }
-        })
-        .await?;
+            })
+            .await?;
         let lag = tokio::time::timeout(Duration::from_mins(5), arrivals.settle()).await??;
         Ok(Measure {
             per_second: load.per_second,

@@ -34,7 +34,6 @@ const FIRST_PART_P99_MS: Threshold = Threshold::AtMost(150.0);
 /// In addition to the gateway's memory before, per stream.
 const MEMORY_KIB: Threshold = Threshold::AtMost(1_024.0);
 const STREAMS: usize = 200;
-/// Chats that are created concurrently.
 const CHATS_IN_FLIGHT: usize = 32;
 /// The model server's name in the gateway's settings.
 const SERVER: &str = "bench";
@@ -58,20 +57,20 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let key = create_key(target).await?;
     let mut gateway = gateways.start(settings(&model))?;
     let frontend = Frontend {
-        url: gateway.http_url().to_owned(),
+        url: gateway.http_url.clone(),
         key,
         client: EgressClient::new(Policy::new(&EgressConfig::loopback()), CONNECT_TIMEOUT)?,
     };
     let whole = model_server::text(pieces);
     let outcome = alternate_sides(plan, (&frontend, &model, &whole), &mut gateway).await;
-    gateway.stop().await;
+    gateway.process.stop().await;
     let (rounds, held) = outcome?;
     Ok(comparison(pieces, rounds, held))
 }
 
 /// Configures the agent with the bench's model and open identity, and creates an API key.
 async fn create_key(target: &Target) -> anyhow::Result<String> {
-    let writer = target.writers.first().context("no writer")?;
+    let writer = target.writer()?;
     let mut registrar = writer.registry();
     let model = ModelSettings {
         server: SERVER.to_owned(),
@@ -122,7 +121,7 @@ async fn alternate_sides(
         whole,
     )
     .await?;
-    let before = gateway.resident();
+    let before = gateway.process.resident();
     let url = format!("{}{PATH}", model.url());
     let direct = async || {
         let request = || Ok(frontend.client.request(Method::POST, &url)?.body("{}"));
@@ -134,7 +133,7 @@ async fn alternate_sides(
         streamed(requests, Dialect::UiMessages, whole).await
     };
     let rounds = alternate(plan.rounds, direct, through).await?;
-    Ok((rounds, before.zip(gateway.resident())))
+    Ok((rounds, before.zip(gateway.process.resident())))
 }
 
 /// Sends all requests at once and reads all streams; the latency is that of the first text.
@@ -186,7 +185,7 @@ impl Frontend {
     async fn wait_until_ready(&self, gateway: &mut ExtraGateway) -> anyhow::Result<()> {
         let what = "the gateway did not start";
         let ready = until(what, LOOK_INTERVAL, START_TIMEOUT, async || {
-            gateway.check_runs()?;
+            gateway.process.check_runs()?;
             let url = format!("{}/api/chats/none", self.url);
             let request = self.client.request(Method::GET, &url)?;
             let request = request.header("x-api-key", &self.key);
