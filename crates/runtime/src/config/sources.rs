@@ -115,11 +115,7 @@ impl Sources {
             let origin = Origin::File(path.clone());
             match read_file(path) {
                 Ok(dict) => flatten(&dict, defaults, &mut vec![], &origin, &mut leaves),
-                Err(kind) => errors.push(ConfigError {
-                    key: String::new(),
-                    origin,
-                    kind,
-                }),
+                Err(kind) => errors.push(kind.at(String::new(), origin)),
             }
         }
         leaves.extend(self.variable_leaves(defaults, errors));
@@ -127,23 +123,16 @@ impl Sources {
             Some(Ok(Value::Dict(_, dict))) => {
                 flatten(dict, defaults, &mut vec![], &Origin::Flag, &mut leaves);
             }
-            Some(Err(reason)) => errors.push(ConfigError {
-                key: String::new(),
-                origin: Origin::Flag,
-                kind: ErrorKind::Invalid(format!("cannot be read: {reason}; report it")),
-            }),
+            Some(Err(reason)) => {
+                let kind = ErrorKind::Invalid(format!("cannot be read: {reason}; report it"));
+                errors.push(kind.at(String::new(), Origin::Flag));
+            }
             Some(Ok(_)) | None => {}
         }
-        leaves.retain(|leaf| match check_known(defaults, &leaf.path) {
-            Ok(()) => true,
-            Err(kind) => {
-                errors.push(ConfigError {
-                    key: leaf.key(),
-                    origin: leaf.origin.clone(),
-                    kind,
-                });
-                false
-            }
+        leaves.retain(|leaf| {
+            let known = check_known(defaults, &leaf.path);
+            let unknown = known.map_err(|kind| kind.at(leaf.key(), leaf.origin.clone()));
+            unknown.map_err(|error| errors.push(error)).is_ok()
         });
         leaves
     }
@@ -171,11 +160,10 @@ impl Sources {
                     origin,
                     candidates: candidates(text),
                 }),
-                None => errors.push(ConfigError {
-                    key: path.join("."),
-                    origin,
-                    kind: ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned()),
-                }),
+                None => {
+                    let kind = ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned());
+                    errors.push(kind.at(path.join("."), origin));
+                }
             }
         }
         leaves

@@ -9,7 +9,7 @@ use tracing::{Span, field};
 
 use super::deadline::Deadline;
 use super::method::{Kind, Method};
-use super::trusted_callers::TrustedCallers;
+use super::rules::TrustedCallers;
 use crate::telemetry;
 
 const STATUS_HEADER: &str = "grpc-status";

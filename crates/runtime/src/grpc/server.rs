@@ -1,7 +1,6 @@
 //! Builds a gRPC server from services, binds it, serves it and drains it.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,6 @@ use axum::response::IntoResponse;
 use http::{HeaderMap, Request};
 use hyper_util::rt::TokioTimer;
 use hyper_util::server::conn::auto::Builder;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
@@ -22,10 +20,11 @@ use super::call::{CallLayer, Calls};
 use super::config::GrpcConfig;
 use super::health;
 use super::method::Methods;
-use super::rules::Rules;
-use super::trusted_callers::TrustedCallers;
+use super::rules::{Rules, TrustedCallers};
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor};
+use crate::net::{
+    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
+};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -56,14 +55,9 @@ const REFLECTION_SERVICES: [&str; 2] = [
 /// A gRPC server cannot be built or run.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
-    /// The address is in use, or does not belong to this machine.
-    #[error("grpc port cannot listen on {addr}")]
-    Bind {
-        /// The configured address.
-        addr: SocketAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// The port cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The TLS files cannot be used.
     #[error("grpc.{0}")]
     Tls(#[from] TlsError),
@@ -147,27 +141,12 @@ impl GrpcServer {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// [`GrpcError::Bind`], and the errors of [`Self::listen`].
-    pub async fn bind(self) -> Result<BoundGrpcServer, GrpcError> {
-        let addr = self.config.addr;
-        let listener = TcpListener::bind(addr)
-            .await
-            .map_err(|source| GrpcError::Bind { addr, source })?;
-        self.listen(listener)
-    }
-
-    /// Uses a listener that is already bound.
-    ///
-    /// # Errors
-    /// [`GrpcError::Tls`], [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
-    pub fn listen(mut self, listener: TcpListener) -> Result<BoundGrpcServer, GrpcError> {
-        let addr = self.config.addr;
-        let local_addr = listener
-            .local_addr()
-            .map_err(|source| GrpcError::Bind { addr, source })?;
+    /// Every [`GrpcError`].
+    pub async fn bind(mut self) -> Result<BoundGrpcServer, GrpcError> {
+        let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let tls = self.config.tls.acceptor(PROTOCOLS)?;
-        let methods = Methods::from_descriptors(&self.descriptors)
-            .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        let unreadable = |e| GrpcError::Descriptors(Box::new(e));
+        let methods = Methods::from_descriptors(&self.descriptors).map_err(unreadable)?;
         if let Some(name) = self.services.iter().find(|name| !methods.describes(name)) {
             return Err(GrpcError::Undescribed(name));
         }
@@ -187,7 +166,7 @@ impl GrpcServer {
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                socket: listener,
+                socket,
                 tls,
                 connections_max: config.connections_max,
                 proxies: Proxies::default(),

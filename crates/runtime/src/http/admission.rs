@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::HttpConfig;
 use super::problem::HttpProblem;
-use crate::net::{Drain, Exchange, NamedSlots, Slot, Slots};
+use crate::net::{Drain, Exchange, Slot, Slots};
 
 /// The slots of a server.
 #[derive(Debug)]
@@ -28,18 +28,15 @@ impl Admission {
     pub(super) fn new(config: &HttpConfig, drain: Drain) -> Self {
         let preempt_after = config.connection.preempt_after();
         Self {
-            requests: Slots::new("requests", config.requests_max, preempt_after),
-            streams: Slots::new("streams", config.streams_max, preempt_after),
+            requests: Slots::new("http.requests", config.requests_max, preempt_after),
+            streams: Slots::new("http.streams", config.streams_max, preempt_after),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
-    pub(super) fn slots(&self) -> NamedSlots {
-        vec![
-            ("http.requests", Arc::clone(&self.requests)),
-            ("http.streams", Arc::clone(&self.streams)),
-        ]
+    pub(super) fn slots(&self) -> Vec<Arc<Slots>> {
+        vec![Arc::clone(&self.requests), Arc::clone(&self.streams)]
     }
 
     /// Takes a slot without waiting: a queue would only hide the load.

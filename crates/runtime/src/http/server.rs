@@ -1,6 +1,5 @@
 //! Builds an HTTP server from a router, binds it, serves it and drains it.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +9,20 @@ use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use http::{Request, StatusCode};
+use hyper_util::rt::TokioTimer;
+use hyper_util::server::conn::auto::Builder;
 use ipnet::IpNet;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::admission::{Admission, DrainSignal, admit};
 use super::config::HttpConfig;
-use super::connection;
 use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody};
+use crate::net::{
+    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
+};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -30,17 +31,29 @@ const SERVER: &str = "http";
 /// The ALPN protocols, the preferred one first.
 const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
+/// Maximum number of concurrent requests on one HTTP/2 connection. Further requests wait in the client.
+const CONNECTION_REQUESTS_MAX: u32 = 256;
+
+/// Time without traffic before an HTTP/2 PING is sent, and the maximum wait for its reply.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Added to `header_bytes_max` in the transport, so that the response is a problem and not the 431 without a body of the
+/// transport.
+const HEADER_SLACK_BYTES: usize = 16 * 1024;
+
+/// Minimum size of the header buffer of the transport, in bytes.
+const HEADER_BUFFER_BYTES_MIN: usize = 8 * 1024;
+
+/// Maximum number of headers of a request. More get a 431 without a body.
+const HEADERS_MAX: usize = 256;
+
 /// An HTTP server cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The address is in use, or does not belong to this machine.
-    #[error("http port cannot listen on {addr}")]
-    Bind {
-        /// The configured address.
-        addr: SocketAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// The port cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The TLS files cannot be used.
     #[error("http.server.{0}")]
     Tls(#[from] TlsError),
@@ -101,11 +114,8 @@ impl HttpServer {
     /// # Errors
     /// [`HttpError::Bind`], [`HttpError::Tls`].
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
-        let addr = self.config.addr;
-        let failed = |source| HttpError::Bind { addr, source };
         let tls = self.config.tls.acceptor(PROTOCOLS)?;
-        let listener = TcpListener::bind(addr).await.map_err(failed)?;
-        let local_addr = listener.local_addr().map_err(failed)?;
+        let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
         let proxies = Proxies {
@@ -123,14 +133,14 @@ impl HttpServer {
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                socket: listener,
+                socket,
                 tls,
                 connections_max: config.connections_max,
                 proxies,
                 config: config.connection,
             },
             rules: net::Rules {
-                transport: connection::transport(config),
+                transport: transport(config),
                 header_timeout: config.header_timeout(),
                 body_progress: config.body_progress(),
                 drain,
@@ -176,6 +186,29 @@ impl BoundHttpServer {
             move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
         self.server.serve(answer, shutdown).await
     }
+}
+
+/// The transport of every connection: HTTP/1.1 or HTTP/2, detected by the first bytes.
+fn transport(config: &HttpConfig) -> Builder<StreamExecutor> {
+    let header_bytes_max =
+        (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
+    let mut builder = Builder::new(StreamExecutor {
+        write_timeout: config.connection.write_timeout(),
+    });
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.header_timeout())
+        .max_buf_size(header_bytes_max)
+        .max_headers(HEADERS_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_concurrent_streams(CONNECTION_REQUESTS_MAX)
+        .max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX));
+    builder
 }
 
 async fn route_not_found() -> HttpProblem {

@@ -56,7 +56,7 @@ pub(super) fn connections(
                 let (stream, peer) = accept(&listener.socket).await;
                 match addresses.count(peer.ip()) {
                     Some(address) => break (stream, peer, address),
-                    None => count_closed(listener.server, CloseReason::AddressLimit),
+                    None => count_closed(listener.server, CloseReason::ADDRESS_LIMIT),
                 }
             };
             set_options(&stream, &listener.config);
@@ -103,8 +103,9 @@ fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Transport,
-    peer: SocketAddr,
-    activity: Arc<Activity>,
+    /// The address of the client.
+    pub(super) peer: SocketAddr,
+    pub(super) activity: Arc<Activity>,
     blocked: bool,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     _address: AddressSlot,
@@ -112,16 +113,6 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// The address of the client.
-    pub(super) const fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// The activity on the connection.
-    pub(super) fn activity(&self) -> Arc<Activity> {
-        Arc::clone(&self.activity)
-    }
-
     /// Records whether the socket accepts bytes.
     fn record_write<T>(
         &mut self,

@@ -65,7 +65,7 @@ impl Lifetime {
 
     pub(super) fn check(&mut self, activity: &Activity) -> Decision {
         if activity.is_stalled(self.config.write_timeout()) {
-            return Decision::Close(CloseReason::WriteTimeout);
+            return Decision::Close(CloseReason::WRITE_TIMEOUT);
         }
         let idle = activity.idle_for();
         if let Some((since, reason)) = self.closing_since {
@@ -79,15 +79,15 @@ impl Lifetime {
         }
         if !activity.is_used() {
             return if self.accepted.elapsed() >= self.header_timeout {
-                Decision::Close(CloseReason::HeadersTimeout)
+                Decision::Close(CloseReason::HEADERS_TIMEOUT)
             } else {
                 Decision::Keep
             };
         }
         let reason = if idle.is_some_and(|idle| idle >= self.config.idle_timeout()) {
-            CloseReason::Idle
+            CloseReason::IDLE
         } else if self.accepted.elapsed() >= self.age_max {
-            CloseReason::Age
+            CloseReason::AGE
         } else {
             return Decision::Keep;
         };
@@ -98,6 +98,6 @@ impl Lifetime {
     /// The reason of a connection that the transport has closed.
     pub(super) fn close_reason(&self) -> CloseReason {
         self.closing_since
-            .map_or(CloseReason::Client, |(_, reason)| reason)
+            .map_or(CloseReason::CLIENT, |(_, reason)| reason)
     }
 }
