@@ -120,3 +120,11 @@ pub(crate) fn storage(path: &Path) -> impl FnOnce(io::Error) -> StackError + '_ 
         source,
     }
 }
+
+/// Attaches the program to the error of its start.
+pub(crate) fn unrunnable(program: &Path) -> impl FnOnce(io::Error) -> StackError + '_ {
+    move |source| StackError::Unrunnable {
+        program: program.to_owned(),
+        source,
+    }
+}

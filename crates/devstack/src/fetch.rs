@@ -65,21 +65,11 @@ pub(crate) async fn fetch(
     })
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 enum Failure {
-    Fetch(FetchError),
-    Cache(io::Error),
-}
-
-impl From<FetchError> for Failure {
-    fn from(error: FetchError) -> Self {
-        Self::Fetch(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Cache(error)
-    }
+    Fetch(#[from] FetchError),
+    Cache(#[from] io::Error),
 }
 
 /// Waits for the lock. It is held until it is dropped or the process ends. The caller sets the timeout.

@@ -105,7 +105,7 @@ impl Supervised {
             if self.has_ended() {
                 break;
             }
-            self.signal(signal.signal());
+            self.signal(signal.signal);
             // Paused sessions would delay the end of Postgres.
             self.resume();
             wait_until(|| self.has_ended());
@@ -173,7 +173,7 @@ pub(crate) fn stop_process(pid: Pid, signals: &[StopSignal]) {
         if !process_table::is_alive(pid) {
             return;
         }
-        let _ended_by_itself = kill_process(pid, signal.signal());
+        let _ended_by_itself = kill_process(pid, signal.signal);
         let _ended_by_itself = kill_process(pid, Signal::CONT);
         wait_until(|| !process_table::is_alive(pid));
     }

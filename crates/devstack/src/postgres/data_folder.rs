@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::USER;
 use super::config::Profile;
 use crate::account::Account;
-use crate::error::{StackError, storage};
+use crate::error::{StackError, storage, unrunnable};
 use crate::process_table;
 use crate::step::{Progress, ServerName, Step};
 use crate::supervise::{Launch, Supervised, log_path, reason};
@@ -25,7 +25,7 @@ const LOCK_FILE: &str = "postmaster.pid";
 const DATA_MODE: u32 = 0o700;
 const INITDB_LIMIT: Duration = Duration::from_mins(2);
 const INITDB_POLL: Duration = Duration::from_millis(5);
-const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
+const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 
 /// The data folder in the folder of a server.
 pub(super) fn path(folder: &Path) -> PathBuf {
@@ -66,11 +66,8 @@ async fn initdb(
     profile: Profile,
 ) -> Result<(), StackError> {
     let launch = initdb_launch(programs.join("initdb"), data, profile);
-    let mut process =
-        Supervised::spawn(&launch, folder).map_err(|source| StackError::Unrunnable {
-            program: launch.program,
-            source,
-        })?;
+    let process = Supervised::spawn(&launch, folder);
+    let mut process = process.map_err(unrunnable(&launch.program))?;
     let deadline = Instant::now() + INITDB_LIMIT;
     let failure = loop {
         match process.success() {
