@@ -7,24 +7,33 @@ use super::report::{Round, Threshold, Verdict};
 pub(super) async fn alternate(
     rounds: usize,
     mut base: impl AsyncFnMut() -> anyhow::Result<Measure>,
-    mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
+    system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
-    let mut measured = Vec::with_capacity(rounds);
-    for _ in 0..rounds {
-        let base = base().await?;
-        measured.push(Round::of(Some(base), system().await?));
-    }
-    Ok(measured)
+    alternate_bases(rounds, async || Ok((Some(base().await?), None)), system).await
 }
 
 /// Measures the system only, without a baseline.
 pub(super) async fn alone(
     rounds: usize,
+    system: impl AsyncFnMut() -> anyhow::Result<Measure>,
+) -> anyhow::Result<Vec<Round>> {
+    alternate_bases(rounds, async || Ok((None, None)), system).await
+}
+
+/// Alternates the base and a second base with the system.
+pub(super) async fn alternate_bases(
+    rounds: usize,
+    mut bases: impl AsyncFnMut() -> anyhow::Result<(Option<Measure>, Option<Measure>)>,
     mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
     let mut measured = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        measured.push(Round::of(None, system().await?));
+        let (base, beside) = bases().await?;
+        measured.push(Round {
+            base,
+            beside,
+            system: system().await?,
+        });
     }
     Ok(measured)
 }

@@ -14,7 +14,7 @@ use crate::baseline::{Baselines, Committed, Inserts};
 use crate::latency::Measure;
 use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{alone, alternate, median, median_ratio};
+use crate::rounds::{alone, alternate_bases, median, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
@@ -124,26 +124,21 @@ async fn against<D: Transport>(
 ) -> anyhow::Result<Vec<Round>> {
     let payload = load.recorded(baselines).await?;
     let committed = load.committed(baselines).await?;
-    let mut besides = Vec::new();
-    let base = async || {
-        if let Some(inserts) = inserts {
-            besides.push(inserts.commit(load.closed, committed.clone()).await?);
-        }
-        let published = baselines
-            .publisher
-            .publish(load.closed, load.per_worker, payload.clone());
-        published.await
+    let publisher = &baselines.publisher;
+    let bases = async || {
+        let beside = match inserts {
+            Some(inserts) => Some(inserts.commit(load.closed, committed.clone()).await?),
+            None => None,
+        };
+        let published = publisher.publish(load.closed, load.per_worker, payload.clone());
+        Ok((Some(published.await?), beside))
     };
-    let mut rounds = alternate(load.plan.rounds, base, async || {
+    let system = async || {
         let measure = load.measure().await?;
         *catching_up = caught_up(baselines).await?.max(*catching_up);
         Ok(measure)
-    })
-    .await?;
-    for (round, beside) in rounds.iter_mut().zip(besides) {
-        round.beside = Some(beside);
-    }
-    Ok(rounds)
+    };
+    alternate_bases(load.plan.rounds, bases, system).await
 }
 
 fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {

@@ -19,7 +19,7 @@ use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::target::Target;
 
 /// Cached share of the tokens of budgeted contexts.
-const SERVED: Threshold = Threshold::AtLeast(0.95);
+const SERVED: Option<Threshold> = Some(Threshold::AtLeast(0.95));
 /// Cached share of the tokens of the last 20 messages: only if it is low, a budget can improve it.
 const WINDOW_SERVED: Threshold = Threshold::AtMost(0.3);
 /// Messages of the base.
@@ -44,51 +44,36 @@ struct Case {
     served: Option<Threshold>,
 }
 
+const fn case(name: &'static str, policy: &'static str, served: Option<Threshold>) -> Case {
+    Case {
+        name,
+        policy,
+        served,
+    }
+}
+
+const TOKENS_1K: &str = r#"{"budget":{"context_tokens_max":1024,"reserved_tokens":0}}"#;
+const TOKENS_8K: &str = r#"{"budget":{"context_tokens_max":8192,"reserved_tokens":0}}"#;
+const TOKENS_16K: &str = r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#;
+const TOKENS_32K: &str = r#"{"budget":{"context_tokens_max":32000,"reserved_tokens":0}}"#;
+const CLEARED_16K: &str =
+    r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#;
+const CLEARED_64K: &str =
+    r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#;
+
 /// Budgets of few turns have no threshold: the new part alone is almost 5% of each context.
 const TRACE_CASES: [Case; 5] = [
-    Case {
-        name: "the default policy",
-        policy: "{}",
-        served: Some(SERVED),
-    },
-    Case {
-        name: "32,000 tokens",
-        policy: r#"{"budget":{"context_tokens_max":32000,"reserved_tokens":0}}"#,
-        served: Some(SERVED),
-    },
-    Case {
-        name: "64,000 tokens, old results cleared",
-        policy: r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#,
-        served: Some(SERVED),
-    },
-    Case {
-        name: "16,000 tokens",
-        policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#,
-        served: None,
-    },
-    Case {
-        name: "16,000 tokens, old results cleared",
-        policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#,
-        served: None,
-    },
+    case("the default policy", "{}", SERVED),
+    case("32,000 tokens", TOKENS_32K, SERVED),
+    case("64,000 tokens, old results cleared", CLEARED_64K, SERVED),
+    case("16,000 tokens", TOKENS_16K, None),
+    case("16,000 tokens, old results cleared", CLEARED_16K, None),
 ];
 /// The longest conversations fit completely into the default budget.
 const REAL_CASES: [Case; 3] = [
-    Case {
-        name: "the default policy",
-        policy: "{}",
-        served: Some(SERVED),
-    },
-    Case {
-        name: "8,192 tokens",
-        policy: r#"{"budget":{"context_tokens_max":8192,"reserved_tokens":0}}"#,
-        served: None,
-    },
-    Case {
-        name: "1,024 tokens",
-        policy: r#"{"budget":{"context_tokens_max":1024,"reserved_tokens":0}}"#,
-        served: None,
-    },
+    case("the default policy", "{}", SERVED),
+    case("8,192 tokens", TOKENS_8K, None),
+    case("1,024 tokens", TOKENS_1K, None),
 ];
 
 pub(super) async fn measure(target: &Target) -> anyhow::Result<Vec<Comparison>> {

@@ -17,7 +17,7 @@ use crate::baseline::{Baselines, WriteKind};
 use crate::latency::{Latency, Measure, real};
 use crate::pace::until;
 use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{alternate, median, median_ratio};
+use crate::rounds::{alternate_bases, median, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::{caught_up, caught_up_to, commits_behind, ends};
@@ -130,18 +130,14 @@ struct Backlog<'a> {
 impl Backlog<'_> {
     async fn rounds(&self) -> anyhow::Result<Vec<Round>> {
         let write = |written| self.baselines.rows.write(self.plan.duration, written);
-        let mut besides = Vec::new();
-        let base = async || {
-            if let Some((_, written)) = self.shape.beside {
-                besides.push(write(written).await?);
-            }
-            write(self.shape.base.1).await
+        let bases = async || {
+            let beside = match self.shape.beside {
+                Some((_, written)) => Some(write(written).await?),
+                None => None,
+            };
+            Ok((Some(write(self.shape.base.1).await?), beside))
         };
-        let mut rounds = alternate(self.plan.rounds, base, || self.drain()).await?;
-        for (round, beside) in rounds.iter_mut().zip(besides) {
-            round.beside = Some(beside);
-        }
-        Ok(rounds)
+        alternate_bases(self.plan.rounds, bases, || self.drain()).await
     }
 
     /// Creates a backlog, ends the load, and waits until the rest is projected.

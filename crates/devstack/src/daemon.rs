@@ -28,7 +28,6 @@ pub const RESTARTS_MAX: u32 = 5;
 pub(crate) trait Server: fmt::Debug + Send {
     const NAME: ServerName;
 
-    /// Chooses free ports.
     fn choose_ports(&mut self) -> Result<(), StackError>;
 
     /// Writes the configuration, and returns the command of the process.

@@ -63,7 +63,6 @@ fn absolute(variable: &str) -> Option<PathBuf> {
         .filter(|path| path.is_absolute())
 }
 
-/// The folders of `PATH`, in order.
 pub(crate) fn search_path() -> Vec<PathBuf> {
     env::var_os("PATH")
         .map(|path| env::split_paths(&path).collect())

@@ -20,7 +20,6 @@ use crate::step::{Progress, Step};
 const FETCH_LIMIT: Duration = Duration::from_mins(10);
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
-/// A pinned package.
 #[derive(Debug)]
 pub(crate) struct Package {
     /// Name and version; also the folder in the cache.
@@ -103,7 +102,6 @@ async fn install(package: &Package, cache: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Removes the folders of killed or failed fetches.
 fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(cache)? {
         let entry = entry?;

@@ -13,7 +13,6 @@ use crate::error::StackError;
 use crate::fetch::{self, Package};
 use crate::step::Progress;
 
-/// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// A version of a program; later is greater.
@@ -26,17 +25,13 @@ pub(crate) struct Version {
 /// The program of a server, and the places to search for it.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// The file name.
     pub(crate) name: &'static str,
     /// Other programs that must be in the same folder.
     pub(crate) companions: &'static [&'static str],
-    /// The minimum version.
     pub(crate) version_min: Version,
     /// The parent of folders outside of `PATH`: `<parent>/<version>/bin`.
     pub(crate) versioned_parent: Option<&'static str>,
-    /// The wheel that contains it.
     pub(crate) package: Package,
-    /// The folder inside the wheel.
     pub(crate) folder_in_package: &'static str,
 }
 

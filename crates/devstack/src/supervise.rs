@@ -27,7 +27,6 @@ const LOG_TAIL_BYTES: u64 = 16 * 1024;
 /// id, so that no kill of this process leaves an orphan.
 const GATE: &str = r#"read -r _ && exec "$0" "$@""#;
 
-/// The command of a server.
 pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
@@ -130,7 +129,6 @@ impl Supervised {
         wait_until(|| !children.iter().any(|child| process_table::is_alive(*child)));
     }
 
-    /// Pauses the server and its children.
     pub(crate) fn pause(&mut self) {
         self.signal_family(Signal::STOP);
     }
@@ -179,7 +177,6 @@ pub(crate) fn stop_process(pid: Pid, signals: &[StopSignal]) {
     }
 }
 
-/// The log of the server in this folder.
 pub(crate) fn log_path(folder: &Path) -> PathBuf {
     folder.join(LOG_FILE)
 }

@@ -27,7 +27,6 @@ const INITDB_LIMIT: Duration = Duration::from_mins(2);
 const INITDB_POLL: Duration = Duration::from_millis(5);
 const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 
-/// The data folder in the folder of a server.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(DATA_FOLDER)
 }
@@ -135,7 +134,6 @@ pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
 
 /// Whether the lock file reports that the server with this process id accepts connections.
 pub(super) fn accepts_connections(data: &Path, pid: u32) -> bool {
-    /// The line with the state of the server.
     const STATE_LINE: usize = 7;
     let Ok(text) = fs::read_to_string(data.join(LOCK_FILE)) else {
         return false;

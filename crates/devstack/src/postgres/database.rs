@@ -27,7 +27,6 @@ pub(super) fn url(address: Address<'_>, name: &str) -> String {
     format!("postgres://{USER}@localhost:{port}/{name}?host={host}")
 }
 
-/// Creates the database, unless it exists.
 pub(super) async fn create(
     createdb: &Path,
     address: Address<'_>,

@@ -26,6 +26,7 @@ pub const CONFIG_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The layers above the defaults; a later one replaces an earlier one: file, environment, flags.
 #[derive(Default)]
+#[must_use]
 pub struct Sources {
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
@@ -45,7 +46,6 @@ impl std::fmt::Debug for Sources {
 
 impl Sources {
     /// No sources: the defaults apply.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             reserved: vec![CONFIG_PATH_VARIABLE.to_owned()],
@@ -54,21 +54,18 @@ impl Sources {
     }
 
     /// Reads the TOML file at `path`, which must exist; `None` reads no file.
-    #[must_use]
     pub fn file(mut self, path: Option<PathBuf>) -> Self {
         self.file = path;
         self
     }
 
     /// Reads the `HANSARD_…` variables of the process environment.
-    #[must_use]
     pub fn environment(self) -> Self {
         self.variables(std::env::vars_os())
     }
 
     /// Reads the variables of one section, such as `HANSARD_MODELS__…` of `models`, from the process environment. For
     /// programs that have no other settings: other variables are not reported as unknown keys.
-    #[must_use]
     pub fn environment_of(self, section: &str) -> Self {
         let prefix = format!("{ENV_PREFIX}{}{ENV_NESTING}", section.to_ascii_uppercase());
         let in_section =
@@ -77,7 +74,6 @@ impl Sources {
     }
 
     /// Reads these variables instead of the process environment.
-    #[must_use]
     pub fn variables<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
     where
         N: Into<OsString>,
@@ -93,7 +89,6 @@ impl Sources {
 
     /// Names `HANSARD_…` variables that other code reads. They are not reported as unknown keys. Those that are keys are
     /// read as settings too.
-    #[must_use]
     pub fn reserved(mut self, names: &[&str]) -> Self {
         self.reserved
             .extend(names.iter().map(|name| (*name).to_owned()));
@@ -102,7 +97,6 @@ impl Sources {
 
     /// Adds flags as the last layer: a struct with the shape of the configuration. `None` and absent
     /// fields change nothing. Use `String` instead of `Secret` in it, since a secret serializes as redacted.
-    #[must_use]
     pub fn flags(mut self, flags: &impl Serialize) -> Self {
         self.flags = Some(Value::serialize(flags).map_err(|e| e.kind.to_string()));
         self

@@ -14,7 +14,6 @@ use crate::net::{Drain, Interruption, Slot, Slots};
 /// `google.rpc.ErrorInfo.domain` of rejections; all errors of Hansard have it.
 const ERROR_DOMAIN: &str = "hansard";
 
-/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
     calls: Arc<Slots>,

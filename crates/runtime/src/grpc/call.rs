@@ -37,7 +37,6 @@ impl<S> Layer<S> for CallLayer {
     }
 }
 
-/// A service with the rules.
 #[derive(Debug, Clone)]
 pub(super) struct Calls<S> {
     inner: S,
@@ -84,11 +83,11 @@ where
             self.rules.unary_timeout,
             Instant::now(),
         );
-        observation.set_deadline(deadline);
+        observation.deadline = deadline;
         if let Some(deadline) = deadline {
             request.extensions_mut().insert(deadline);
         }
-        let inner = observation.span().in_scope(|| self.inner.call(request));
+        let inner = observation.span.in_scope(|| self.inner.call(request));
         Either::Right(CallFuture {
             inner,
             sleep: deadline.map(|deadline| sleep_until(deadline.at())),
@@ -101,7 +100,6 @@ where
     }
 }
 
-/// The state of a call until its response.
 #[derive(Debug)]
 struct ActiveCall {
     observation: Observation,
@@ -111,7 +109,6 @@ struct ActiveCall {
 }
 
 pin_project! {
-    /// A call until its response headers.
     pub(super) struct CallFuture<F> {
         #[pin]
         inner: F,
@@ -133,7 +130,7 @@ where
         let Some(active) = this.active.as_ref() else {
             return Poll::Pending;
         };
-        let polled = active.observation.span().in_scope(|| this.inner.poll(cx));
+        let polled = active.observation.span.in_scope(|| this.inner.poll(cx));
         let response = match polled {
             Poll::Ready(Ok(response)) => response,
             Poll::Pending => task::ready!(poll_end(active, this.sleep, cx)).into_http(),
@@ -170,7 +167,7 @@ fn finish(active: ActiveCall, response: Response<Body>) -> Response<Body> {
         rules,
     } = active;
     let status = status_of(response.headers());
-    if status.is_none() && observation.kind() != Kind::Unary {
+    if status.is_none() && observation.method.kind != Kind::Unary {
         return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)));
     }
     if let Some(exchange) = exchange {

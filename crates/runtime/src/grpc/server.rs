@@ -30,7 +30,6 @@ use crate::tls::TlsError;
 /// The name of this server in metrics.
 const SERVER: &str = "grpc";
 
-/// The ALPN protocols.
 const PROTOCOLS: &[&[u8]] = &[b"h2"];
 
 /// Maximum size of the header list of a call, in bytes.
@@ -71,6 +70,7 @@ pub enum GrpcError {
 
 /// Builds a gRPC server: health, reflection and the added services.
 #[derive(Debug)]
+#[must_use]
 pub struct GrpcServer {
     config: GrpcConfig,
     health: Health,
@@ -82,7 +82,6 @@ pub struct GrpcServer {
 
 impl GrpcServer {
     /// A server with the health service only. Install the metrics recorder first.
-    #[must_use]
     pub fn new(config: GrpcConfig, health: Health) -> Self {
         let mut routes = RoutesBuilder::default();
         routes.add_service(health::service(health.clone()));
@@ -102,7 +101,6 @@ impl GrpcServer {
     }
 
     /// Continues the traces of calls whose headers `trusts` accepts; other calls start a new trace. `trusts` must not block.
-    #[must_use]
     pub fn trusted_callers(
         mut self,
         trusts: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
@@ -112,7 +110,6 @@ impl GrpcServer {
     }
 
     /// Adds an encoded `FileDescriptorSet`. Every added service must be in one.
-    #[must_use]
     pub fn descriptors(mut self, set: &'static [u8]) -> Self {
         self.descriptors.push(set);
         self
@@ -120,7 +117,6 @@ impl GrpcServer {
 
     /// Adds a service, also to health and reflection. The caller must set its `max_decoding_message_size` to
     /// [`GrpcConfig::message_bytes_max`].
-    #[must_use]
     pub fn service<S>(mut self, service: S) -> Self
     where
         S: Service<Request<Body>, Error = Infallible>

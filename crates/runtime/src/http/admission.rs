@@ -15,7 +15,6 @@ use super::config::HttpConfig;
 use super::problem::HttpProblem;
 use crate::net::{Drain, Exchange, Slot, Slots};
 
-/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
     requests: Arc<Slots>,
@@ -113,7 +112,6 @@ pub struct StreamSlot {
     drain: DrainSignal,
 }
 
-/// The response is a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsStream;
 

@@ -20,7 +20,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
-use ipnet::IpNet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -33,7 +32,7 @@ use super::body::ResponseBody;
 use super::observe::{self, Observation};
 use super::problem::{HttpProblem, ProblemCode};
 use super::request_id::{self, MakeUuidV7, REQUEST_ID_HEADER};
-use crate::net::{Exchange, Interruption, Peer};
+use crate::net::{Exchange, Interruption, Peer, Proxies};
 use crate::telemetry::Caller;
 
 /// Bytes of a header besides its name and value: `: ` and the end of the line.
@@ -46,20 +45,14 @@ pub(super) struct Rules {
     pub(super) drain: DrainSignal,
     pub(super) request_timeout: Duration,
     pub(super) header_bytes_max: usize,
-    pub(super) trusted_proxies: Vec<IpNet>,
+    pub(super) proxies: Proxies,
 }
 
 impl Rules {
     /// Only the traces of trusted proxies are continued: browsers can send any trace headers.
     fn caller(&self, request: &Request) -> Caller {
         let peer = request.extensions().get::<Peer>();
-        let address = peer.map(|Peer(peer)| peer.ip().to_canonical());
-        let trusts = |address| {
-            self.trusted_proxies
-                .iter()
-                .any(|net| net.contains(&address))
-        };
-        if address.is_some_and(trusts) {
+        if peer.is_some_and(|Peer(peer)| self.proxies.contains(peer.ip())) {
             Caller::Trusted
         } else {
             Caller::Public
@@ -143,7 +136,13 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
         observation.stream_started();
         timeout = None;
     }
-    response.map(|body| Body::new(ResponseBody::new(body, timeout, observation)))
+    response.map(|inner| {
+        Body::new(ResponseBody {
+            inner,
+            timeout,
+            observation,
+        })
+    })
 }
 
 /// The response, or a problem if the client made no progress while the server waited for it.

@@ -60,6 +60,7 @@ pub enum HttpError {
 }
 
 /// Builds an HTTP server.
+#[must_use]
 pub struct HttpServer {
     config: HttpConfig,
     health: Health,
@@ -70,7 +71,6 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// A server without routes. Install the metrics recorder first.
-    #[must_use]
     pub fn new(config: HttpConfig, health: Health) -> Self {
         Self {
             config,
@@ -83,7 +83,6 @@ impl HttpServer {
 
     /// Sets the networks of trusted proxies. Each proxy may have `connections_per_proxy_max` connections, and its traces are
     /// continued.
-    #[must_use]
     pub fn trusted_proxies(mut self, networks: Vec<IpNet>) -> Self {
         self.trusted_proxies = networks;
         self
@@ -91,7 +90,6 @@ impl HttpServer {
 
     /// Adds routes. Unknown paths and methods get a problem. A route may accept a larger body than
     /// [`HttpConfig::body_bytes_max`] by its own [`DefaultBodyLimit`].
-    #[must_use]
     pub fn router(mut self, router: Router) -> Self {
         let all = self.router.merge(router);
         // The fallbacks are set here, so that later layers also apply to them.
@@ -103,7 +101,6 @@ impl HttpServer {
 
     /// Adds layers around all routes, and around the responses for unknown paths and methods. Requests that these layers
     /// reject take no slot.
-    #[must_use]
     pub fn layered(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
         self.wrap = Box::new(wrap);
         self
@@ -119,7 +116,7 @@ impl HttpServer {
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
         let proxies = Proxies {
-            networks: self.trusted_proxies.clone(),
+            networks: self.trusted_proxies,
             connections_max: self.config.connections_per_proxy_max,
         };
         let config = &self.config;
@@ -128,7 +125,7 @@ impl HttpServer {
             drain: DrainSignal::new(drain.token()),
             request_timeout: Duration::from_millis(config.request_timeout_ms),
             header_bytes_max: config.header_bytes_max,
-            trusted_proxies: self.trusted_proxies,
+            proxies: proxies.clone(),
         };
         let server = net::Server {
             listener: Listener {

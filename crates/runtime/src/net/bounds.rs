@@ -5,10 +5,8 @@ use crate::config::{Bounds, Checks};
 /// The timeout of a call or request.
 pub(crate) const TIMEOUT: Bounds<u64> = Bounds::new(1..=600_000, "ms");
 
-/// Open streams.
 pub(crate) const STREAMS: Bounds<usize> = Bounds::new(1..=1_000_000, "streams");
 
-/// Open connections.
 pub(crate) const CONNECTIONS: Bounds<usize> = Bounds::new(1..=100_000, "connections");
 
 /// Bytes of a body that must arrive in each interval.

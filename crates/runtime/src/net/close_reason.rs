@@ -25,7 +25,6 @@ impl CloseReason {
     pub(super) const ADDRESS_LIMIT: Self = Self("address_limit");
 }
 
-/// Counts a closed connection.
 pub(super) fn count_closed(server: &'static str, CloseReason(reason): CloseReason) {
     counter!("server_connections_closed_total", "server" => server, "reason" => reason)
         .increment(1);

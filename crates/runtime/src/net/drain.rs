@@ -30,7 +30,6 @@ impl Drain {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// A token that is cancelled when the drain begins.
     pub(crate) fn token(&self) -> CancellationToken {
         self.begins.clone()
     }

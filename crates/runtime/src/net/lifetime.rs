@@ -20,7 +20,6 @@ const CHECK_INTERVAL_MAX: Duration = Duration::from_secs(1);
 /// The number of checks in the shortest timeout; it bounds the delay of a close.
 const CHECKS_PER_TIMEOUT: u32 = 10;
 
-/// The timeouts of one connection.
 #[derive(Debug)]
 pub(super) struct Lifetime {
     accepted: Instant,
@@ -30,10 +29,8 @@ pub(super) struct Lifetime {
     closing_since: Option<(Instant, CloseReason)>,
 }
 
-/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Keep the connection.
     Keep,
     /// Accept no new requests: send GOAWAY.
     Finish,
@@ -53,7 +50,6 @@ impl Lifetime {
         }
     }
 
-    /// The pause between two checks.
     pub(super) fn check_interval(&self) -> Duration {
         let shortest = self
             .header_timeout

@@ -10,10 +10,8 @@ use tokio::time::interval;
 use super::exchange::Slots;
 use crate::health::Health;
 
-/// The interval of the report.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The slots and connections of a server.
 #[derive(Debug)]
 pub(super) struct Gauges {
     /// The protocol of the server, as a label of metrics.

@@ -44,13 +44,11 @@ pub(crate) struct Rules {
     pub(crate) drain: Drain,
 }
 
-/// A bound server.
 pub(crate) struct Server {
     pub(crate) listener: Listener,
     pub(crate) rules: Rules,
     pub(crate) slots: Vec<Arc<Slots>>,
     pub(crate) health: Health,
-    /// Maximum duration of the drain.
     pub(crate) drain_max: Duration,
 }
 

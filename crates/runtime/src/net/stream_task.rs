@@ -25,13 +25,11 @@ pub(super) fn is_stream() -> bool {
     STREAM.try_with(|_| ()).is_ok()
 }
 
-/// Makes the current stream task watch `exchange`.
 pub(super) fn watch(exchange: &Arc<Exchange>) {
     // For HTTP/1.1, the task of the connection watches the exchange.
     let _ = STREAM.try_with(|stream| stream.set(Arc::clone(exchange)));
 }
 
-/// Spawns the tasks of streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamExecutor {
     pub(crate) write_timeout: Duration,

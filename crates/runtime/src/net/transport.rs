@@ -11,12 +11,10 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{Acceptor, Handshake};
 
-/// The bytes of a connection.
 pub(super) enum Transport {
     Plain(TcpStream),
     Handshake(Handshake),
     Tls(Box<TlsStream<TcpStream>>),
-    /// The handshake failed.
     Closed,
 }
 

@@ -35,13 +35,11 @@ impl TlsConfig {
     }
 }
 
-/// A running handshake.
 pub(crate) type Handshake = BoxFuture<'static, io::Result<TlsStream<TcpStream>>>;
 
 /// Modification time and size of each file.
 type Stamp = [Option<(SystemTime, u64)>; 3];
 
-/// Accepts TLS connections.
 pub(crate) struct Acceptor {
     files: TlsConfig,
     protocols: &'static [&'static [u8]],

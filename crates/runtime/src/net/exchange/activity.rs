@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Exchange;
 
-/// The activity of one connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: Mutex<State>,
