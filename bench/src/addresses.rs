@@ -2,7 +2,7 @@
 
 use event_log::RecordConfig;
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Addresses {
     pub(crate) writer_url: String,
     pub(crate) gateway_url: String,
@@ -13,7 +13,7 @@ pub(crate) struct Addresses {
     pub(crate) servers: Option<Servers>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Servers {
     pub(crate) record: RecordConfig,
     pub(crate) database_url: String,

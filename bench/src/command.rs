@@ -26,7 +26,7 @@ const PAST_THRESHOLD: u8 = 4;
 /// Both sides of a comparison alternate in the same run. Figures are medians of the ratios of all rounds and are printed
 /// with their thresholds. The measured conversations are new and stay in the agent's tenant. The streams and the schema
 /// of the baselines (`HANSARD_BENCH_*`, `hansard_bench`) are removed.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "bench",
     version,
@@ -101,13 +101,6 @@ struct Running {
     /// The number of partitions of the stack's record.
     #[arg(long, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
-}
-
-// The token must not be printed.
-impl std::fmt::Debug for Running {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running").finish_non_exhaustive()
-    }
 }
 
 /// Runs the command.

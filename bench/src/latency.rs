@@ -9,7 +9,7 @@ const LONGEST: Duration = Duration::from_mins(2);
 const DIGITS: u8 = 3;
 
 /// Latencies, and their sum.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Latencies {
     histogram: Histogram<u64>,
     total: Duration,

@@ -40,7 +40,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running stack. [`OwnStack::stop`] stops it gracefully; dropping it kills it.
-#[derive(Debug)]
 pub(crate) struct OwnStack {
     writer: RoleProcess,
     gateway: RoleProcess,

@@ -17,7 +17,6 @@ use super::report::{Memory, Resident};
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A role's process; killed when dropped.
-#[derive(Debug)]
 pub(crate) struct RoleProcess {
     program: PathBuf,
     name: &'static str,

@@ -57,7 +57,6 @@ pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result
 }
 
 /// A conversation and its last version.
-#[derive(Debug)]
 pub(super) struct Fork {
     pub(super) id: String,
     version: u64,

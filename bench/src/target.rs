@@ -14,7 +14,6 @@ use super::own_stack::GatewayFactory;
 use super::role_process::RoleProcess;
 use super::watch::caught_up;
 
-#[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) writers: Vec<Service>,
     pub(crate) gateway: Service,

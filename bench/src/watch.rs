@@ -53,10 +53,18 @@ pub(super) async fn caught_up_to(baselines: &Baselines, ends: &Ends) -> anyhow::
     .await
 }
 
-/// Measures when acknowledged commits appear in the rows.
-pub(super) struct Arrivals {
-    acknowledged: mpsc::Sender<Acknowledged>,
-    watching: JoinHandle<anyhow::Result<Latency>>,
+/// Measures the lag of the rows behind acknowledged commits. The task ends when all clones of the reporter are dropped and
+/// all their commits have rows.
+pub(super) fn arrivals(baselines: &Baselines) -> (Reporter, JoinHandle<anyhow::Result<Latency>>) {
+    let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
+    let reporter = Reporter {
+        acknowledged,
+        record: baselines.record.id(),
+    };
+    (
+        reporter,
+        tokio::spawn(watch(baselines.rows.clone(), receiver)),
+    )
 }
 
 /// The position of a commit and the time of its acknowledgement.
@@ -67,7 +75,7 @@ struct Acknowledged {
     at: Instant,
 }
 
-/// Reports acknowledged commits to [`Arrivals`].
+/// Reports acknowledged commits to [`arrivals`].
 #[derive(Clone)]
 pub(super) struct Reporter {
     acknowledged: mpsc::Sender<Acknowledged>,
@@ -87,45 +95,15 @@ impl Reporter {
     }
 }
 
-impl Arrivals {
-    pub(super) fn watch(rows: &Rows) -> Self {
-        let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
-        Self {
-            acknowledged,
-            watching: tokio::spawn(watch(rows.clone(), receiver)),
-        }
-    }
-
-    pub(super) fn reporter(&self, baselines: &Baselines) -> Reporter {
-        Reporter {
-            acknowledged: self.acknowledged.clone(),
-            record: baselines.record.id(),
-        }
-    }
-
-    /// Waits until all commits have rows; returns their lag.
-    pub(super) async fn settle(self) -> anyhow::Result<Latency> {
-        drop(self.acknowledged);
-        self.watching.await?
-    }
-}
-
 async fn watch(rows: Rows, mut receiver: mpsc::Receiver<Acknowledged>) -> anyhow::Result<Latency> {
     let mut waiting: HashMap<u16, VecDeque<Acknowledged>> = HashMap::new();
     let mut latencies = Latencies::new()?;
     let mut looks = interval(LOOK_INTERVAL);
-    let mut open = true;
-    while open || waiting.values().any(|queue| !queue.is_empty()) {
+    let is_waiting = |queue: &VecDeque<_>| !queue.is_empty();
+    while !receiver.is_closed() || !receiver.is_empty() || waiting.values().any(is_waiting) {
         looks.tick().await;
-        loop {
-            match receiver.try_recv() {
-                Ok(one) => waiting.entry(one.partition).or_default().push_back(one),
-                Err(mpsc::error::TryRecvError::Empty) => break,
-                Err(mpsc::error::TryRecvError::Disconnected) => {
-                    open = false;
-                    break;
-                }
-            }
+        while let Ok(one) = receiver.try_recv() {
+            waiting.entry(one.partition).or_default().push_back(one);
         }
         for (partition, sequence) in rows.checkpoints().await? {
             let seen = Instant::now();

@@ -21,21 +21,20 @@ use crate::pace::{ClosedLoop, pick};
 const CONNECTIONS_MAX: usize = 64;
 
 /// Connections to Postgres, and their tables.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Inserts {
     connections: Arc<[Mutex<PgConnection>]>,
     conversations: Arc<[Conversation]>,
     per_worker: usize,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Committed {
     pub(crate) events: i64,
     /// The encoded event, equal each time.
     pub(crate) body: Vec<u8>,
 }
 
-#[derive(Debug)]
 struct Conversation {
     id: String,
     version: AtomicI64,

@@ -16,7 +16,6 @@ pub(crate) use postgres::{ROWS_PER_INSERT, Rows, VersionRange, WriteKind};
 
 use super::addresses::Servers;
 
-#[derive(Debug)]
 pub(crate) struct Baselines {
     /// The record, to read its last sequences.
     pub(crate) record: Record,

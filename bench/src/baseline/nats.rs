@@ -17,7 +17,7 @@ use crate::pace::{ClosedLoop, pick};
 /// The first subject token of the baseline's streams.
 const SUBJECT: &str = "hansardbench";
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Publisher {
     contexts: Arc<[Context]>,
     partitions: u16,
@@ -102,7 +102,6 @@ impl Publisher {
 }
 
 /// A subject and the sequence of its last message.
-#[derive(Debug)]
 struct Subject {
     name: String,
     last: AtomicU64,

@@ -18,13 +18,13 @@ pub(crate) const ROWS_PER_INSERT: usize = 1_000;
 /// Maximum real rows that are inserted again.
 const ROWS_MAX: i64 = 50_000;
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Rows {
     pool: PgPool,
 }
 
 /// A conversation and the version range of its context.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct VersionRange {
     pub(crate) conversation: String,
     pub(crate) from: i64,

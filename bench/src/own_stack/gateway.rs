@@ -14,14 +14,6 @@ pub(crate) struct GatewayFactory {
     pub(super) token: String,
 }
 
-// The token must not be printed.
-impl std::fmt::Debug for GatewayFactory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GatewayFactory").finish_non_exhaustive()
-    }
-}
-
-#[derive(Debug)]
 pub(crate) struct ExtraGateway {
     pub(crate) process: RoleProcess,
     pub(crate) http_url: String,

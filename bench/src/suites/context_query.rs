@@ -25,7 +25,6 @@ pub(super) struct ContextQuery {
     pub(super) messages_max: u32,
 }
 
-#[derive(Debug)]
 pub(super) struct Assembled {
     pub(super) body: Bytes,
     pub(super) receipt: Receipt,

@@ -17,7 +17,6 @@ use crate::target::Target;
 
 const IN_FLIGHT: usize = 256;
 
-#[derive(Debug)]
 pub(super) struct History {
     pub(super) conversation: String,
     /// Its facts, the oldest first; the first one has version 2.

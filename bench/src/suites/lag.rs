@@ -16,7 +16,7 @@ use crate::report::{Comparison, Report, Threshold, Verdict};
 use crate::rounds::{alone, median};
 use crate::setup::{self, Fill};
 use crate::target::Target;
-use crate::watch::{Arrivals, caught_up};
+use crate::watch::{arrivals, caught_up};
 
 const LAG_P99_MS: Threshold = Threshold::AtMost(250.0);
 const HALF: f64 = 0.5;
@@ -52,12 +52,7 @@ pub(super) async fn measure(
         conversations,
         template: setup::append(target, "", messages),
     });
-    let load = Load {
-        baselines,
-        paced,
-        commits,
-    };
-    let rounds = alone(plan.rounds, || load.measure()).await?;
+    let rounds = alone(plan.rounds, || lag(baselines, paced, Arc::clone(&commits))).await?;
     let lags = rounds.iter().map(|round| round.system.latency.p99_ms);
     let verdicts = median(lags.collect()).map(|lag| Verdict::of("lag p99, ms", lag, LAG_P99_MS));
     Ok(Comparison {
@@ -86,37 +81,33 @@ fn full_load(report: &Report) -> Option<f64> {
     median(rates.collect())
 }
 
-struct Load<'a> {
-    baselines: &'a Baselines,
-    paced: OpenLoop,
-    commits: Arc<Commits>,
-}
-
 struct Commits {
     streams: Vec<AppendStream>,
     conversations: Arc<[String]>,
     template: AppendEventsRequest,
 }
 
-impl Load<'_> {
-    async fn measure(&self) -> anyhow::Result<Measure> {
-        let arrivals = Arrivals::watch(&self.baselines.rows);
-        let commits = Arc::clone(&self.commits);
-        let shared = (commits, arrivals.reporter(self.baselines));
-        let load = self
-            .paced
-            .measure(shared, |(commits, reporter), number| async move {
-                let conversation = pick(&commits.conversations, number)?;
-                let request = setup::from_template(&commits.template, conversation);
-                let stream = pick(&commits.streams, number)?;
-                let result = stream.send(Command::AppendEvents(request)).await?;
-                reporter.report(&result.position_token)
-            })
-            .await?;
-        let lag = tokio::time::timeout(Duration::from_mins(5), arrivals.settle()).await??;
-        Ok(Measure {
-            per_second: load.per_second,
-            latency: lag,
-        })
-    }
+/// The rate of commits, and the lag of their rows.
+async fn lag(
+    baselines: &Baselines,
+    paced: OpenLoop,
+    commits: Arc<Commits>,
+) -> anyhow::Result<Measure> {
+    let (reporter, watching) = arrivals(baselines);
+    let load = paced.measure(
+        (commits, reporter),
+        |(commits, reporter), number| async move {
+            let conversation = pick(&commits.conversations, number)?;
+            let request = setup::from_template(&commits.template, conversation);
+            let stream = pick(&commits.streams, number)?;
+            let result = stream.send(Command::AppendEvents(request)).await?;
+            reporter.report(&result.position_token)
+        },
+    );
+    let per_second = load.await?.per_second;
+    let latency = tokio::time::timeout(Duration::from_mins(5), watching).await???;
+    Ok(Measure {
+        per_second,
+        latency,
+    })
 }

@@ -175,10 +175,21 @@ impl Frontend {
     }
 
     fn post(&self, path: &str, session: &str, body: &Value) -> Result<RequestBuilder, Refusal> {
+        Ok(self.request(Method::POST, path, session)?.json(body))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        session: &str,
+    ) -> Result<RequestBuilder, Refusal> {
         let url = format!("{}{path}", self.url);
-        let request = self.client.request(Method::POST, &url)?;
-        let request = request.header("x-api-key", &self.key);
-        Ok(request.header("x-session-id", session).json(body))
+        let request = self
+            .client
+            .request(method, &url)?
+            .header("x-api-key", &self.key);
+        Ok(request.header("x-session-id", session))
     }
 
     /// Waits until the gateway accepts the key.
@@ -186,10 +197,8 @@ impl Frontend {
         let what = "the gateway did not start";
         let ready = until(what, LOOK_INTERVAL, START_TIMEOUT, async || {
             gateway.process.check_runs()?;
-            let url = format!("{}/api/chats/none", self.url);
-            let request = self.client.request(Method::GET, &url)?;
-            let request = request.header("x-api-key", &self.key);
-            let answer = request.header("x-session-id", "none").send().await;
+            let request = self.request(Method::GET, "/api/chats/none", "none")?;
+            let answer = request.send().await;
             Ok(answer.is_ok_and(|answer| answer.status() == reqwest::StatusCode::NOT_FOUND))
         });
         ready.await.map(drop)

@@ -15,7 +15,7 @@ restart for billing on warehouse with error that replica not Tuesday value pleas
 parcel rollout could budget drained version";
 
 /// The shape of a conversation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Shape {
     /// Questions; each is followed by a turn with calls and a turn with an answer.
     pub(super) questions: usize,

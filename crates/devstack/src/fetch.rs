@@ -19,6 +19,8 @@ use crate::step::{Progress, Step};
 /// Maximum duration of a fetch, with the wait for the fetch of another process.
 const FETCH_LIMIT: Duration = Duration::from_mins(10);
 const LOCK_POLL: Duration = Duration::from_millis(50);
+const PIP_DOWNLOAD: &str = "-m pip download --quiet --no-deps --require-hashes --no-input --only-binary=:all: \
+                            --disable-pip-version-check";
 
 #[derive(Debug)]
 pub(crate) struct Package {
@@ -114,20 +116,8 @@ fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
 
 async fn download(requirements: &Path, wheels: &Path) -> Result<(), FetchError> {
     let mut pip = Command::new("python3");
-    pip.args([
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--require-hashes",
-        "--no-input",
-    ])
-    .args(["--only-binary=:all:", "--disable-pip-version-check"])
-    .arg("-r")
-    .arg(requirements)
-    .arg("-d")
-    .arg(wheels);
+    pip.args(PIP_DOWNLOAD.split(' '));
+    pip.arg("-r").arg(requirements).arg("-d").arg(wheels);
     succeed(pip).await
 }
 
@@ -136,10 +126,8 @@ async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
         .next()
         .ok_or_else(|| FetchError::PipFailed("it downloaded no wheel".to_owned()))??;
     let mut zipfile = Command::new("python3");
-    zipfile
-        .args(["-m", "zipfile", "-e"])
-        .arg(wheel.path())
-        .arg(content);
+    let paths = [&wheel.path(), content];
+    zipfile.args(["-m", "zipfile", "-e"]).args(paths);
     Ok(succeed(zipfile).await?)
 }
 

@@ -16,7 +16,6 @@ pub(super) enum Dialect {
     UiMessages,
 }
 
-#[derive(Debug)]
 pub(super) struct Received {
     /// Time from the request to the first text.
     pub(super) first: Duration,

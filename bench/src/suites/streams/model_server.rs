@@ -23,7 +23,6 @@ pub(super) const EVERY: Duration = Duration::from_millis(50);
 const WORD: &str = "verbatim ";
 
 /// The server; stopped when dropped.
-#[derive(Debug)]
 pub(super) struct ModelServer {
     addr: SocketAddr,
     serving: JoinHandle<()>,

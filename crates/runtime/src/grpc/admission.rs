@@ -51,7 +51,7 @@ impl Admission {
             Kind::ServerStreaming | Kind::ClientStreaming => &self.streams,
         };
         slots.acquire().map(Some).ok_or_else(|| {
-            let (max, noun) = (slots.max(), slots.kind());
+            let (max, noun) = (slots.max, slots.kind());
             let message = format!("the server is at its limit of {max} {noun}; try again later");
             self.reject(Code::ResourceExhausted, "OVERLOADED", &message)
         })

@@ -53,7 +53,7 @@ impl Admission {
     }
 
     fn overloaded(&self, slots: &Slots) -> HttpProblem {
-        let (max, noun) = (slots.max(), slots.kind());
+        let (max, noun) = (slots.max, slots.kind());
         let detail = format!("the server is at its limit of {max} {noun}: try again later");
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
             .retry_after(self.retry_after)

@@ -79,16 +79,11 @@ pub(super) fn layered(router: Router, rules: Rules) -> Router {
         .on_eos(())
         .on_failure(());
     let value = HeaderValue::from_static;
+    let set = |name, text| SetResponseHeaderLayer::overriding(name, value(text));
     router.layer(
         ServiceBuilder::new()
-            .layer(SetResponseHeaderLayer::overriding(
-                REFERRER_POLICY,
-                value("no-referrer"),
-            ))
-            .layer(SetResponseHeaderLayer::overriding(
-                X_CONTENT_TYPE_OPTIONS,
-                value("nosniff"),
-            ))
+            .layer(set(REFERRER_POLICY, "no-referrer"))
+            .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .layer(SetResponseHeaderLayer::if_not_present(
                 CACHE_CONTROL,
                 value("no-store"),

@@ -27,7 +27,6 @@ use crate::tls::Acceptor;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A listener, and the limits of its connections.
-#[derive(Debug)]
 pub(crate) struct Listener {
     /// The protocol of the server, as a label of metrics.
     pub(crate) server: &'static str,
@@ -100,7 +99,6 @@ fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
 }
 
 /// A connection that fails when the drain ends.
-#[derive(Debug)]
 pub(super) struct Connection {
     stream: Transport,
     /// The address of the client.

@@ -101,10 +101,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut server = f.debug_struct("Server");
-        server
-            .field("listener", &self.listener)
-            .finish_non_exhaustive()
+        f.debug_struct("Server").finish_non_exhaustive()
     }
 }
 

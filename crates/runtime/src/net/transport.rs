@@ -1,6 +1,5 @@
 //! The bytes of a connection: plain or TLS. The first read or write runs the TLS handshake.
 
-use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -95,16 +94,5 @@ impl AsyncWrite for Transport {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
         }
-    }
-}
-
-impl fmt::Debug for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain(_) => "Plain",
-            Self::Handshake(_) => "Handshake",
-            Self::Tls(_) => "Tls",
-            Self::Closed => "Closed",
-        })
     }
 }

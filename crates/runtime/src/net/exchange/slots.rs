@@ -19,8 +19,9 @@ pub(super) type WaitKey = (Instant, u64);
 /// A bounded number of slots of one kind.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    name: &'static str,
-    max: usize,
+    /// The name in the readiness report: the server and the kind of slots, such as `http.requests`.
+    pub(crate) name: &'static str,
+    pub(crate) max: usize,
     preempt_after: Duration,
     permits: Arc<Semaphore>,
     waiting: Mutex<BTreeMap<WaitKey, Weak<Exchange>>>,
@@ -36,7 +37,6 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// `name` is the server and the kind of slots, such as `http.requests`.
     pub(crate) fn new(name: &'static str, max: usize, preempt_after: Duration) -> Arc<Self> {
         Arc::new(Self {
             name,
@@ -49,18 +49,9 @@ impl Slots {
         })
     }
 
-    /// The name in the readiness report.
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// The name in metrics, such as `requests`.
     pub(crate) fn kind(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or_default()
-    }
-
-    pub(crate) const fn max(&self) -> usize {
-        self.max
     }
 
     pub(crate) fn used(&self) -> usize {
