@@ -178,7 +178,7 @@ async fn pass(target: &Target, histories: &[History], query: ContextQuery) -> an
             let epoch = assembled.receipt.epoch.unwrap_or_default();
             successive.add(std::str::from_utf8(&assembled.body)?, epoch);
         }
-        share.join(successive.share());
+        share.join(successive.share);
     }
     Ok(Pass {
         measure: latencies.measure_serial(),

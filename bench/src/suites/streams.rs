@@ -25,7 +25,7 @@ use crate::report::{Comparison, Resident, Round, Threshold, Verdict};
 use crate::rounds::{alternate, median};
 use crate::target::Target;
 use listener::{Dialect, listen};
-use model_server::{EVERY, FIRST, ModelServer, PATH};
+use model_server::{EVERY, FIRST, ModelServer, PATH, WORD};
 
 pub(super) const TITLE: &str = "first parts of 200 answers at once";
 
@@ -61,7 +61,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         key,
         client: EgressClient::new(Policy::new(&EgressConfig::loopback()), CONNECT_TIMEOUT)?,
     };
-    let whole = model_server::text(pieces);
+    let whole = WORD.repeat(pieces);
     let outcome = alternate_sides(plan, (&frontend, &model, &whole), &mut gateway).await;
     gateway.process.stop().await;
     let (rounds, held) = outcome?;

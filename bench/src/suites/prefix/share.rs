@@ -27,7 +27,7 @@ pub(super) struct Share {
 #[derive(Debug, Default)]
 pub(super) struct PrefixTracker {
     last: Option<(String, Epoch)>,
-    share: Share,
+    pub(super) share: Share,
 }
 
 impl Share {
@@ -79,10 +79,6 @@ impl PrefixTracker {
         }
         self.last = Some((body, epoch));
     }
-
-    pub(super) fn share(self) -> Share {
-        self.share
-    }
 }
 
 fn common_prefix<'a>(one: &str, other: &'a str) -> &'a str {
@@ -120,7 +116,7 @@ mod tests {
         contexts.add("one two", epoch(1));
         contexts.add(&format!("one two{BREAKPOINT} three four"), epoch(1));
         contexts.add("four five six", epoch(2));
-        let share = contexts.share();
+        let share = contexts.share;
         let expected = Share {
             contexts: 3,
             epochs: 2,

@@ -20,7 +20,7 @@ pub(super) const PATH: &str = "/chat/completions";
 pub(super) const FIRST: Duration = Duration::from_millis(200);
 /// Time between pieces; at most the reading time of a person.
 pub(super) const EVERY: Duration = Duration::from_millis(50);
-const WORD: &str = "verbatim ";
+pub(super) const WORD: &str = "verbatim ";
 
 /// The server; stopped when dropped.
 pub(super) struct ModelServer {
@@ -51,10 +51,6 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
-}
-
-pub(super) fn text(pieces: usize) -> String {
-    WORD.repeat(pieces)
 }
 
 async fn answer(State(pieces): State<usize>) -> Response {

@@ -52,10 +52,7 @@ impl NatsServer {
             program,
             config,
             signals,
-            ports: Ports {
-                client: 0,
-                monitor: 0,
-            },
+            ports: Ports::default(),
         };
         Self::start_server(nats, folder, temporary, progress).await
     }

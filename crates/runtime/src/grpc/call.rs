@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::body::Body;
 use tonic::{Code, Status};
-use tower::{Layer, Service};
+use tower::Service;
 
 use super::deadline::{Deadline, deadline_passed};
 use super::method::Kind;
@@ -22,25 +22,11 @@ use super::rules::Rules;
 use super::stream::StreamBody;
 use crate::net::{Exchange, ReceivedBody};
 
-/// Applies the rules to a service.
-#[derive(Debug, Clone)]
-pub(super) struct CallLayer(pub(super) Arc<Rules>);
-
-impl<S> Layer<S> for CallLayer {
-    type Service = Calls<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        Calls {
-            inner,
-            rules: Arc::clone(&self.0),
-        }
-    }
-}
-
+/// A service with the rules.
 #[derive(Debug, Clone)]
 pub(super) struct Calls<S> {
-    inner: S,
-    rules: Arc<Rules>,
+    pub(super) inner: S,
+    pub(super) rules: Arc<Rules>,
 }
 
 impl<S> Service<Request<ReceivedBody>> for Calls<S>

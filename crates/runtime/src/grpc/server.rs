@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::service::{Routes, RoutesBuilder};
-use tower::{Layer, Service, ServiceExt};
+use tower::{Service, ServiceExt};
 
 use super::admission::Admission;
-use super::call::{CallLayer, Calls};
+use super::call::Calls;
 use super::config::GrpcConfig;
 use super::health;
 use super::method::Methods;
@@ -179,7 +179,10 @@ impl GrpcServer {
             drain_max: Duration::from_millis(config.drain_ms),
         };
         Ok(BoundGrpcServer {
-            calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
+            calls: Calls {
+                inner: self.routes.routes().prepare(),
+                rules: Arc::new(rules),
+            },
             server,
             local_addr,
         })

@@ -11,6 +11,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -146,13 +147,12 @@ async fn unless_interrupted(
     exchange: Option<&Exchange>,
     rules: &Rules,
 ) -> Response {
-    let Some(exchange) = exchange else {
-        return response.await;
-    };
+    let interruption =
+        |cx: &mut Context<'_>| exchange.map_or(Poll::Pending, |one| one.poll_interrupted(cx));
     tokio::select! {
         biased;
         response = response => response,
-        reason = poll_fn(|cx| exchange.poll_interrupted(cx)) => match reason {
+        reason = poll_fn(interruption) => match reason {
             Interruption::Preempted => rules.admission.preempted().into_response(),
             Interruption::BodyStalled => {
                 let detail = "the body of the request made no progress: send it faster";
