@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use clap::builder::TypedValueParser;
 use hansard::progress::{Length, Progress};
+use pace::ClosedLoop;
 use report::Report;
 use target::Target;
 
@@ -102,6 +103,17 @@ struct Plan {
     /// Events of the projected backlog.
     #[arg(long, default_value_t = 300_000, value_parser = number(0..))]
     backlog_events: usize,
+}
+
+impl Plan {
+    /// A load of the planned duration.
+    fn closed_loop(&self, in_flight: usize) -> ClosedLoop {
+        ClosedLoop {
+            in_flight,
+            warm_up: WARM_UP,
+            duration: self.duration,
+        }
+    }
 }
 
 /// Parses a number of 32 bits within `range`.

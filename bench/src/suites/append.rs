@@ -10,6 +10,7 @@ use hansard::client::{AppendStream, Failure, Service, Writer};
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
 
+use crate::Plan;
 use crate::baseline::{Baselines, Committed, Inserts};
 use crate::latency::Measure;
 use crate::pace::{ClosedLoop, pick};
@@ -18,7 +19,6 @@ use crate::rounds::{alone, alternate_bases, median, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
-use crate::{Plan, WARM_UP};
 
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
@@ -189,18 +189,13 @@ impl<'a, D: Transport> Load<'a, D> {
             .writers
             .iter()
             .map(|writer| D::open(writer, plan.in_flight));
-        let closed = ClosedLoop {
-            in_flight: plan.in_flight,
-            warm_up: WARM_UP,
-            duration: plan.duration,
-        };
         Ok(Self {
             target,
             plan,
             transports: transports.collect(),
             conversations,
             per_worker,
-            closed,
+            closed: plan.closed_loop(plan.in_flight),
         })
     }
 

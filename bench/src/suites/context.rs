@@ -5,15 +5,15 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
 
+use crate::Plan;
 use crate::baseline::VersionRange;
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, pick};
+use crate::pace::pick;
 use crate::report::{Comparison, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
-use crate::{Plan, WARM_UP};
 
 /// Times the plain select.
 const P50: Threshold = Threshold::AtMost(2.2);
@@ -33,8 +33,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;
-    let closed = closed(plan);
-    let system = || contexts(target, closed, MESSAGES, Arc::clone(&conversations));
+    let closed = plan.closed_loop(plan.readers);
+    let system = || contexts(target, plan, MESSAGES, Arc::clone(&conversations));
     let rounds = match &target.baselines {
         None => alone(plan.rounds, system).await?,
         Some(baselines) => {
@@ -69,14 +69,6 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     })
 }
 
-pub(super) fn closed(plan: &Plan) -> ClosedLoop {
-    ClosedLoop {
-        in_flight: plan.readers,
-        warm_up: WARM_UP,
-        duration: plan.duration,
-    }
-}
-
 /// The version range of each conversation's context: its last messages.
 fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
     // Version 1 is the creation.
@@ -93,12 +85,13 @@ fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
 /// Assembles contexts, conversation by conversation.
 pub(super) async fn contexts(
     target: &Target,
-    closed: ClosedLoop,
+    plan: &Plan,
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     let messages_max = u32::try_from(messages)?;
+    let closed = plan.closed_loop(plan.readers);
     closed
         .measure(
             shared,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::Fact;
 
-use super::context::{closed, contexts};
+use super::context::contexts;
 use super::context_query::{self, ContextQuery, FORMATS};
 use super::histories;
 use super::trace::{self, Shape};
@@ -73,7 +73,7 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
     target.caught_up().await?;
     let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMATS.len()];
     for _ in 0..plan.rounds {
-        let stored = contexts(target, closed(plan), MESSAGES, Arc::clone(&conversations)).await?;
+        let stored = contexts(target, plan, MESSAGES, Arc::clone(&conversations)).await?;
         for ((_, format), rounds) in FORMATS.into_iter().zip(&mut rounds) {
             let query = ContextQuery {
                 format,
@@ -108,7 +108,7 @@ async fn in_format(
     query: ContextQuery,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = closed(plan);
+    let closed = plan.closed_loop(plan.readers);
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     closed
         .measure(shared, move |(mut reader, agent, ids), call| async move {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::context::{closed, contexts};
+use super::context::contexts;
 use crate::Plan;
 use crate::report::{Comparison, Threshold};
 use crate::rounds::{alternate, p50_verdict};
@@ -39,7 +39,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         .await?;
     let forks: Arc<[String]> = forks.into();
     target.caught_up().await?;
-    let read = |ids: &Arc<[String]>| contexts(target, closed(plan), MESSAGES, Arc::clone(ids));
+    let read = |ids: &Arc<[String]>| contexts(target, plan, MESSAGES, Arc::clone(ids));
     let rounds = alternate(plan.rounds, || read(&unforked), || read(&forks)).await?;
     Ok(Comparison {
         title: format!("contexts of forks of depth {DEPTH}"),

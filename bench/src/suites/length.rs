@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::context::{closed, contexts};
+use super::context::contexts;
+use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, pick};
+use crate::pace::pick;
 use crate::report::{Comparison, Round, Threshold};
 use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill};
 use crate::target::Target;
-use crate::{Plan, WARM_UP};
 
 /// Times the short conversations.
 const P50: Threshold = Threshold::AtMost(1.2);
@@ -33,8 +33,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
     let short = setup::conversations(target, short).await?;
     let long = setup::conversations(target, long).await?;
     target.caught_up().await?;
-    let read =
-        |ids: &Arc<[String]>| contexts(target, closed(plan), SHORT_MESSAGES, Arc::clone(ids));
+    let read = |ids: &Arc<[String]>| contexts(target, plan, SHORT_MESSAGES, Arc::clone(ids));
     let reads = alternate(plan.rounds, || read(&short), || read(&long)).await?;
     let append = |ids: &Arc<[String]>| appends(plan, target, Arc::clone(ids));
     let appends = alternate(plan.rounds, || append(&short), || append(&long)).await?;
@@ -65,11 +64,7 @@ async fn appends(
     target: &Target,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = ClosedLoop {
-        in_flight: APPENDS_IN_FLIGHT,
-        warm_up: WARM_UP,
-        duration: plan.duration,
-    };
+    let closed = plan.closed_loop(APPENDS_IN_FLIGHT);
     let messages = setup::messages(1, plan.event_bytes);
     let template = Arc::new(setup::append(target, "", messages));
     let shared = (target.writer()?.writer(), template, conversations);

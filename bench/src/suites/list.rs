@@ -6,7 +6,6 @@ use hansard::progress::grouped;
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
-use super::context::closed;
 use crate::Plan;
 use crate::latency::Measure;
 use crate::pace::pick;
@@ -87,7 +86,8 @@ async fn lists(
     target: &Target,
     requests: Arc<[ListConversationsRequest]>,
 ) -> anyhow::Result<Measure> {
-    let (closed, shared) = (closed(plan), (target.gateway.reader(), requests));
+    let closed = plan.closed_loop(plan.readers);
+    let shared = (target.gateway.reader(), requests);
     closed
         .measure(shared, move |(mut reader, requests), call| async move {
             // A prime step mixes shallow and deep pages.

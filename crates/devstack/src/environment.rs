@@ -25,14 +25,10 @@ const SCRATCH_MODE: u32 = 0o755;
 /// The folder of fetched programs; it is created if it is missing: `$HANSARD_CACHE_DIR`, else as root
 /// `/var/cache/hansard`, else `$XDG_CACHE_HOME/hansard`, else `~/.cache/hansard`.
 pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
-    let folder = match absolute(CACHE_VARIABLE) {
-        Some(folder) => folder,
-        None => {
-            default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache").ok_or(StackError::NoHome {
-                variable: CACHE_VARIABLE,
-            })?
-        }
-    };
+    let default = || default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache");
+    let variable = CACHE_VARIABLE;
+    let folder = absolute(variable).or_else(default);
+    let folder = folder.ok_or(StackError::NoHome { variable })?;
     make_shared_folder(&folder)?;
     Account::for_postgres().check_reach(&folder)?;
     Ok(folder)

@@ -92,8 +92,7 @@ async fn find_installed(program: &Program) -> Option<PathBuf> {
     folders.extend(
         program
             .versioned_parent
-            .into_iter()
-            .flat_map(versioned_folders),
+            .map_or_else(Vec::new, versioned_folders),
     );
     for folder in folders {
         // For a symbolic link on the PATH, the companions are in the folder of its target.
@@ -110,8 +109,7 @@ async fn find_installed(program: &Program) -> Option<PathBuf> {
 fn versioned_folders(parent: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
-    folders.sort();
-    folders.reverse();
+    folders.sort_by(|one, other| other.cmp(one));
     folders
 }
 

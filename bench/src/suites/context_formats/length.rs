@@ -10,7 +10,6 @@ use crate::pace::pick;
 use crate::report::{Comparison, Threshold};
 use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill};
-use crate::suites::context::closed;
 use crate::suites::context_query::{self, ContextQuery};
 use crate::target::Target;
 
@@ -67,7 +66,7 @@ async fn budgeted(
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = closed(plan);
+    let closed = plan.closed_loop(plan.readers);
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     closed
         .measure(shared, move |(mut reader, agent, ids), call| async move {

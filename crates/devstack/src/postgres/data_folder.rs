@@ -115,13 +115,11 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
 /// check. The file is therefore kept, with the id of this process: Postgres accepts the id of its parent.
 pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
     let file = data.join(LOCK_FILE);
-    let Ok(text) = fs::read_to_string(&file) else {
-        return Ok(());
-    };
-    let Some((first, rest)) = text.split_once('\n') else {
-        return Ok(());
-    };
-    let Some(pid) = process_table::parse(first) else {
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let lines = text.split_once('\n');
+    let Some((pid, rest)) =
+        lines.and_then(|(first, rest)| Some((process_table::parse(first)?, rest)))
+    else {
         return Ok(());
     };
     let marker = format!(" -D {}", data.display());

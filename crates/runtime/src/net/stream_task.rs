@@ -70,17 +70,13 @@ impl<F: Future<Output = ()>> Future for StreamTask<F> {
         let Some(inner) = this.inner.as_mut().as_pin_mut() else {
             return Poll::Ready(());
         };
-        let ended = inner.poll(cx).is_ready();
+        let polled = inner.poll(cx);
         let Some(exchange) = this.exchange.get() else {
-            return if ended {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            };
+            return polled;
         };
-        if ended {
+        if polled.is_ready() {
             exchange.task_ended();
-            return Poll::Ready(());
+            return polled;
         }
         exchange.register(cx);
         let reason = if exchange.must_reset() {
