@@ -124,13 +124,13 @@ async fn against<D: Transport>(
 ) -> anyhow::Result<Vec<Round>> {
     let payload = load.recorded(baselines).await?;
     let committed = load.committed(baselines).await?;
-    let publisher = &baselines.publisher;
+    let nats = &baselines.publisher;
     let bases = async || {
         let beside = match inserts {
             Some(inserts) => Some(inserts.commit(load.closed, committed.clone()).await?),
             None => None,
         };
-        let published = publisher.publish(load.closed, load.per_worker, payload.clone());
+        let published = nats.publish(load.closed, load.per_worker, payload.clone());
         Ok((Some(published.await?), beside))
     };
     let system = async || {

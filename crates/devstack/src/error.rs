@@ -59,10 +59,7 @@ pub enum StackError {
     },
     /// There is no free TCP port on 127.0.0.1.
     #[error("no free port on 127.0.0.1")]
-    NoPort {
-        /// The error of the system.
-        source: io::Error,
-    },
+    NoPort(#[source] io::Error),
     /// A program cannot be started.
     #[error("cannot run {program}")]
     Unrunnable {

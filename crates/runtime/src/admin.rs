@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::extract::State as AxumState;
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -37,12 +37,6 @@ pub struct Admin {
     router: Router,
 }
 
-#[derive(Debug, Clone)]
-struct AdminState {
-    health: Health,
-    metrics: Metrics,
-}
-
 impl Admin {
     /// Binds `addr`; port 0 picks a free port.
     ///
@@ -56,9 +50,8 @@ impl Admin {
         let (listener, local_addr) = net::bind("admin", addr).await?;
         let router = Router::new()
             .route("/livez", get(async || "ok\n"))
-            .route("/readyz", get(readyz))
-            .route("/metrics", get(render))
-            .with_state(AdminState { health, metrics });
+            .route("/readyz", get(readyz).with_state(health))
+            .route("/metrics", get(render).with_state(metrics));
         Ok(Self {
             listener,
             local_addr,
@@ -86,16 +79,16 @@ impl Admin {
     }
 }
 
-async fn render(AxumState(state): AxumState<AdminState>) -> Response {
+async fn render(State(metrics): State<Metrics>) -> Response {
     let headers = [(
         header::CONTENT_TYPE,
         "text/plain; version=0.0.4; charset=utf-8",
     )];
-    (headers, state.metrics.render()).into_response()
+    (headers, metrics.render()).into_response()
 }
 
-async fn readyz(AxumState(state): AxumState<AdminState>) -> Response {
-    let snapshot = state.health.snapshot();
+async fn readyz(State(health): State<Health>) -> Response {
+    let snapshot = health.snapshot();
     let status = if snapshot.is_ready() {
         StatusCode::OK
     } else {

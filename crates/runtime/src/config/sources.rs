@@ -148,17 +148,16 @@ impl Sources {
                 continue;
             }
             let origin = Origin::Environment(name.to_owned());
-            match value.to_str() {
-                Some(text) => leaves.push(Leaf {
-                    path,
-                    origin,
-                    candidates: candidates(text),
-                }),
-                None => {
-                    let kind = ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned());
-                    errors.push(kind.at(path.join("."), origin));
-                }
-            }
+            let Some(text) = value.to_str() else {
+                let kind = ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned());
+                errors.push(kind.at(path.join("."), origin));
+                continue;
+            };
+            leaves.push(Leaf {
+                path,
+                origin,
+                candidates: candidates(text),
+            });
         }
         leaves
     }

@@ -10,9 +10,7 @@ use tracing::Span;
 use super::admission::Admission;
 use super::method::Methods;
 use crate::net::Drain;
-use crate::telemetry::Caller;
-
-const TRACEPARENT: &str = "traceparent";
+use crate::telemetry::{Caller, TRACEPARENT};
 
 /// The settings and state that the calls of one server share.
 #[derive(Debug)]

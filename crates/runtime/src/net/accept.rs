@@ -45,8 +45,7 @@ pub(super) fn connections(
     slots: Arc<Semaphore>,
     drain: Drain,
 ) -> impl Stream<Item = Connection> {
-    let per_address_max = listener.config.per_address_max;
-    let addresses = Addresses::new(per_address_max, listener.proxies.clone());
+    let addresses = Addresses::new(listener.config.per_address_max, listener.proxies.clone());
     unfold(
         (listener, slots, addresses, drain),
         async |(listener, slots, addresses, drain)| {

@@ -19,6 +19,7 @@ use crate::tls::EndpointError;
 
 pub use config::{LogFormat, TelemetryConfig};
 pub use otlp::{FLUSH_MAX, TelemetryGuard};
+pub(crate) use propagation::TRACEPARENT;
 pub use propagation::{Caller, extract, inject, link_remote, set_remote_parent, traceparent};
 
 /// Telemetry cannot start.

@@ -12,7 +12,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-const TRACEPARENT: &str = "traceparent";
+pub(crate) const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
 /// Passes the headers of the current span to `put(name, value)`; does not call it if nothing is traced.
