@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum as _};
 use event_log::RecordConfig;
@@ -26,7 +26,7 @@ const PAST_THRESHOLD: u8 = 4;
 /// Both sides of a comparison alternate in the same run. Figures are medians of the ratios of all rounds and are printed
 /// with their thresholds. The measured conversations are new and stay in the agent's tenant. The streams and the schema
 /// of the baselines (`HANSARD_BENCH_*`, `hansard_bench`) are removed.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "bench",
     version,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     running: Running,
     #[command(flatten)]
-    load: Load,
+    plan: Plan,
     /// What to measure; default: everything.
     #[arg(long, value_enum, value_delimiter = ',')]
     suite: Vec<Suite>,
@@ -103,58 +103,16 @@ struct Running {
     partitions: u16,
 }
 
-// The token must not be printed.
-impl std::fmt::Debug for Running {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running").finish_non_exhaustive()
-    }
-}
-
-/// The load.
-#[derive(Debug, Clone, clap::Args)]
-struct Load {
-    /// Number of writing connections.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    writers: u16,
-    /// Concurrent commits over all connections; equal for the baseline.
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4_096))]
-    in_flight: u16,
-    /// Events per commit.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=500))]
-    events_per_commit: u16,
-    /// Bytes of text per event.
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=400_000))]
-    event_bytes: u32,
-    /// Conversations to write to; at least as many as `--in-flight`.
-    #[arg(long, default_value_t = 4_096)]
-    conversations: u32,
-    /// Concurrent reads.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
-    readers: u16,
-    /// Rounds per comparison.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
-    rounds: u16,
-    /// Duration of each measurement, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    duration: u64,
-    /// Conversations of the long list.
-    #[arg(long, default_value_t = 100_000)]
-    list_conversations: u32,
-    /// Events of the projected backlog.
-    #[arg(long, default_value_t = 300_000)]
-    backlog_events: u32,
-}
-
 /// Runs the command.
-///
-/// # Errors
-/// The stack does not start, or a call fails.
-pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals()?;
-    let plan = plan(&args)?;
+    if args.suite.is_empty() {
+        args.suite = Suite::value_variants().to_vec();
+    }
+    args.plan.conversations = args.plan.conversations.max(args.plan.in_flight);
     let report = tokio::select! {
-        report = measure(&args, &plan) => report?,
+        report = measure(&args) => report?,
         // Dropping the measurement stops its own servers and roles.
         () = shutdown.begun() => anyhow::bail!("interrupted"),
     };
@@ -170,11 +128,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
+async fn measure(args: &Args) -> anyhow::Result<Report> {
+    let (suites, plan) = (&args.suite, &args.plan);
     if !args.own_stack {
         let target =
             Target::connect(&args.running.addresses()?, plan.writers, plan.readers).await?;
-        return crate::run(plan, &target).await;
+        return crate::run(suites, plan, &target).await;
     }
     let parent = match &args.data_dir {
         Some(parent) => parent.clone(),
@@ -185,10 +144,10 @@ async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
         None => std::env::current_exe()?,
     };
     let own = OwnStack::start(program, parent, &args.set).await?;
-    let mut target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
-    target.projector = Some(own.projector());
-    target.gateways = Some(own.gateways());
-    let outcome = crate::run(plan, &target).await;
+    let mut target = Target::connect(&own.addresses, plan.writers, plan.readers).await?;
+    target.projector = Some(Arc::clone(&own.projector));
+    target.gateways = Some(own.gateways.clone());
+    let outcome = crate::run(suites, plan, &target).await;
     let memory = own.memory().await;
     drop(target);
     own.stop().await;
@@ -223,28 +182,6 @@ impl Running {
             servers,
         })
     }
-}
-
-fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let load = &args.load;
-    let in_flight = usize::from(load.in_flight);
-    Ok(Plan {
-        suites: if args.suite.is_empty() {
-            Suite::value_variants().to_vec()
-        } else {
-            args.suite.clone()
-        },
-        writers: usize::from(load.writers),
-        in_flight,
-        events_per_commit: usize::from(load.events_per_commit),
-        event_bytes: usize::try_from(load.event_bytes)?,
-        conversations: usize::try_from(load.conversations)?.max(in_flight),
-        readers: usize::from(load.readers),
-        rounds: usize::from(load.rounds),
-        duration: Duration::from_secs(load.duration),
-        list_conversations: usize::try_from(load.list_conversations)?,
-        backlog_events: usize::try_from(load.backlog_events)?,
-    })
 }
 
 #[cfg(test)]

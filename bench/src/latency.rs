@@ -5,79 +5,71 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The longest recorded time.
 const LONGEST: Duration = Duration::from_mins(2);
-/// Significant decimal digits.
 const DIGITS: u8 = 3;
 
-/// A latency histogram.
-#[derive(Debug, Clone)]
-pub struct Latencies(Histogram<u64>);
-
-/// A summary of a histogram.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Latency {
-    /// The number of calls.
-    pub count: u64,
-    /// The median, in milliseconds.
-    pub p50_ms: f64,
-    /// The 99th percentile, in milliseconds.
-    pub p99_ms: f64,
-    /// The 99.9th percentile, in milliseconds.
-    pub p999_ms: f64,
-    /// The maximum, in milliseconds.
-    pub max_ms: f64,
+/// Latencies, and their sum.
+#[derive(Clone)]
+pub(crate) struct Latencies {
+    histogram: Histogram<u64>,
+    total: Duration,
 }
 
-/// One measurement.
+/// A summary of a histogram: the number of calls, and percentiles of their times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Measure {
-    /// Calls per second.
-    pub per_second: f64,
-    /// Their latency.
-    pub latency: Latency,
+pub(crate) struct Latency {
+    pub(crate) count: u64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) p999_ms: f64,
+    pub(crate) max_ms: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Measure {
+    pub(crate) per_second: f64,
+    pub(crate) latency: Latency,
 }
 
 impl Latencies {
-    /// An empty histogram.
-    ///
-    /// # Errors
-    /// Never: the bounds are valid constants.
-    pub fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
         let longest = u64::try_from(LONGEST.as_nanos())?;
-        Ok(Self(Histogram::new_with_bounds(1, longest, DIGITS)?))
+        Ok(Self {
+            histogram: Histogram::new_with_bounds(1, longest, DIGITS)?,
+            total: Duration::ZERO,
+        })
     }
 
     /// Adds the time of a call; times over two minutes count as two minutes.
-    pub fn add(&mut self, took: Duration) {
+    pub(crate) fn add(&mut self, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.0.saturating_record(nanos);
+        self.histogram.saturating_record(nanos);
+        self.total += took;
     }
 
-    /// Adds the histogram of another worker.
-    ///
-    /// # Errors
-    /// Never: all histograms have the same bounds.
-    pub fn join(&mut self, other: &Self) -> anyhow::Result<()> {
-        Ok(self.0.add(&other.0)?)
+    pub(crate) fn join(&mut self, other: &Self) -> anyhow::Result<()> {
+        self.total += other.total;
+        Ok(self.histogram.add(&other.histogram)?)
     }
 
-    /// The summary.
-    #[must_use]
-    pub fn summary(&self) -> Latency {
-        let at = |quantile| milliseconds(self.0.value_at_quantile(quantile));
+    pub(crate) fn summary(&self) -> Latency {
+        let at = |quantile| milliseconds(self.histogram.value_at_quantile(quantile));
         Latency {
-            count: self.0.len(),
+            count: self.histogram.len(),
             p50_ms: at(0.5),
             p99_ms: at(0.99),
             p999_ms: at(0.999),
-            max_ms: milliseconds(self.0.max()),
+            max_ms: milliseconds(self.histogram.max()),
         }
     }
 
+    /// The measurement of calls one after the other.
+    pub(crate) fn measure_serial(&self) -> Measure {
+        self.measure(self.total)
+    }
+
     /// The measurement of calls within `duration`.
-    #[must_use]
-    pub fn measure(&self, duration: Duration) -> Measure {
+    pub(crate) fn measure(&self, duration: Duration) -> Measure {
         let latency = self.summary();
         Measure {
             per_second: real(latency.count) / duration.as_secs_f64(),
@@ -91,8 +83,7 @@ fn milliseconds(nanos: u64) -> f64 {
 }
 
 /// Converts a count; exact up to 2^53.
-#[must_use]
-pub fn real(count: u64) -> f64 {
+pub(crate) fn real(count: u64) -> f64 {
     const HIGH: f64 = 4_294_967_296.0;
     let high = u32::try_from(count >> 32).unwrap_or(u32::MAX);
     let low = u32::try_from(count & u64::from(u32::MAX)).unwrap_or(u32::MAX);

@@ -28,7 +28,7 @@ use super::pace::until;
 use super::report::Memory;
 use super::role_process::RoleProcess;
 
-pub use gateway::{ExtraGateway, GatewayFactory};
+pub(crate) use gateway::{ExtraGateway, GatewayFactory};
 
 /// The role with an HTTP listener, which needs an own port.
 const GATEWAY: &str = "gateway";
@@ -36,20 +36,18 @@ const GATEWAY: &str = "gateway";
 const NAME: &str = "bench";
 /// The user of the Postgres process must be able to enter the folder.
 const FOLDER_MODE: u32 = 0o755;
-/// Interval of readiness checks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Timeout of a role's start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running stack. [`OwnStack::stop`] stops it gracefully; dropping it kills it.
-#[derive(Debug)]
-pub struct OwnStack {
+pub(crate) struct OwnStack {
     writer: RoleProcess,
     gateway: RoleProcess,
-    projector: Arc<Mutex<RoleProcess>>,
-    gateways: GatewayFactory,
+    /// Suites stop and start it.
+    pub(crate) projector: Arc<Mutex<RoleProcess>>,
+    pub(crate) gateways: GatewayFactory,
     stack: Stack,
-    addresses: Addresses,
+    pub(crate) addresses: Addresses,
     // Last, so that it is removed after all processes ended.
     _folder: TempDir,
 }
@@ -57,10 +55,7 @@ pub struct OwnStack {
 impl OwnStack {
     /// Starts servers and roles. `program` is `hansard` or this program; `changes` are settings of roles, such as
     /// `projector.batch_rows=500`.
-    ///
-    /// # Errors
-    /// A server or a role does not start.
-    pub async fn start(
+    pub(crate) async fn start(
         program: PathBuf,
         parent: PathBuf,
         changes: &[String],
@@ -111,26 +106,8 @@ impl OwnStack {
         Ok(own)
     }
 
-    /// Its addresses.
-    #[must_use]
-    pub fn addresses(&self) -> &Addresses {
-        &self.addresses
-    }
-
-    /// The projector, which suites stop and start.
-    #[must_use]
-    pub fn projector(&self) -> Arc<Mutex<RoleProcess>> {
-        Arc::clone(&self.projector)
-    }
-
-    /// Starts further gateways.
-    #[must_use]
-    pub fn gateways(&self) -> GatewayFactory {
-        self.gateways.clone()
-    }
-
     /// The peak memory of each role's process; empty if the system does not report it.
-    pub async fn memory(&self) -> Vec<Memory> {
+    pub(crate) async fn memory(&self) -> Vec<Memory> {
         let projector = self.projector.lock().await;
         [&self.writer, &projector, &self.gateway]
             .into_iter()
@@ -139,7 +116,7 @@ impl OwnStack {
     }
 
     /// Stops the roles, then the servers.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.gateway.stop().await;
         self.writer.stop().await;
         self.projector.lock().await.stop().await;
@@ -217,7 +194,6 @@ fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<S
     Ok(settings)
 }
 
-/// The settings of one role.
 fn role_settings<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
     let prefix = format!("{role}.");
     changes

@@ -13,120 +13,113 @@ use super::latency::{Latencies, Measure, real};
 /// Interval at which an open loop sends due calls.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The number of a call.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// The worker, from 0.
-    pub worker: usize,
+pub(crate) struct Call {
+    pub(crate) worker: usize,
     /// The worker's earlier calls.
-    pub count: usize,
+    pub(crate) count: usize,
 }
 
-/// A closed loop.
+/// Workers that call one after the other.
 #[derive(Debug, Clone, Copy)]
-pub struct ClosedLoop {
-    /// Concurrent calls.
-    pub in_flight: usize,
+pub(crate) struct ClosedLoop {
+    pub(crate) in_flight: usize,
     /// Time before the measurement.
-    pub warm_up: Duration,
-    /// Duration of the measurement.
-    pub duration: Duration,
+    pub(crate) warm_up: Duration,
+    pub(crate) duration: Duration,
 }
 
-/// Runs workers that call one after the other. Calls that end within the measurement count.
-///
-/// # Errors
-/// The first failed call.
-pub async fn closed_loop<F, C>(closed: ClosedLoop, call: F) -> anyhow::Result<Measure>
-where
-    F: Fn(Call) -> C + Clone + Send + 'static,
-    C: Future<Output = anyhow::Result<()>> + Send,
-{
-    let from = Instant::now() + closed.warm_up;
-    let until = from + closed.duration;
-    let mut workers = JoinSet::new();
-    for worker in 0..closed.in_flight {
-        let call = call.clone();
-        workers.spawn(async move {
-            let mut latencies = Latencies::new()?;
-            let mut count = 0;
-            loop {
-                let start = Instant::now();
-                if start >= until {
-                    return anyhow::Ok(latencies);
+impl ClosedLoop {
+    /// Calls with a clone of `shared` until the end of the measurement. Calls that end within the measurement count. The first
+    /// failed call ends the load.
+    pub(crate) async fn measure<S, F, C>(self, shared: S, call: F) -> anyhow::Result<Measure>
+    where
+        S: Clone + Send + 'static,
+        F: Fn(S, Call) -> C + Clone + Send + 'static,
+        C: Future<Output = anyhow::Result<()>> + Send,
+    {
+        let from = Instant::now() + self.warm_up;
+        let until = from + self.duration;
+        let mut workers = JoinSet::new();
+        for worker in 0..self.in_flight {
+            let (shared, call) = (shared.clone(), call.clone());
+            workers.spawn(async move {
+                let mut latencies = Latencies::new()?;
+                let mut count = 0;
+                loop {
+                    let start = Instant::now();
+                    if start >= until {
+                        return anyhow::Ok(latencies);
+                    }
+                    call(shared.clone(), Call { worker, count }).await?;
+                    count += 1;
+                    let ended = Instant::now();
+                    if (from..until).contains(&ended) {
+                        latencies.add(ended - start);
+                    }
                 }
-                call(Call { worker, count }).await?;
-                count += 1;
-                let ended = Instant::now();
-                if (from..until).contains(&ended) {
-                    latencies.add(ended - start);
-                }
-            }
-        });
-    }
-    let mut all = Latencies::new()?;
-    while let Some(worker) = workers.join_next().await {
-        all.join(&worker??)?;
-    }
-    Ok(all.measure(closed.duration))
-}
-
-/// An open loop.
-#[derive(Debug, Clone, Copy)]
-pub struct OpenLoop {
-    /// Calls per second.
-    pub per_second: f64,
-    /// Maximum concurrent calls; further calls wait, and the waiting time counts.
-    pub in_flight_max: usize,
-    /// Duration of the load.
-    pub duration: Duration,
-}
-
-/// Makes calls when they are due. A call's time starts when it is due.
-///
-/// # Errors
-/// The first failed call.
-pub async fn open_loop<F, C>(paced: OpenLoop, call: F) -> anyhow::Result<Measure>
-where
-    F: Fn(usize) -> C + Clone + Send + 'static,
-    C: Future<Output = anyhow::Result<()>> + Send + 'static,
-{
-    let start = Instant::now();
-    let permits = Arc::new(Semaphore::new(paced.in_flight_max));
-    let mut calls = JoinSet::new();
-    let mut latencies = Latencies::new()?;
-    let mut ticks = interval(TICK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut made = 0;
-    while start.elapsed() < paced.duration {
-        ticks.tick().await;
-        while real(u64::try_from(made)?) < start.elapsed().as_secs_f64() * paced.per_second {
-            let due =
-                start + Duration::from_secs_f64(real(u64::try_from(made)?) / paced.per_second);
-            let permit = Arc::clone(&permits).acquire_owned().await?;
-            let call = call(made);
-            calls.spawn(async move {
-                call.await?;
-                drop(permit);
-                anyhow::Ok(due.elapsed())
             });
-            made += 1;
         }
-        while let Some(call) = calls.try_join_next() {
+        let mut all = Latencies::new()?;
+        while let Some(worker) = workers.join_next().await {
+            all.join(&worker??)?;
+        }
+        Ok(all.measure(self.duration))
+    }
+}
+
+/// Calls at a fixed rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenLoop {
+    pub(crate) per_second: f64,
+    /// Maximum concurrent calls; further calls wait, and the waiting time counts.
+    pub(crate) in_flight_max: usize,
+    pub(crate) duration: Duration,
+}
+
+impl OpenLoop {
+    /// Makes calls with a clone of `shared` when they are due. A call's time starts when it is due. The first failed call
+    /// ends the load.
+    pub(crate) async fn measure<S, F, C>(self, shared: S, call: F) -> anyhow::Result<Measure>
+    where
+        S: Clone,
+        F: Fn(S, usize) -> C,
+        C: Future<Output = anyhow::Result<()>> + Send + 'static,
+    {
+        let start = Instant::now();
+        let permits = Arc::new(Semaphore::new(self.in_flight_max));
+        let mut calls = JoinSet::new();
+        let mut latencies = Latencies::new()?;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut made = 0;
+        while start.elapsed() < self.duration {
+            ticks.tick().await;
+            while real(u64::try_from(made)?) < start.elapsed().as_secs_f64() * self.per_second {
+                let due =
+                    start + Duration::from_secs_f64(real(u64::try_from(made)?) / self.per_second);
+                let permit = Arc::clone(&permits).acquire_owned().await?;
+                let call = call(shared.clone(), made);
+                calls.spawn(async move {
+                    call.await?;
+                    drop(permit);
+                    anyhow::Ok(due.elapsed())
+                });
+                made += 1;
+            }
+            while let Some(call) = calls.try_join_next() {
+                latencies.add(call??);
+            }
+        }
+        while let Some(call) = calls.join_next().await {
             latencies.add(call??);
         }
+        Ok(latencies.measure(start.elapsed()))
     }
-    while let Some(call) = calls.join_next().await {
-        latencies.add(call??);
-    }
-    Ok(latencies.measure(start.elapsed()))
 }
 
-/// Polls until a condition is true; returns the waiting time.
-///
-/// # Errors
-/// The check fails, or the condition is not true within `timeout`; `what` is the message.
-pub async fn until(
+/// Polls until a condition is true; returns the waiting time. After `timeout` it fails with the message `what`.
+pub(crate) async fn until(
     what: &str,
     poll_interval: Duration,
     timeout: Duration,
@@ -144,11 +137,8 @@ pub async fn until(
     }
 }
 
-/// The item at `index`, counting round.
-///
-/// # Errors
-/// The list is empty.
-pub fn pick<T>(items: &[T], index: usize) -> anyhow::Result<&T> {
+/// The item at `index`, modulo the length of the list.
+pub(crate) fn pick<T>(items: &[T], index: usize) -> anyhow::Result<&T> {
     let item = items.get(index % items.len().max(1));
     item.context("an empty list")
 }
@@ -168,22 +158,20 @@ mod tests {
         };
         let highest = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&highest);
-        let measure = closed_loop(closed, move |call| {
+        let measure = closed.measure(seen, |seen, call| async move {
             seen.fetch_max(call.worker, Ordering::Relaxed);
-            async {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                Ok(())
-            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            Ok(())
         });
         let measure = measure.await.unwrap();
         assert!(measure.per_second > 0.0, "{measure:?}");
         assert!(measure.latency.p50_ms >= 1.0, "{measure:?}");
         assert_eq!(highest.load(Ordering::Relaxed), 2);
-        let failing = |call: Call| async move {
+        let failing = |(), call: Call| async move {
             anyhow::ensure!(call.count < 2, "no");
             Ok(())
         };
-        assert!(closed_loop(closed, failing).await.is_err());
+        assert!(closed.measure((), failing).await.is_err());
     }
 
     #[tokio::test]
@@ -193,7 +181,7 @@ mod tests {
             in_flight_max: 100,
             duration: Duration::from_millis(300),
         };
-        let measure = open_loop(paced, |_| async { Ok(()) }).await.unwrap();
+        let measure = paced.measure((), |(), _| async { Ok(()) }).await.unwrap();
         let rate = measure.per_second;
         assert!((800.0..1_100.0).contains(&rate), "{measure:?}");
     }

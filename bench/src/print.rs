@@ -9,11 +9,7 @@ use super::report::{Comparison, Report, Round, Threshold, Verdict};
 
 const MIB: f64 = 1_048_576.0;
 
-/// Writes the report.
-///
-/// # Errors
-/// The output is closed.
-pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(
         out,
         "{} processors, {} rounds of {} s per side, medians of the rounds' ratios",

@@ -5,102 +5,73 @@ use serde::Serialize;
 use super::Plan;
 use super::latency::Measure;
 
-/// The report of one run.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// The number of processors.
-    pub processors: usize,
+pub(crate) struct Report {
+    pub(crate) processors: usize,
     /// Whether this program was built with optimisations; otherwise the figures are not valid.
-    pub optimised: bool,
-    /// Rounds per comparison.
-    pub rounds: usize,
+    pub(crate) optimised: bool,
+    pub(crate) rounds: usize,
     /// Duration of each measurement, in seconds.
-    pub seconds_per_turn: f64,
-    /// The comparisons, in order.
-    pub comparisons: Vec<Comparison>,
+    pub(crate) seconds_per_turn: f64,
+    pub(crate) comparisons: Vec<Comparison>,
     /// The peak memory of each role's process; empty if the system does not report it.
-    pub memory: Vec<Memory>,
+    pub(crate) memory: Vec<Memory>,
 }
 
-/// A comparison of the system with a base.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Comparison {
-    /// The title.
-    pub title: String,
-    /// A description of the load.
-    pub load: String,
+pub(crate) struct Comparison {
+    pub(crate) title: String,
+    pub(crate) load: String,
     /// The counted unit, in the plural.
-    pub unit: &'static str,
-    /// The name of the base.
-    pub base: &'static str,
-    /// The name of a second base.
-    pub beside: Option<&'static str>,
-    /// The name of the system.
-    pub system: &'static str,
-    /// The rounds.
-    pub rounds: Vec<Round>,
-    /// The figures and their thresholds.
-    pub verdicts: Vec<Verdict>,
-    /// Further observations.
-    pub notes: Vec<String>,
+    pub(crate) unit: &'static str,
+    pub(crate) base: &'static str,
+    pub(crate) beside: Option<&'static str>,
+    pub(crate) system: &'static str,
+    pub(crate) rounds: Vec<Round>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// One measurement of each side.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Round {
+pub(crate) struct Round {
     /// The base, such as a baseline; absent when it cannot be reached.
-    pub base: Option<Measure>,
-    /// The second base.
-    pub beside: Option<Measure>,
-    /// The system.
-    pub system: Measure,
+    pub(crate) base: Option<Measure>,
+    pub(crate) beside: Option<Measure>,
+    pub(crate) system: Measure,
 }
 
-/// A figure and its threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Verdict {
-    /// The name of the figure.
-    pub figure: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// Its threshold.
-    pub threshold: Threshold,
-    /// Whether the value meets the threshold.
-    pub kept: bool,
+pub(crate) struct Verdict {
+    pub(crate) figure: &'static str,
+    pub(crate) value: f64,
+    pub(crate) threshold: Threshold,
+    pub(crate) kept: bool,
 }
 
-/// A threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Threshold {
-    /// The minimum.
+pub(crate) enum Threshold {
     AtLeast(f64),
-    /// The maximum.
     AtMost(f64),
 }
 
-/// The memory of a role's process.
+/// The physical memory of a role's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Memory {
-    /// The role.
-    pub role: &'static str,
-    /// Peak physical memory, in bytes.
-    pub peak_bytes: u64,
+pub(crate) struct Memory {
+    pub(crate) role: &'static str,
+    pub(crate) peak_bytes: u64,
 }
 
-/// The current and peak memory of a process.
+/// The current and peak physical memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resident {
-    /// Current physical memory, in bytes.
-    pub now_bytes: u64,
-    /// Peak physical memory, in bytes.
-    pub peak_bytes: u64,
+pub(crate) struct Resident {
+    pub(crate) now_bytes: u64,
+    pub(crate) peak_bytes: u64,
 }
 
 impl Report {
-    /// An empty report.
-    #[must_use]
-    pub fn begin(plan: &Plan) -> Self {
+    pub(crate) fn begin(plan: &Plan) -> Self {
         Self {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             optimised: !cfg!(debug_assertions),
@@ -111,9 +82,7 @@ impl Report {
         }
     }
 
-    /// Whether every figure meets its threshold.
-    #[must_use]
-    pub fn kept(&self) -> bool {
+    pub(crate) fn kept(&self) -> bool {
         let mut verdicts = self.comparisons.iter().flat_map(|one| &one.verdicts);
         verdicts.all(|verdict| verdict.kept)
     }
@@ -130,9 +99,7 @@ impl Round {
 }
 
 impl Verdict {
-    /// Compares a figure with its threshold.
-    #[must_use]
-    pub fn of(figure: &'static str, value: f64, threshold: Threshold) -> Self {
+    pub(crate) fn of(figure: &'static str, value: f64, threshold: Threshold) -> Self {
         let kept = match threshold {
             Threshold::AtLeast(bound) => value >= bound,
             Threshold::AtMost(bound) => value <= bound,

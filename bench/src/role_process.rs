@@ -14,12 +14,10 @@ use tokio::time::timeout;
 use super::PRODUCT;
 use super::report::{Memory, Resident};
 
-/// Timeout of a role's stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A role's process; killed when dropped.
-#[derive(Debug)]
-pub struct RoleProcess {
+pub(crate) struct RoleProcess {
     program: PathBuf,
     name: &'static str,
     settings: Vec<String>,
@@ -28,34 +26,27 @@ pub struct RoleProcess {
 
 impl RoleProcess {
     /// Starts a role with settings of the form `KEY=VALUE`.
-    ///
-    /// # Errors
-    /// The program cannot be run.
-    pub fn start(
+    pub(crate) fn start(
         program: PathBuf,
         name: &'static str,
         settings: Vec<String>,
     ) -> anyhow::Result<Self> {
-        let process = spawn(&program, name, &settings)?;
         Ok(Self {
+            process: spawn(&program, name, &settings)?,
             program,
             name,
             settings,
-            process,
         })
     }
 
     /// Starts the role again after [`RoleProcess::stop`].
-    ///
-    /// # Errors
-    /// The program cannot be run.
-    pub fn start_again(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn start_again(&mut self) -> anyhow::Result<()> {
         self.process = spawn(&self.program, self.name, &self.settings)?;
         Ok(())
     }
 
     /// Stops the role; kills it after a timeout.
-    pub async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         // Closing standard input stops the role.
         drop(self.process.stdin.take());
         if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
@@ -67,11 +58,8 @@ impl RoleProcess {
         }
     }
 
-    /// Checks that the role is running.
-    ///
-    /// # Errors
-    /// It has ended.
-    pub fn check_runs(&mut self) -> anyhow::Result<()> {
+    /// Fails if the role has ended.
+    pub(crate) fn check_runs(&mut self) -> anyhow::Result<()> {
         match self.process.try_wait()? {
             Some(status) => anyhow::bail!("the {} ended: {status}", self.name),
             None => Ok(()),
@@ -79,8 +67,7 @@ impl RoleProcess {
     }
 
     /// Its peak memory; `None` if the system does not report it.
-    #[must_use]
-    pub fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<Memory> {
         Some(Memory {
             role: self.name,
             peak_bytes: self.resident()?.peak_bytes,
@@ -88,8 +75,7 @@ impl RoleProcess {
     }
 
     /// Its current and peak memory; `None` if the system does not report it.
-    #[must_use]
-    pub fn resident(&self) -> Option<Resident> {
+    pub(crate) fn resident(&self) -> Option<Resident> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
         resident(&status)
     }

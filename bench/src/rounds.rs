@@ -1,30 +1,39 @@
 //! Alternating measurements of two sides.
 
 use super::latency::Measure;
-use super::report::Round;
+use super::report::{Round, Threshold, Verdict};
 
 /// Alternates both sides, the base first.
 pub(super) async fn alternate(
     rounds: usize,
     mut base: impl AsyncFnMut() -> anyhow::Result<Measure>,
-    mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
+    system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
-    let mut measured = Vec::with_capacity(rounds);
-    for _ in 0..rounds {
-        let base = base().await?;
-        measured.push(Round::of(Some(base), system().await?));
-    }
-    Ok(measured)
+    alternate_bases(rounds, async || Ok((Some(base().await?), None)), system).await
 }
 
 /// Measures the system only, without a baseline.
 pub(super) async fn alone(
     rounds: usize,
+    system: impl AsyncFnMut() -> anyhow::Result<Measure>,
+) -> anyhow::Result<Vec<Round>> {
+    alternate_bases(rounds, async || Ok((None, None)), system).await
+}
+
+/// Alternates the base and a second base with the system.
+pub(super) async fn alternate_bases(
+    rounds: usize,
+    mut bases: impl AsyncFnMut() -> anyhow::Result<(Option<Measure>, Option<Measure>)>,
     mut system: impl AsyncFnMut() -> anyhow::Result<Measure>,
 ) -> anyhow::Result<Vec<Round>> {
     let mut measured = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        measured.push(Round::of(None, system().await?));
+        let (base, beside) = bases().await?;
+        measured.push(Round {
+            base,
+            beside,
+            system: system().await?,
+        });
     }
     Ok(measured)
 }
@@ -35,6 +44,17 @@ pub(super) fn median_ratio(rounds: &[Round], figure: impl Fn(&Measure) -> f64) -
         .iter()
         .filter_map(|round| Some(figure(&round.system) / figure(round.base.as_ref()?)));
     median(ratios.collect())
+}
+
+/// The verdict on the ratio of median latencies; empty without a base.
+pub(super) fn p50_verdict(
+    rounds: &[Round],
+    figure: &'static str,
+    threshold: Threshold,
+) -> Vec<Verdict> {
+    let ratio = median_ratio(rounds, |measure| measure.latency.p50_ms);
+    let verdict = ratio.map(|ratio| Verdict::of(figure, ratio, threshold));
+    verdict.into_iter().collect()
 }
 
 /// The median; for an even number, the mean of the two middle values.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use hansard::client::{AppendStream, retrying};
 use rand::RngExt as _;
@@ -16,17 +15,13 @@ use super::target::Target;
 
 /// Conversations that are created concurrently.
 const IN_FLIGHT: usize = 512;
-/// Messages per commit.
 const MESSAGES_PER_COMMIT: usize = 100;
 
-/// The conversations to create.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fill {
     /// Part of their ids and of their owner's session id.
     pub(super) name: &'static str,
-    /// Their number.
     pub(super) conversations: usize,
-    /// Messages per conversation.
     pub(super) messages: usize,
     /// Bytes of text per message.
     pub(super) event_bytes: usize,
@@ -34,7 +29,7 @@ pub(super) struct Fill {
 
 /// Creates conversations; returns their ids.
 pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result<Arc<[String]>> {
-    let writer = target.writers.first().context("no writer")?;
+    let writer = target.writer()?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let make = |number| {
         let stream = stream.clone();
@@ -62,11 +57,8 @@ pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result
 }
 
 /// A conversation and its last version.
-#[derive(Debug)]
 pub(super) struct Fork {
-    /// The conversation.
     pub(super) id: String,
-    /// Its last version.
     version: u64,
 }
 
@@ -77,7 +69,7 @@ pub(super) async fn fork(
     parent: Option<Fork>,
     messages: Vec<Event>,
 ) -> anyhow::Result<Fork> {
-    let mut writer = target.writers.first().context("no writer")?.writer();
+    let mut writer = target.writer()?.writer();
     let inherited = parent.as_ref().map_or(0, |parent| parent.version);
     let request = CreateConversationRequest {
         forked_from: parent.map(|parent| ForkPoint {

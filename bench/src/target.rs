@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use event_log::Record;
 use hansard::client::Service;
 use tokio::sync::Mutex;
@@ -11,32 +12,43 @@ use super::addresses::Addresses;
 use super::baseline::Baselines;
 use super::own_stack::GatewayFactory;
 use super::role_process::RoleProcess;
+use super::watch::caught_up;
 
-/// A running stack.
-#[derive(Debug)]
-pub struct Target {
-    /// Connections to the writer.
-    pub writers: Vec<Service>,
-    /// The gateway.
-    pub gateway: Service,
+pub(crate) struct Target {
+    pub(crate) writers: Vec<Service>,
+    pub(crate) gateway: Service,
     /// The agent of the measured conversations.
-    pub agent: String,
+    pub(crate) agent: String,
     /// NATS and Postgres; without them there are no baselines and no lag.
-    pub baselines: Option<Baselines>,
+    pub(crate) baselines: Option<Baselines>,
     /// The projector of the own stack, which suites stop and start.
-    pub projector: Option<Arc<Mutex<RoleProcess>>>,
-    /// Starts further gateways of the own stack.
-    pub gateways: Option<GatewayFactory>,
+    pub(crate) projector: Option<Arc<Mutex<RoleProcess>>>,
+    pub(crate) gateways: Option<GatewayFactory>,
     /// Part of every id, so that ids of runs differ.
-    pub run: String,
+    pub(crate) run: String,
 }
 
 impl Target {
+    /// Waits until the rows include all commits; returns at once without the servers.
+    pub(crate) async fn caught_up(&self) -> anyhow::Result<()> {
+        match &self.baselines {
+            Some(baselines) => caught_up(baselines).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// NATS and Postgres, for suites that read rows.
+    pub(crate) fn required_baselines(&self) -> anyhow::Result<&Baselines> {
+        let missing = "this suite reads rows: give --nats-url and --database-url";
+        self.baselines.as_ref().context(missing)
+    }
+
+    pub(crate) fn writer(&self) -> anyhow::Result<&Service> {
+        self.writers.first().context("no writer")
+    }
+
     /// Connects with `writers` writing connections and `readers` concurrent reads.
-    ///
-    /// # Errors
-    /// An address is invalid, or a server cannot be reached.
-    pub async fn connect(
+    pub(crate) async fn connect(
         addresses: &Addresses,
         writers: usize,
         readers: usize,

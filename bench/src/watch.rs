@@ -15,28 +15,19 @@ use super::pace::until;
 
 /// Interval of checkpoint reads, which is the precision of the lag.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// Timeout of the projector's catching up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_mins(5);
-/// Maximum acknowledged commits in the queue.
 const WAITING_MAX: usize = 1_000_000;
 
 /// The last sequence of each partition.
-#[derive(Debug)]
-pub(super) struct Ends(HashMap<u16, u64>);
+type Ends = HashMap<u16, u64>;
 
-/// The current last sequences of the record.
 pub(super) async fn ends(baselines: &Baselines) -> anyhow::Result<Ends> {
     let mut ends = HashMap::new();
     for partition in 0..baselines.record.partitions() {
-        let last = baselines
-            .record
-            .bounds_of(Partition(partition))
-            .await?
-            .last
-            .0;
-        ends.insert(partition, last);
+        let bounds = baselines.record.bounds_of(Partition(partition)).await?;
+        ends.insert(partition, bounds.last.0);
     }
-    Ok(Ends(ends))
+    Ok(ends)
 }
 
 /// Commits up to `ends` that have no rows yet.
@@ -45,7 +36,7 @@ pub(super) async fn commits_behind(baselines: &Baselines, ends: &Ends) -> anyhow
     let behind = |(partition, last): (&u16, &u64)| {
         last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0))
     };
-    Ok(ends.0.iter().map(behind).sum())
+    Ok(ends.iter().map(behind).sum())
 }
 
 /// Waits until the rows include the record's current commits; returns the waiting time.
@@ -62,10 +53,18 @@ pub(super) async fn caught_up_to(baselines: &Baselines, ends: &Ends) -> anyhow::
     .await
 }
 
-/// Measures when acknowledged commits appear in the rows.
-pub(super) struct Arrivals {
-    acknowledged: mpsc::Sender<Acknowledged>,
-    watching: JoinHandle<anyhow::Result<Latency>>,
+/// Measures the lag of the rows behind acknowledged commits. The task ends when all clones of the reporter are dropped and
+/// all their commits have rows.
+pub(super) fn arrivals(baselines: &Baselines) -> (Reporter, JoinHandle<anyhow::Result<Latency>>) {
+    let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
+    let reporter = Reporter {
+        acknowledged,
+        record: baselines.record.id(),
+    };
+    (
+        reporter,
+        tokio::spawn(watch(baselines.rows.clone(), receiver)),
+    )
 }
 
 /// The position of a commit and the time of its acknowledgement.
@@ -76,7 +75,7 @@ struct Acknowledged {
     at: Instant,
 }
 
-/// Reports acknowledged commits to [`Arrivals`].
+/// Reports acknowledged commits to [`arrivals`].
 #[derive(Clone)]
 pub(super) struct Reporter {
     acknowledged: mpsc::Sender<Acknowledged>,
@@ -84,7 +83,6 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// Reports a commit that was acknowledged now.
     pub(super) fn report(&self, position_token: &str) -> anyhow::Result<()> {
         let position = PositionToken::decode(position_token, self.record)?.position;
         let acknowledged = Acknowledged {
@@ -97,47 +95,15 @@ impl Reporter {
     }
 }
 
-impl Arrivals {
-    /// Starts watching.
-    pub(super) fn watch(rows: &Rows) -> Self {
-        let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
-        Self {
-            acknowledged,
-            watching: tokio::spawn(watch(rows.clone(), receiver)),
-        }
-    }
-
-    /// A reporter of commits of the record.
-    pub(super) fn reporter(&self, baselines: &Baselines) -> Reporter {
-        Reporter {
-            acknowledged: self.acknowledged.clone(),
-            record: baselines.record.id(),
-        }
-    }
-
-    /// Waits until all commits have rows; returns their lag.
-    pub(super) async fn settle(self) -> anyhow::Result<Latency> {
-        drop(self.acknowledged);
-        self.watching.await?
-    }
-}
-
 async fn watch(rows: Rows, mut receiver: mpsc::Receiver<Acknowledged>) -> anyhow::Result<Latency> {
     let mut waiting: HashMap<u16, VecDeque<Acknowledged>> = HashMap::new();
     let mut latencies = Latencies::new()?;
     let mut looks = interval(LOOK_INTERVAL);
-    let mut open = true;
-    while open || waiting.values().any(|queue| !queue.is_empty()) {
+    let is_waiting = |queue: &VecDeque<_>| !queue.is_empty();
+    while !receiver.is_closed() || !receiver.is_empty() || waiting.values().any(is_waiting) {
         looks.tick().await;
-        loop {
-            match receiver.try_recv() {
-                Ok(one) => waiting.entry(one.partition).or_default().push_back(one),
-                Err(mpsc::error::TryRecvError::Empty) => break,
-                Err(mpsc::error::TryRecvError::Disconnected) => {
-                    open = false;
-                    break;
-                }
-            }
+        while let Ok(one) = receiver.try_recv() {
+            waiting.entry(one.partition).or_default().push_back(one);
         }
         for (partition, sequence) in rows.checkpoints().await? {
             let seen = Instant::now();

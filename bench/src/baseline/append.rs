@@ -15,29 +15,26 @@ use sqlx::{Connection as _, Executor as _};
 use tokio::sync::Mutex;
 
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 
 /// Maximum connections, which workers share: Postgres runs a process for each.
 const CONNECTIONS_MAX: usize = 64;
 
 /// Connections to Postgres, and their tables.
-#[derive(Debug)]
-pub struct Inserts {
+#[derive(Clone)]
+pub(crate) struct Inserts {
     connections: Arc<[Mutex<PgConnection>]>,
     conversations: Arc<[Conversation]>,
     per_worker: usize,
 }
 
-/// The content of each commit.
-#[derive(Debug, Clone)]
-pub struct Committed {
-    /// The number of events.
-    pub events: i64,
+#[derive(Clone)]
+pub(crate) struct Committed {
+    pub(crate) events: i64,
     /// The encoded event, equal each time.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
-#[derive(Debug)]
 struct Conversation {
     id: String,
     version: AtomicI64,
@@ -45,10 +42,11 @@ struct Conversation {
 
 impl Inserts {
     /// Connects and creates the tables, with `per_worker` conversations for each of `workers`.
-    ///
-    /// # Errors
-    /// Postgres cannot be reached or fails.
-    pub async fn prepare(url: &str, workers: usize, per_worker: usize) -> anyhow::Result<Self> {
+    pub(crate) async fn prepare(
+        url: &str,
+        workers: usize,
+        per_worker: usize,
+    ) -> anyhow::Result<Self> {
         let open = || async {
             let connection = PgConnection::connect(url).await;
             let mut connection = connection.context("Postgres cannot be reached")?;
@@ -58,7 +56,7 @@ impl Inserts {
         let connections = (0..workers.clamp(1, CONNECTIONS_MAX)).map(|_| open());
         let inserts = Self {
             connections: try_join_all(connections).await?.into(),
-            conversations: (0..workers * per_worker).map(Conversation::new).collect(),
+            conversations: (0..workers * per_worker).map(conversation).collect(),
             per_worker,
         };
         inserts.make_tables().await?;
@@ -66,36 +64,23 @@ impl Inserts {
     }
 
     /// Commits; each worker has its own conversations.
-    ///
-    /// # Errors
-    /// Postgres fails, or a version is not the expected one.
-    pub async fn commit(
+    pub(crate) async fn commit(
         &self,
         closed: ClosedLoop,
         committed: Committed,
     ) -> anyhow::Result<Measure> {
-        let per_worker = self.per_worker;
-        let connections = Arc::clone(&self.connections);
-        let conversations = Arc::clone(&self.conversations);
-        let committed = Arc::new(committed);
-        closed_loop(closed, move |call| {
-            let (connections, committed) = (Arc::clone(&connections), Arc::clone(&committed));
-            let conversations = Arc::clone(&conversations);
-            async move {
-                let index = call.worker * per_worker + call.count % per_worker;
-                let conversation = pick(&conversations, index)?;
-                let connection = pick(&connections, call.worker)?;
+        let shared = (self.clone(), Arc::new(committed));
+        closed
+            .measure(shared, |(inserts, committed), call| async move {
+                let index = call.worker * inserts.per_worker + call.count % inserts.per_worker;
+                let conversation = pick(&inserts.conversations, index)?;
+                let connection = pick(&inserts.connections, call.worker)?;
                 commit_one(&mut *connection.lock().await, conversation, &committed).await
-            }
-        })
-        .await
+            })
+            .await
     }
 
-    /// Removes the tables.
-    ///
-    /// # Errors
-    /// Postgres fails.
-    pub async fn remove_tables(&self) -> anyhow::Result<()> {
+    pub(crate) async fn remove_tables(&self) -> anyhow::Result<()> {
         let connection = self.connections.first().context("no connection")?;
         let mut connection = connection.lock().await;
         let dropped = connection.execute("DROP SCHEMA hansard_bench CASCADE");
@@ -118,12 +103,10 @@ impl Inserts {
     }
 }
 
-impl Conversation {
-    fn new(number: usize) -> Self {
-        Self {
-            id: format!("bench-{number}"),
-            version: AtomicI64::new(0),
-        }
+fn conversation(number: usize) -> Conversation {
+    Conversation {
+        id: format!("bench-{number}"),
+        version: AtomicI64::new(0),
     }
 }
 

@@ -10,30 +10,22 @@ mod postgres;
 
 use event_log::Record;
 
-pub use append::{Committed, Inserts};
-pub use nats::Publisher;
-pub use postgres::{ROWS_PER_INSERT, Rows, VersionRange, WriteKind};
+pub(crate) use append::{Committed, Inserts};
+pub(crate) use nats::Publisher;
+pub(crate) use postgres::{ROWS_PER_INSERT, Rows, VersionRange, WriteKind};
 
 use super::addresses::Servers;
 
-/// Connections to the servers of a stack.
-#[derive(Debug)]
-pub struct Baselines {
+pub(crate) struct Baselines {
     /// The record, to read its last sequences.
-    pub record: Record,
-    /// Raw publishes.
-    pub publisher: Publisher,
-    /// Plain statements.
-    pub rows: Rows,
+    pub(crate) record: Record,
+    pub(crate) publisher: Publisher,
+    pub(crate) rows: Rows,
     database_url: String,
 }
 
 impl Baselines {
-    /// Connects to both servers.
-    ///
-    /// # Errors
-    /// A server cannot be reached.
-    pub async fn connect(
+    pub(crate) async fn connect(
         record: Record,
         servers: &Servers,
         writers: usize,
@@ -50,10 +42,11 @@ impl Baselines {
     }
 
     /// Commits to Postgres alone, for `workers` with `per_worker` conversations each.
-    ///
-    /// # Errors
-    /// Same as [`Inserts::prepare`].
-    pub async fn inserts(&self, workers: usize, per_worker: usize) -> anyhow::Result<Inserts> {
+    pub(crate) async fn inserts(
+        &self,
+        workers: usize,
+        per_worker: usize,
+    ) -> anyhow::Result<Inserts> {
         Inserts::prepare(&self.database_url, workers, per_worker).await
     }
 }

@@ -12,24 +12,23 @@ use futures::future::try_join_all;
 use uuid::Uuid;
 
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 
 /// The first subject token of the baseline's streams.
 const SUBJECT: &str = "hansardbench";
 
-/// Publishing connections to NATS.
-#[derive(Debug, Clone)]
-pub struct Publisher {
+#[derive(Clone)]
+pub(crate) struct Publisher {
     contexts: Arc<[Context]>,
     partitions: u16,
 }
 
 impl Publisher {
-    /// Opens `connections` connections.
-    ///
-    /// # Errors
-    /// NATS cannot be reached.
-    pub async fn connect(url: &str, partitions: u16, connections: usize) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(
+        url: &str,
+        partitions: u16,
+        connections: usize,
+    ) -> anyhow::Result<Self> {
         let open = || async {
             let client = async_nats::connect(url).await;
             anyhow::Ok(jetstream::new(client.context("NATS cannot be reached")?))
@@ -42,10 +41,7 @@ impl Publisher {
     }
 
     /// Creates a stream with the configuration of each partition's stream; replaces streams of earlier runs.
-    ///
-    /// # Errors
-    /// NATS rejects a stream.
-    pub async fn make_streams(&self) -> anyhow::Result<()> {
+    pub(crate) async fn make_streams(&self) -> anyhow::Result<()> {
         self.remove_streams().await;
         let Some(context) = self.contexts.first() else {
             return Ok(());
@@ -72,7 +68,7 @@ impl Publisher {
     }
 
     /// Removes the streams; ignores missing ones.
-    pub async fn remove_streams(&self) {
+    pub(crate) async fn remove_streams(&self) {
         let Some(context) = self.contexts.first() else {
             return;
         };
@@ -84,10 +80,7 @@ impl Publisher {
     }
 
     /// Publishes `payload` with an id and the expected last sequence; each worker has its own subjects.
-    ///
-    /// # Errors
-    /// A publish is rejected or not acknowledged.
-    pub async fn publish(
+    pub(crate) async fn publish(
         &self,
         closed: ClosedLoop,
         subjects_per_worker: usize,
@@ -95,37 +88,30 @@ impl Publisher {
     ) -> anyhow::Result<Measure> {
         let subjects_per_worker = subjects_per_worker.max(1);
         let subjects: Arc<[Subject]> = (0..closed.in_flight * subjects_per_worker)
-            .map(|number| Subject::new(number, self.partitions))
+            .map(|number| subject(number, self.partitions))
             .collect();
-        let contexts = Arc::clone(&self.contexts);
-        closed_loop(closed, move |call| {
-            let (contexts, subjects) = (Arc::clone(&contexts), Arc::clone(&subjects));
-            let payload = payload.clone();
-            async move {
+        let shared = (Arc::clone(&self.contexts), subjects, payload);
+        closed
+            .measure(shared, move |(nats, subjects, payload), call| async move {
                 let index = call.worker * subjects_per_worker + call.count % subjects_per_worker;
-                let context = pick(&contexts, call.worker)?;
+                let context = pick(&nats, call.worker)?;
                 publish_one(context, pick(&subjects, index)?, payload).await
-            }
-        })
-        .await
+            })
+            .await
     }
 }
 
 /// A subject and the sequence of its last message.
-#[derive(Debug)]
 struct Subject {
     name: String,
     last: AtomicU64,
 }
 
-impl Subject {
-    fn new(number: usize, partitions: u16) -> Self {
-        let partition = number % usize::from(partitions.max(1));
-        let name = format!("{SUBJECT}.{partition}.bench.{}", Uuid::now_v7().simple());
-        Self {
-            name,
-            last: AtomicU64::new(0),
-        }
+fn subject(number: usize, partitions: u16) -> Subject {
+    let partition = number % usize::from(partitions.max(1));
+    Subject {
+        name: format!("{SUBJECT}.{partition}.bench.{}", Uuid::now_v7().simple()),
+        last: AtomicU64::new(0),
     }
 }
 

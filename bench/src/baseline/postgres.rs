@@ -10,36 +10,29 @@ use tokio::time::Instant;
 
 use super::columns::Columns;
 use crate::latency::{Latencies, Measure, real};
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 
 /// Additional connections, for reading checkpoints.
 const CONNECTIONS_BESIDES: usize = 2;
-/// Rows of one insert.
-pub const ROWS_PER_INSERT: usize = 1_000;
+pub(crate) const ROWS_PER_INSERT: usize = 1_000;
 /// Maximum real rows that are inserted again.
 const ROWS_MAX: i64 = 50_000;
 
-/// Connections to Postgres.
-#[derive(Debug, Clone)]
-pub struct Rows {
+#[derive(Clone)]
+pub(crate) struct Rows {
     pool: PgPool,
 }
 
 /// A conversation and the version range of its context.
-#[derive(Debug, Clone)]
-pub struct VersionRange {
-    /// The conversation.
-    pub conversation: String,
-    /// The first version.
-    pub from: i64,
-    /// The last version.
-    pub to: i64,
+#[derive(Clone)]
+pub(crate) struct VersionRange {
+    pub(crate) conversation: String,
+    pub(crate) from: i64,
+    pub(crate) to: i64,
 }
 
-/// The rows that the baseline writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteKind {
-    /// Only events.
+pub(crate) enum WriteKind {
     Events,
     /// Events, and in each write the row of each of their conversations: its version and its listing columns.
     EventsAndConversations,
@@ -47,10 +40,7 @@ pub enum WriteKind {
 
 impl Rows {
     /// Connects with one connection per reader.
-    ///
-    /// # Errors
-    /// Postgres cannot be reached.
-    pub async fn connect(url: &str, readers: usize) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(url: &str, readers: usize) -> anyhow::Result<Self> {
         let connections = u32::try_from(readers + CONNECTIONS_BESIDES)?;
         let pool = PgPoolOptions::new()
             .max_connections(connections)
@@ -61,25 +51,17 @@ impl Rows {
         })
     }
 
-    /// The checkpoint of each partition.
-    ///
-    /// # Errors
-    /// Postgres does not answer, or has no read model.
-    pub async fn checkpoints(&self) -> anyhow::Result<Vec<(u16, u64)>> {
+    /// The partition and sequence of each checkpoint.
+    pub(crate) async fn checkpoints(&self) -> anyhow::Result<Vec<(u16, u64)>> {
         let sql = "SELECT partition, sequence FROM conversations_v1.checkpoint";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        let checkpoint = |row: &sqlx::postgres::PgRow| {
-            let (partition, sequence): (i32, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let rows: Vec<(i32, i64)> = sqlx::query_as(sql).fetch_all(&self.pool).await?;
+        let checkpoint = |(partition, sequence)| {
             anyhow::Ok((u16::try_from(partition)?, u64::try_from(sequence)?))
         };
-        rows.iter().map(checkpoint).collect()
+        rows.into_iter().map(checkpoint).collect()
     }
 
-    /// The tenant of a conversation.
-    ///
-    /// # Errors
-    /// The conversation has no row.
-    pub async fn tenant_of(&self, conversation: &str) -> anyhow::Result<String> {
+    pub(crate) async fn tenant_of(&self, conversation: &str) -> anyhow::Result<String> {
         let sql = "SELECT tenant_id FROM conversations_v1.conversation WHERE conversation_id = $1";
         Ok(sqlx::query_scalar(sql)
             .bind(conversation)
@@ -88,10 +70,7 @@ impl Rows {
     }
 
     /// The newest event of a conversation, encoded.
-    ///
-    /// # Errors
-    /// The conversation has no event.
-    pub async fn newest_event(&self, conversation: &str) -> anyhow::Result<Vec<u8>> {
+    pub(crate) async fn newest_event(&self, conversation: &str) -> anyhow::Result<Vec<u8>> {
         let sql = "SELECT body FROM conversations_v1.event WHERE conversation_id = $1 ORDER BY version DESC LIMIT 1";
         Ok(sqlx::query_scalar(sql)
             .bind(conversation)
@@ -100,33 +79,28 @@ impl Rows {
     }
 
     /// Selects the rows of contexts, conversation by conversation.
-    ///
-    /// # Errors
-    /// Postgres fails, or rows are missing.
-    pub async fn select(
+    pub(crate) async fn select(
         &self,
         closed: ClosedLoop,
         tenant: &str,
         ranges: Arc<[VersionRange]>,
     ) -> anyhow::Result<Measure> {
-        let tenant: Arc<str> = Arc::from(tenant);
-        let pool = self.pool.clone();
-        closed_loop(closed, move |call| {
-            let (pool, tenant, ranges) = (pool.clone(), Arc::clone(&tenant), Arc::clone(&ranges));
-            async move {
+        let shared = (self.pool.clone(), Arc::<str>::from(tenant), ranges);
+        closed
+            .measure(shared, move |(pool, tenant, ranges), call| async move {
                 let index = call.worker + call.count * closed.in_flight;
                 select_one(&pool, &tenant, pick(&ranges, index)?).await
-            }
-        })
-        .await
+            })
+            .await
     }
 
     /// Writes real rows again for about `duration` into tables with the same columns and indexes, through one connection,
     /// [`ROWS_PER_INSERT`] events at a time. The rate counts events; the latency is that of one write.
-    ///
-    /// # Errors
-    /// Postgres fails, or has no rows yet.
-    pub async fn write(&self, duration: Duration, written: WriteKind) -> anyhow::Result<Measure> {
+    pub(crate) async fn write(
+        &self,
+        duration: Duration,
+        written: WriteKind,
+    ) -> anyhow::Result<Measure> {
         let mut connection = self.pool.acquire().await?;
         connection.execute(include_str!("make_table.sql")).await?;
         let columns = Columns::read(&mut connection, ROWS_MAX).await?;

@@ -10,18 +10,17 @@ use hansard::client::{AppendStream, Failure, Service, Writer};
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
 
+use crate::Plan;
 use crate::baseline::{Baselines, Committed, Inserts};
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{alone, alternate, median, median_ratio};
+use crate::rounds::{alone, alternate_bases, median, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
-use crate::{Plan, WARM_UP};
 
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
-/// Throughput / raw publishes.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
 /// Throughput / commits to Postgres alone.
 const OF_INSERTS: Threshold = Threshold::AtLeast(1.0);
@@ -30,7 +29,6 @@ const KEEPS_UP_MS: Threshold = Threshold::AtMost(1_000.0);
 /// Earlier commits, so that the head has its maximum size.
 const COMMITS_BEFORE: usize = 10;
 
-/// A way to send appends.
 trait Transport: Clone + Send + Sync + 'static {
     fn open(service: &Service, window: usize) -> Self;
 
@@ -126,26 +124,21 @@ async fn against<D: Transport>(
 ) -> anyhow::Result<Vec<Round>> {
     let payload = load.recorded(baselines).await?;
     let committed = load.committed(baselines).await?;
-    let mut besides = Vec::new();
-    let base = async || {
-        if let Some(inserts) = inserts {
-            besides.push(inserts.commit(load.closed, committed.clone()).await?);
-        }
-        let published = baselines
-            .publisher
-            .publish(load.closed, load.per_worker, payload.clone());
-        published.await
+    let nats = &baselines.publisher;
+    let bases = async || {
+        let beside = match inserts {
+            Some(inserts) => Some(inserts.commit(load.closed, committed.clone()).await?),
+            None => None,
+        };
+        let published = nats.publish(load.closed, load.per_worker, payload.clone());
+        Ok((Some(published.await?), beside))
     };
-    let mut rounds = alternate(load.plan.rounds, base, async || {
+    let system = async || {
         let measure = load.measure().await?;
         *catching_up = caught_up(baselines).await?.max(*catching_up);
         Ok(measure)
-    })
-    .await?;
-    for (round, beside) in rounds.iter_mut().zip(besides) {
-        round.beside = Some(beside);
-    }
-    Ok(rounds)
+    };
+    alternate_bases(load.plan.rounds, bases, system).await
 }
 
 fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
@@ -169,7 +162,6 @@ fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
     verdicts.into_iter().flatten().collect()
 }
 
-/// A load of appends.
 struct Load<'a, D> {
     target: &'a Target,
     plan: &'a Plan,
@@ -197,18 +189,13 @@ impl<'a, D: Transport> Load<'a, D> {
             .writers
             .iter()
             .map(|writer| D::open(writer, plan.in_flight));
-        let closed = ClosedLoop {
-            in_flight: plan.in_flight,
-            warm_up: WARM_UP,
-            duration: plan.duration,
-        };
         Ok(Self {
             target,
             plan,
             transports: transports.collect(),
             conversations,
             per_worker,
-            closed,
+            closed: plan.closed_loop(plan.in_flight),
         })
     }
 
@@ -226,25 +213,19 @@ impl<'a, D: Transport> Load<'a, D> {
 
     /// Each worker has its own conversations, so appends do not conflict.
     async fn measure(&self) -> anyhow::Result<Measure> {
-        let (transports, conversations) = (
-            Arc::clone(&self.transports),
-            Arc::clone(&self.conversations),
-        );
         let per_worker = self.per_worker;
         let (events, bytes) = (self.plan.events_per_commit, self.plan.event_bytes);
         let messages = setup::messages(events, bytes);
         let template = Arc::new(setup::append(self.target, "", messages));
-        closed_loop(self.closed, move |call| {
-            let (transports, conversations) = (Arc::clone(&transports), Arc::clone(&conversations));
-            let template = Arc::clone(&template);
-            async move {
+        let (transports, conversations) = (&self.transports, &self.conversations);
+        let shared = (Arc::clone(transports), Arc::clone(conversations), template);
+        self.closed
+            .measure(shared, move |(clients, ids, template), call| async move {
                 let index = call.worker * per_worker + call.count % per_worker;
-                let conversation = pick(&conversations, index)?;
-                let request = setup::from_template(&template, conversation);
-                Ok(pick(&transports, call.worker)?.append(request).await?)
-            }
-        })
-        .await
+                let request = setup::from_template(&template, pick(&ids, index)?);
+                Ok(pick(&clients, call.worker)?.append(request).await?)
+            })
+            .await
     }
 
     /// The events of a commit for Postgres alone; call it after [`Load::recorded`].

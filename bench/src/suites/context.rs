@@ -5,28 +5,24 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
 
+use crate::Plan;
 use crate::baseline::VersionRange;
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
+use crate::pace::pick;
 use crate::report::{Comparison, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
-use crate::{Plan, WARM_UP};
 
 /// Times the plain select.
 const P50: Threshold = Threshold::AtMost(2.2);
 /// Times the plain select.
 const P99: Threshold = Threshold::AtMost(3.0);
-/// A note about the plain select.
 const SELECT: &str = "the select takes its connection from the client's pool with default settings, which pings the \
 connection each time: two round trips";
-/// Messages of a context.
 const MESSAGES: usize = 20;
-/// Messages of a conversation.
 const CONVERSATION_MESSAGES: usize = 60;
-/// Number of conversations.
 const CONVERSATIONS: usize = 500;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
@@ -37,8 +33,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;
-    let closed = closed(plan);
-    let system = || contexts(target, closed, MESSAGES, Arc::clone(&conversations));
+    let closed = plan.closed_loop(plan.readers);
+    let system = || contexts(target, plan, MESSAGES, Arc::clone(&conversations));
     let rounds = match &target.baselines {
         None => alone(plan.rounds, system).await?,
         Some(baselines) => {
@@ -73,14 +69,6 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     })
 }
 
-pub(super) fn closed(plan: &Plan) -> ClosedLoop {
-    ClosedLoop {
-        in_flight: plan.readers,
-        warm_up: WARM_UP,
-        duration: plan.duration,
-    }
-}
-
 /// The version range of each conversation's context: its last messages.
 fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
     // Version 1 is the creation.
@@ -97,32 +85,32 @@ fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
 /// Assembles contexts, conversation by conversation.
 pub(super) async fn contexts(
     target: &Target,
-    closed: ClosedLoop,
+    plan: &Plan,
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let (reader, agent) = (target.gateway.reader(), target.agent.clone());
+    let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     let messages_max = u32::try_from(messages)?;
-    closed_loop(closed, move |call| {
-        let (mut reader, agent) = (reader.clone(), agent.clone());
-        let conversations = Arc::clone(&conversations);
-        async move {
-            let index = call.worker + call.count * closed.in_flight;
-            let conversation = pick(&conversations, index)?;
-            let request = AssembleContextRequest {
-                target: Some(ReadTarget {
-                    agent_id: agent,
-                    conversation_id: conversation.clone(),
-                    ..ReadTarget::default()
-                }),
-                messages_max,
-                ..AssembleContextRequest::default()
-            };
-            let answer = reader.assemble_context(request).await?.into_inner();
-            let count = answer.messages.len();
-            anyhow::ensure!(count == messages, "a context of another size");
-            Ok(())
-        }
-    })
-    .await
+    let closed = plan.closed_loop(plan.readers);
+    closed
+        .measure(
+            shared,
+            move |(mut reader, agent_id, ids), call| async move {
+                let index = call.worker + call.count * closed.in_flight;
+                let request = AssembleContextRequest {
+                    target: Some(ReadTarget {
+                        agent_id,
+                        conversation_id: pick(&ids, index)?.clone(),
+                        ..ReadTarget::default()
+                    }),
+                    messages_max,
+                    ..AssembleContextRequest::default()
+                };
+                let answer = reader.assemble_context(request).await?.into_inner();
+                let count = answer.messages.len();
+                anyhow::ensure!(count == messages, "a context of another size");
+                Ok(())
+            },
+        )
+        .await
 }

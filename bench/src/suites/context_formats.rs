@@ -7,19 +7,17 @@ mod pure;
 use std::sync::Arc;
 
 use domain::Fact;
-use formats::Format;
 
-use super::context::{closed, contexts};
+use super::context::contexts;
 use super::context_query::{self, ContextQuery, FORMATS};
 use super::histories;
 use super::trace::{self, Shape};
 use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::{closed_loop, pick};
+use crate::pace::pick;
 use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{median, median_ratio};
+use crate::rounds::{median, p50_verdict};
 use crate::target::Target;
-use crate::watch::caught_up;
 
 /// Times the stored messages.
 const P50: Threshold = Threshold::AtMost(1.5);
@@ -27,7 +25,6 @@ const P50: Threshold = Threshold::AtMost(1.5);
 const PURE_P50_MS: Threshold = Threshold::AtMost(1.0);
 /// Messages of a context and of its conversation.
 const MESSAGES: usize = 200;
-/// Number of conversations.
 const CONVERSATIONS: usize = 50;
 /// Five messages per question: question, two calls, two results, answer; about 500 bytes each.
 const SHAPE: Shape = Shape {
@@ -45,20 +42,11 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
     Ok(comparisons)
 }
 
-/// The pure work, format by format.
 fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
     let events = pure::recorded(facts);
     let policy = context::Policy::default();
-    let formats = [
-        Format::Canonical,
-        Format::OpenAiChat,
-        Format::OpenAiResponses,
-        Format::Anthropic,
-        Format::Gemini,
-        Format::Ollama,
-    ];
-    let mut comparisons = Vec::with_capacity(formats.len());
-    for ((name, _), format) in FORMATS.into_iter().zip(formats) {
+    let mut comparisons = Vec::with_capacity(FORMATS.len());
+    for (name, format) in FORMATS {
         let rounds = (0..plan.rounds).map(|_| pure::measure(&events, &policy, format));
         let rounds: Vec<Round> = rounds.collect::<Result<_, _>>()?;
         let p50 = rounds.iter().map(|round| round.system.latency.p50_ms);
@@ -82,12 +70,10 @@ fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
 async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
     let generated = histories::generated(target, "formats", CONVERSATIONS, &SHAPE).await?;
     let conversations: Arc<[String]> = generated.into_iter().map(|one| one.conversation).collect();
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
+    target.caught_up().await?;
     let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMATS.len()];
     for _ in 0..plan.rounds {
-        let stored = contexts(target, closed(plan), MESSAGES, Arc::clone(&conversations)).await?;
+        let stored = contexts(target, plan, MESSAGES, Arc::clone(&conversations)).await?;
         for ((_, format), rounds) in FORMATS.into_iter().zip(&mut rounds) {
             let query = ContextQuery {
                 format,
@@ -99,22 +85,19 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
         }
     }
     let named = FORMATS.into_iter().zip(rounds);
-    Ok(named
-        .map(|((name, _), rounds)| comparison(plan, name, rounds))
-        .collect())
+    let comparisons = named.map(|((name, _), rounds)| comparison(plan, name, rounds));
+    Ok(comparisons.collect())
 }
 
 fn comparison(plan: &Plan, name: &str, rounds: Vec<Round>) -> Comparison {
-    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdict = p50.map(|ratio| Verdict::of("p50 / stored messages", ratio, P50));
     Comparison {
         title: format!("contexts of {MESSAGES} messages: {name}"),
         load: format!("{} readers, {CONVERSATIONS} conversations", plan.readers),
         unit: "contexts",
         base: "stored messages",
         system: "in the format",
+        verdicts: p50_verdict(&rounds, "p50 / stored messages", P50),
         rounds,
-        verdicts: verdict.into_iter().collect(),
         ..Comparison::default()
     }
 }
@@ -125,23 +108,16 @@ async fn in_format(
     query: ContextQuery,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = closed(plan);
-    let template = Arc::new(query.request(target, "", 0));
-    let reader = target.gateway.reader();
-    closed_loop(closed, move |call| {
-        let (mut reader, mut request) = (reader.clone(), template.as_ref().clone());
-        let conversations = Arc::clone(&conversations);
-        async move {
+    let closed = plan.closed_loop(plan.readers);
+    let shared = (target.gateway.reader(), target.agent.clone(), conversations);
+    closed
+        .measure(shared, move |(mut reader, agent, ids), call| async move {
             let index = call.worker + call.count * closed.in_flight;
-            let conversation = pick(&conversations, index)?;
-            if let Some(target) = &mut request.target {
-                conversation.clone_into(&mut target.conversation_id);
-            }
+            let request = query.request(&agent, pick(&ids, index)?, 0);
             let assembled = context_query::assemble(&mut reader, request).await?;
             let left_out = assembled.receipt.left_out;
             anyhow::ensure!(left_out.is_none(), "a context of another size");
             Ok(())
-        }
-    })
-    .await
+        })
+        .await
 }

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::context::{closed, contexts};
+use super::context::contexts;
 use crate::Plan;
-use crate::report::{Comparison, Threshold, Verdict};
-use crate::rounds::{alternate, median_ratio};
+use crate::report::{Comparison, Threshold};
+use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill, Fork};
 use crate::target::Target;
-use crate::watch::caught_up;
 
 /// Times conversations without ancestors.
 const P50: Threshold = Threshold::AtMost(4.0);
 /// Messages of a context: more than the nearest ancestors have.
 const MESSAGES: usize = 48;
-/// Ancestors per fork.
 const DEPTH: usize = 8;
 /// Messages per conversation of a lineage.
 const MESSAGES_EACH: usize = 6;
@@ -40,21 +38,17 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         .try_collect()
         .await?;
     let forks: Arc<[String]> = forks.into();
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
-    let read = |ids: &Arc<[String]>| contexts(target, closed(plan), MESSAGES, Arc::clone(ids));
+    target.caught_up().await?;
+    let read = |ids: &Arc<[String]>| contexts(target, plan, MESSAGES, Arc::clone(ids));
     let rounds = alternate(plan.rounds, || read(&unforked), || read(&forks)).await?;
-    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdicts = p50.map(|ratio| Verdict::of("p50 / no fork", ratio, P50));
     Ok(Comparison {
         title: format!("contexts of forks of depth {DEPTH}"),
         load: format!("contexts of {MESSAGES} messages, {} readers", plan.readers),
         unit: "contexts",
         base: "no fork",
         system: "fork",
+        verdicts: p50_verdict(&rounds, "p50 / no fork", P50),
         rounds,
-        verdicts: verdicts.into_iter().collect(),
         ..Comparison::default()
     })
 }

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use anyhow::Context as _;
 use domain::event::EventTokens;
 use domain::{CommitId, Event, EventId, Fact};
 use hansard::client::{AppendStream, retrying};
@@ -16,22 +15,15 @@ use wire::proto::event::v1::owner;
 use super::trace::{self, Shape};
 use crate::target::Target;
 
-/// Concurrent commands.
 const IN_FLIGHT: usize = 256;
 
-/// An imported conversation.
-#[derive(Debug)]
 pub(super) struct History {
-    /// Its id.
     pub(super) conversation: String,
     /// Its facts, the oldest first; the first one has version 2.
     pub(super) facts: Vec<Fact>,
 }
 
 /// Imports conversations of a shape.
-///
-/// # Errors
-/// The writer rejects a conversation.
 pub(super) async fn generated(
     target: &Target,
     name: &str,
@@ -51,9 +43,6 @@ pub(super) async fn generated(
 }
 
 /// Imports the longest conversations of the chitchat data set.
-///
-/// # Errors
-/// The data set cannot be downloaded, or the writer rejects a conversation.
 pub(super) async fn dataset(target: &Target, conversations: usize) -> anyhow::Result<Vec<History>> {
     let path = devstack::dataset::chitchat(&devstack::quiet).await?;
     let mut entries = source::read(Source {
@@ -91,7 +80,7 @@ async fn import(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec
         agent: target.agent.clone(),
         dataset: format!("bench-{}", target.run),
     };
-    let writer = target.writers.first().context("no writer")?;
+    let writer = target.writer()?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let mut histories = Vec::with_capacity(dialogues.len());
     for dialogue in dialogues {

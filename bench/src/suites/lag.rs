@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use hansard::client::AppendStream;
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
@@ -12,12 +11,12 @@ use super::append;
 use crate::Plan;
 use crate::baseline::Baselines;
 use crate::latency::Measure;
-use crate::pace::{OpenLoop, open_loop, pick};
+use crate::pace::{OpenLoop, pick};
 use crate::report::{Comparison, Report, Threshold, Verdict};
 use crate::rounds::{alone, median};
 use crate::setup::{self, Fill};
 use crate::target::Target;
-use crate::watch::{Arrivals, caught_up};
+use crate::watch::{arrivals, caught_up};
 
 const LAG_P99_MS: Threshold = Threshold::AtMost(250.0);
 const HALF: f64 = 0.5;
@@ -27,10 +26,7 @@ pub(super) async fn measure(
     target: &Target,
     report: &Report,
 ) -> anyhow::Result<Comparison> {
-    let baselines = target
-        .baselines
-        .as_ref()
-        .context("this suite reads rows: give --nats-url and --database-url")?;
+    let baselines = target.required_baselines()?;
     let at_most = match full_load(report) {
         Some(rate) => rate,
         None => append::stream_alone(plan, target).await?,
@@ -50,19 +46,13 @@ pub(super) async fn measure(
     };
     let streams = target.writers.iter();
     let streams = streams.map(|writer| AppendStream::to(writer, plan.in_flight));
-    let load = Load {
-        baselines,
-        paced,
+    let messages = setup::messages(plan.events_per_commit, plan.event_bytes);
+    let commits = Arc::new(Commits {
         streams: streams.collect(),
         conversations,
-        template: setup::append(
-            target,
-            "",
-            setup::messages(plan.events_per_commit, plan.event_bytes),
-        )
-        .into(),
-    };
-    let rounds = alone(plan.rounds, || load.measure()).await?;
+        template: setup::append(target, "", messages),
+    });
+    let rounds = alone(plan.rounds, || lag(baselines, paced, Arc::clone(&commits))).await?;
     let lags = rounds.iter().map(|round| round.system.latency.p99_ms);
     let verdicts = median(lags.collect()).map(|lag| Verdict::of("lag p99, ms", lag, LAG_P99_MS));
     Ok(Comparison {
@@ -91,36 +81,33 @@ fn full_load(report: &Report) -> Option<f64> {
     median(rates.collect())
 }
 
-struct Load<'a> {
-    baselines: &'a Baselines,
-    paced: OpenLoop,
-    streams: Arc<[AppendStream]>,
+struct Commits {
+    streams: Vec<AppendStream>,
     conversations: Arc<[String]>,
-    template: Arc<AppendEventsRequest>,
+    template: AppendEventsRequest,
 }
 
-impl Load<'_> {
-    async fn measure(&self) -> anyhow::Result<Measure> {
-        let arrivals = Arrivals::watch(&self.baselines.rows);
-        let reporter = arrivals.reporter(self.baselines);
-        let (streams, conversations) = (Arc::clone(&self.streams), Arc::clone(&self.conversations));
-        let template = Arc::clone(&self.template);
-        let load = open_loop(self.paced, move |number| {
-            let (streams, conversations) = (Arc::clone(&streams), Arc::clone(&conversations));
-            let (template, reporter) = (Arc::clone(&template), reporter.clone());
-            async move {
-                let conversation = pick(&conversations, number)?;
-                let request = setup::from_template(&template, conversation);
-                let stream = pick(&streams, number)?;
-                let result = stream.send(Command::AppendEvents(request)).await?;
-                reporter.report(&result.position_token)
-            }
-        })
-        .await?;
-        let lag = tokio::time::timeout(Duration::from_mins(5), arrivals.settle()).await??;
-        Ok(Measure {
-            per_second: load.per_second,
-            latency: lag,
-        })
-    }
+/// The rate of commits, and the lag of their rows.
+async fn lag(
+    baselines: &Baselines,
+    paced: OpenLoop,
+    commits: Arc<Commits>,
+) -> anyhow::Result<Measure> {
+    let (reporter, watching) = arrivals(baselines);
+    let load = paced.measure(
+        (commits, reporter),
+        |(commits, reporter), number| async move {
+            let conversation = pick(&commits.conversations, number)?;
+            let request = setup::from_template(&commits.template, conversation);
+            let stream = pick(&commits.streams, number)?;
+            let result = stream.send(Command::AppendEvents(request)).await?;
+            reporter.report(&result.position_token)
+        },
+    );
+    let per_second = load.await?.per_second;
+    let latency = tokio::time::timeout(Duration::from_mins(5), watching).await???;
+    Ok(Measure {
+        per_second,
+        latency,
+    })
 }

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
-
-use super::context::{closed, contexts};
+use super::context::contexts;
+use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::{ClosedLoop, closed_loop, pick};
-use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{alternate, median_ratio};
+use crate::pace::pick;
+use crate::report::{Comparison, Round, Threshold};
+use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill};
 use crate::target::Target;
-use crate::watch::caught_up;
-use crate::{Plan, WARM_UP};
 
 /// Times the short conversations.
 const P50: Threshold = Threshold::AtMost(1.2);
@@ -25,26 +22,18 @@ const LONG_CONVERSATIONS: usize = 8;
 const APPENDS_IN_FLIGHT: usize = 1;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
-    let event_bytes = plan.event_bytes;
-    let short = Fill {
-        name: "short",
-        conversations: SHORT_CONVERSATIONS,
-        messages: SHORT_MESSAGES,
-        event_bytes,
+    let fill = |name, conversations, messages| Fill {
+        name,
+        conversations,
+        messages,
+        event_bytes: plan.event_bytes,
     };
-    let long = Fill {
-        name: "long",
-        conversations: LONG_CONVERSATIONS,
-        messages: LONG_MESSAGES,
-        event_bytes,
-    };
+    let short = fill("short", SHORT_CONVERSATIONS, SHORT_MESSAGES);
+    let long = fill("long", LONG_CONVERSATIONS, LONG_MESSAGES);
     let short = setup::conversations(target, short).await?;
     let long = setup::conversations(target, long).await?;
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
-    let read =
-        |ids: &Arc<[String]>| contexts(target, closed(plan), SHORT_MESSAGES, Arc::clone(ids));
+    target.caught_up().await?;
+    let read = |ids: &Arc<[String]>| contexts(target, plan, SHORT_MESSAGES, Arc::clone(ids));
     let reads = alternate(plan.rounds, || read(&short), || read(&long)).await?;
     let append = |ids: &Arc<[String]>| appends(plan, target, Arc::clone(ids));
     let appends = alternate(plan.rounds, || append(&short), || append(&long)).await?;
@@ -58,16 +47,14 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
 }
 
 fn comparison(title: &str, load: String, unit: &'static str, rounds: Vec<Round>) -> Comparison {
-    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdicts = p50.map(|ratio| Verdict::of("p50 / short", ratio, P50));
     Comparison {
         title: title.to_owned(),
         load,
         unit,
         base: "10 messages",
         system: "10,000 messages",
+        verdicts: p50_verdict(&rounds, "p50 / short", P50),
         rounds,
-        verdicts: verdicts.into_iter().collect(),
         ..Comparison::default()
     }
 }
@@ -77,23 +64,15 @@ async fn appends(
     target: &Target,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = ClosedLoop {
-        in_flight: APPENDS_IN_FLIGHT,
-        warm_up: WARM_UP,
-        duration: plan.duration,
-    };
-    let writer = target.writers.first().context("no writer")?.writer();
+    let closed = plan.closed_loop(APPENDS_IN_FLIGHT);
     let messages = setup::messages(1, plan.event_bytes);
     let template = Arc::new(setup::append(target, "", messages));
-    closed_loop(closed, move |call| {
-        let (mut writer, template) = (writer.clone(), Arc::clone(&template));
-        let conversations = Arc::clone(&conversations);
-        async move {
-            let conversation = pick(&conversations, call.count)?;
-            let request = setup::from_template(&template, conversation);
+    let shared = (target.writer()?.writer(), template, conversations);
+    closed
+        .measure(shared, |(mut writer, template, ids), call| async move {
+            let request = setup::from_template(&template, pick(&ids, call.count)?);
             writer.append_events(request).await?;
             Ok(())
-        }
-    })
-    .await
+        })
+        .await
 }

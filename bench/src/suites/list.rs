@@ -6,15 +6,13 @@ use hansard::progress::grouped;
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
-use super::context::closed;
 use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::{closed_loop, pick};
-use crate::report::{Comparison, Threshold, Verdict};
-use crate::rounds::{alternate, median_ratio};
+use crate::pace::pick;
+use crate::report::{Comparison, Threshold};
+use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill, session};
 use crate::target::Target;
-use crate::watch::caught_up;
 
 /// Times the first page of the short list.
 const P50: Threshold = Threshold::AtMost(1.3);
@@ -30,17 +28,13 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     };
     setup::conversations(target, fill("few", SHORT)).await?;
     setup::conversations(target, fill("many", plan.list_conversations)).await?;
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
+    target.caught_up().await?;
     let first: Arc<[ListConversationsRequest]> = Arc::from([page(target, "few")]);
     let all: Arc<[ListConversationsRequest]> = walk(target, page(target, "many")).await?.into();
     let pages = all.len();
     let read =
         |requests: &Arc<[ListConversationsRequest]>| lists(plan, target, Arc::clone(requests));
     let rounds = alternate(plan.rounds, || read(&first), || read(&all)).await?;
-    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdicts = p50.map(|ratio| Verdict::of("p50 / short list", ratio, P50));
     Ok(Comparison {
         title: "pages of a long list".to_owned(),
         load: format!(
@@ -52,8 +46,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         unit: "pages",
         base: "short list",
         system: "long list",
+        verdicts: p50_verdict(&rounds, "p50 / short list", P50),
         rounds,
-        verdicts: verdicts.into_iter().collect(),
         ..Comparison::default()
     })
 }
@@ -92,18 +86,16 @@ async fn lists(
     target: &Target,
     requests: Arc<[ListConversationsRequest]>,
 ) -> anyhow::Result<Measure> {
-    let reader = target.gateway.reader();
-    let closed = closed(plan);
-    closed_loop(closed, move |call| {
-        let (mut reader, requests) = (reader.clone(), Arc::clone(&requests));
-        async move {
+    let closed = plan.closed_loop(plan.readers);
+    let shared = (target.gateway.reader(), requests);
+    closed
+        .measure(shared, move |(mut reader, requests), call| async move {
             // A prime step mixes shallow and deep pages.
             let index = (call.worker + call.count * closed.in_flight) * 7_919;
             let page = reader.list_conversations(pick(&requests, index)?.clone());
             let count = page.await?.into_inner().conversations.len();
             anyhow::ensure!(count == usize::try_from(PAGE)?, "a short page");
             Ok(())
-        }
-    })
-    .await
+        })
+        .await
 }

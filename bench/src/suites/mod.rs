@@ -18,7 +18,6 @@ use super::report::Report;
 use super::target::Target;
 use super::{Plan, Suite};
 
-/// The title of a suite.
 pub(super) fn title(suite: Suite) -> &'static str {
     match suite {
         Suite::Unary => "acknowledged commits by unary calls",
@@ -35,7 +34,6 @@ pub(super) fn title(suite: Suite) -> &'static str {
     }
 }
 
-/// Measures one suite.
 pub(super) async fn run(
     suite: Suite,
     plan: &Plan,

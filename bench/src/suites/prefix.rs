@@ -4,7 +4,7 @@
 
 mod share;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use domain::Fact;
 use domain::event::Role;
@@ -17,10 +17,9 @@ use super::trace::Shape;
 use crate::latency::{Latencies, Measure};
 use crate::report::{Comparison, Round, Threshold, Verdict};
 use crate::target::Target;
-use crate::watch::caught_up;
 
 /// Cached share of the tokens of budgeted contexts.
-const SERVED: Threshold = Threshold::AtLeast(0.95);
+const SERVED: Option<Threshold> = Some(Threshold::AtLeast(0.95));
 /// Cached share of the tokens of the last 20 messages: only if it is low, a budget can improve it.
 const WINDOW_SERVED: Threshold = Threshold::AtMost(0.3);
 /// Messages of the base.
@@ -45,96 +44,77 @@ struct Case {
     served: Option<Threshold>,
 }
 
+const fn case(name: &'static str, policy: &'static str, served: Option<Threshold>) -> Case {
+    Case {
+        name,
+        policy,
+        served,
+    }
+}
+
+const TOKENS_1K: &str = r#"{"budget":{"context_tokens_max":1024,"reserved_tokens":0}}"#;
+const TOKENS_8K: &str = r#"{"budget":{"context_tokens_max":8192,"reserved_tokens":0}}"#;
+const TOKENS_16K: &str = r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#;
+const TOKENS_32K: &str = r#"{"budget":{"context_tokens_max":32000,"reserved_tokens":0}}"#;
+const CLEARED_16K: &str =
+    r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#;
+const CLEARED_64K: &str =
+    r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#;
+
 /// Budgets of few turns have no threshold: the new part alone is almost 5% of each context.
 const TRACE_CASES: [Case; 5] = [
-    Case {
-        name: "the default policy",
-        policy: "{}",
-        served: Some(SERVED),
-    },
-    Case {
-        name: "32,000 tokens",
-        policy: r#"{"budget":{"context_tokens_max":32000,"reserved_tokens":0}}"#,
-        served: Some(SERVED),
-    },
-    Case {
-        name: "64,000 tokens, old results cleared",
-        policy: r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#,
-        served: Some(SERVED),
-    },
-    Case {
-        name: "16,000 tokens",
-        policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#,
-        served: None,
-    },
-    Case {
-        name: "16,000 tokens, old results cleared",
-        policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#,
-        served: None,
-    },
+    case("the default policy", "{}", SERVED),
+    case("32,000 tokens", TOKENS_32K, SERVED),
+    case("64,000 tokens, old results cleared", CLEARED_64K, SERVED),
+    case("16,000 tokens", TOKENS_16K, None),
+    case("16,000 tokens, old results cleared", CLEARED_16K, None),
 ];
 /// The longest conversations fit completely into the default budget.
 const REAL_CASES: [Case; 3] = [
-    Case {
-        name: "the default policy",
-        policy: "{}",
-        served: Some(SERVED),
-    },
-    Case {
-        name: "8,192 tokens",
-        policy: r#"{"budget":{"context_tokens_max":8192,"reserved_tokens":0}}"#,
-        served: None,
-    },
-    Case {
-        name: "1,024 tokens",
-        policy: r#"{"budget":{"context_tokens_max":1024,"reserved_tokens":0}}"#,
-        served: None,
-    },
+    case("the default policy", "{}", SERVED),
+    case("8,192 tokens", TOKENS_8K, None),
+    case("1,024 tokens", TOKENS_1K, None),
 ];
 
 pub(super) async fn measure(target: &Target) -> anyhow::Result<Vec<Comparison>> {
     let trace = histories::generated(target, "trace", 1, &TRACE).await?;
     let real = histories::dataset(target, REAL_CONVERSATIONS).await?;
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
+    target.caught_up().await?;
     let mut comparisons = Vec::new();
-    for (format, _) in FORMATS
-        .iter()
-        .filter(|(name, _)| CACHED_FORMATS.contains(name))
-    {
-        let trace = compare(target, &trace, (format, "a trace with tools"), &TRACE_CASES);
-        comparisons.append(&mut trace.await?);
-        let real = compare(target, &real, (format, "real conversations"), &REAL_CASES);
-        comparisons.append(&mut real.await?);
+    let is_cached = |(name, _): &(&str, _)| CACHED_FORMATS.contains(name);
+    for (name, format) in FORMATS.into_iter().filter(is_cached) {
+        let window = ContextQuery {
+            format,
+            policy: "{}",
+            messages_max: WINDOW_MESSAGES,
+        };
+        let title = format!("prefixes of a trace with tools, {name}");
+        comparisons.append(&mut compare(target, &title, &trace, window, &TRACE_CASES).await?);
+        let title = format!("prefixes of real conversations, {name}");
+        comparisons.append(&mut compare(target, &title, &real, window, &REAL_CASES).await?);
     }
     Ok(comparisons)
 }
 
-/// Compares each case with the last messages, in one format.
+/// Compares each case with the last messages in the same format.
 async fn compare(
     target: &Target,
+    title: &str,
     histories: &[History],
-    (format, name): (&str, &str),
+    last_messages: ContextQuery,
     cases: &[Case],
 ) -> anyhow::Result<Vec<Comparison>> {
-    let of_name = FORMATS.iter().find(|(known, _)| *known == format);
-    let query = ContextQuery {
-        format: of_name.map(|(_, format)| *format).unwrap_or_default(),
-        policy: "{}",
-        messages_max: WINDOW_MESSAGES,
-    };
-    let window = pass(target, histories, query).await?;
+    let window = pass(target, histories, last_messages).await?;
     let mut comparisons = Vec::with_capacity(cases.len());
     for case in cases {
         let query = ContextQuery {
             policy: case.policy,
             messages_max: 0,
-            ..query
+            ..last_messages
         };
         let budgeted = pass(target, histories, query).await?;
         comparisons.push(Comparison {
-            title: format!("prefixes of {name}, {format}, {}", case.name),
+            title: format!("{title}, {}", case.name),
             load: format!(
                 "{} conversations, {} contexts, one at a time",
                 histories.len(),
@@ -173,7 +153,7 @@ fn note(name: &str, share: Share) -> String {
         share.served(),
         share.tokens_per_context(),
         share.sent_at_breaks(),
-        share.epochs(),
+        share.epochs,
         share.contexts_per_epoch()
     )
 }
@@ -186,24 +166,22 @@ struct Pass {
 
 async fn pass(target: &Target, histories: &[History], query: ContextQuery) -> anyhow::Result<Pass> {
     let mut reader = target.gateway.reader();
-    let (mut latencies, mut total) = (Latencies::new()?, Duration::ZERO);
+    let mut latencies = Latencies::new()?;
     let mut share = Share::default();
     for history in histories {
         let mut successive = PrefixTracker::default();
         for version in calls(&history.facts) {
-            let request = query.request(target, &history.conversation, version);
+            let request = query.request(&target.agent, &history.conversation, version);
             let start = Instant::now();
             let assembled = context_query::assemble(&mut reader, request).await?;
-            let took = start.elapsed();
-            latencies.add(took);
-            total += took;
+            latencies.add(start.elapsed());
             let epoch = assembled.receipt.epoch.unwrap_or_default();
             successive.add(std::str::from_utf8(&assembled.body)?, epoch);
         }
-        share.join(successive.share());
+        share.join(successive.share);
     }
     Ok(Pass {
-        measure: latencies.measure(total),
+        measure: latencies.measure_serial(),
         share,
     })
 }

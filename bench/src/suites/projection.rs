@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use futures::future::try_join_all;
 use hansard::client::{AppendStream, retrying};
 use hansard::progress::grouped;
@@ -18,30 +17,25 @@ use crate::baseline::{Baselines, WriteKind};
 use crate::latency::{Latency, Measure, real};
 use crate::pace::until;
 use crate::report::{Comparison, Round, Threshold, Verdict};
-use crate::rounds::{alternate, median, median_ratio};
+use crate::rounds::{alternate_bases, median, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::{caught_up, caught_up_to, commits_behind, ends};
 
 /// Times the plain write's events per second.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.6);
-/// The name of the figure.
 const OF_BASE: &str = "events per second / plain write";
 /// Concurrent commits of a backlog, each to another conversation.
 const IN_FLIGHT: usize = 256;
 
-/// The shape of a backlog.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     name: &'static str,
     title: &'static str,
-    /// Events per commit.
     events_per_commit: usize,
     /// Number of conversations. A conversation's row is written once per batch with its commits.
     conversations: usize,
-    /// The base of the comparison.
     base: (&'static str, WriteKind),
-    /// A second base.
     beside: Option<(&'static str, WriteKind)>,
 }
 
@@ -68,9 +62,7 @@ const SPARSE: Shape = Shape {
     base: SAME_ROWS,
     beside: Some(EVENTS),
 };
-/// Interval of reads of the backlog's size.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Timeout of the backlog's growth.
 const GROWTH_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
@@ -81,10 +73,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
 }
 
 async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Result<Comparison> {
-    let baselines = target
-        .baselines
-        .as_ref()
-        .context("this suite reads rows: give --nats-url and --database-url")?;
+    let baselines = target.required_baselines()?;
     let fill = Fill {
         name: shape.name,
         conversations: shape.conversations,
@@ -139,21 +128,16 @@ struct Backlog<'a> {
 }
 
 impl Backlog<'_> {
-    /// Alternates with the plain writes.
     async fn rounds(&self) -> anyhow::Result<Vec<Round>> {
         let write = |written| self.baselines.rows.write(self.plan.duration, written);
-        let mut besides = Vec::new();
-        let base = async || {
-            if let Some((_, written)) = self.shape.beside {
-                besides.push(write(written).await?);
-            }
-            write(self.shape.base.1).await
+        let bases = async || {
+            let beside = match self.shape.beside {
+                Some((_, written)) => Some(write(written).await?),
+                None => None,
+            };
+            Ok((Some(write(self.shape.base.1).await?), beside))
         };
-        let mut rounds = alternate(self.plan.rounds, base, || self.drain()).await?;
-        for (round, beside) in rounds.iter_mut().zip(besides) {
-            round.beside = Some(beside);
-        }
-        Ok(rounds)
+        alternate_bases(self.plan.rounds, bases, || self.drain()).await
     }
 
     /// Creates a backlog, ends the load, and waits until the rest is projected.
@@ -205,7 +189,7 @@ impl Backlog<'_> {
     }
 
     async fn load(&self, is_grown: &AtomicBool) -> anyhow::Result<()> {
-        let writer = self.target.writers.first().context("no writer")?;
+        let writer = self.target.writer()?;
         let stream = AppendStream::to(writer, IN_FLIGHT);
         let messages = setup::messages(self.shape.events_per_commit, self.plan.event_bytes);
         let template = setup::append(self.target, "", messages);

@@ -25,7 +25,7 @@ use crate::report::{Comparison, Resident, Round, Threshold, Verdict};
 use crate::rounds::{alternate, median};
 use crate::target::Target;
 use listener::{Dialect, listen};
-use model_server::{EVERY, FIRST, ModelServer, PATH};
+use model_server::{EVERY, FIRST, ModelServer, PATH, WORD};
 
 pub(super) const TITLE: &str = "first parts of 200 answers at once";
 
@@ -34,7 +34,6 @@ const FIRST_PART_P99_MS: Threshold = Threshold::AtMost(150.0);
 /// In addition to the gateway's memory before, per stream.
 const MEMORY_KIB: Threshold = Threshold::AtMost(1_024.0);
 const STREAMS: usize = 200;
-/// Chats that are created concurrently.
 const CHATS_IN_FLIGHT: usize = 32;
 /// The model server's name in the gateway's settings.
 const SERVER: &str = "bench";
@@ -58,20 +57,20 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let key = create_key(target).await?;
     let mut gateway = gateways.start(settings(&model))?;
     let frontend = Frontend {
-        url: gateway.http_url().to_owned(),
+        url: gateway.http_url.clone(),
         key,
         client: EgressClient::new(Policy::new(&EgressConfig::loopback()), CONNECT_TIMEOUT)?,
     };
-    let whole = model_server::text(pieces);
+    let whole = WORD.repeat(pieces);
     let outcome = alternate_sides(plan, (&frontend, &model, &whole), &mut gateway).await;
-    gateway.stop().await;
+    gateway.process.stop().await;
     let (rounds, held) = outcome?;
     Ok(comparison(pieces, rounds, held))
 }
 
 /// Configures the agent with the bench's model and open identity, and creates an API key.
 async fn create_key(target: &Target) -> anyhow::Result<String> {
-    let writer = target.writers.first().context("no writer")?;
+    let writer = target.writer()?;
     let mut registrar = writer.registry();
     let model = ModelSettings {
         server: SERVER.to_owned(),
@@ -122,7 +121,7 @@ async fn alternate_sides(
         whole,
     )
     .await?;
-    let before = gateway.resident();
+    let before = gateway.process.resident();
     let url = format!("{}{PATH}", model.url());
     let direct = async || {
         let request = || Ok(frontend.client.request(Method::POST, &url)?.body("{}"));
@@ -134,7 +133,7 @@ async fn alternate_sides(
         streamed(requests, Dialect::UiMessages, whole).await
     };
     let rounds = alternate(plan.rounds, direct, through).await?;
-    Ok((rounds, before.zip(gateway.resident())))
+    Ok((rounds, before.zip(gateway.process.resident())))
 }
 
 /// Sends all requests at once and reads all streams; the latency is that of the first text.
@@ -176,21 +175,30 @@ impl Frontend {
     }
 
     fn post(&self, path: &str, session: &str, body: &Value) -> Result<RequestBuilder, Refusal> {
+        Ok(self.request(Method::POST, path, session)?.json(body))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        session: &str,
+    ) -> Result<RequestBuilder, Refusal> {
         let url = format!("{}{path}", self.url);
-        let request = self.client.request(Method::POST, &url)?;
-        let request = request.header("x-api-key", &self.key);
-        Ok(request.header("x-session-id", session).json(body))
+        let request = self
+            .client
+            .request(method, &url)?
+            .header("x-api-key", &self.key);
+        Ok(request.header("x-session-id", session))
     }
 
     /// Waits until the gateway accepts the key.
     async fn wait_until_ready(&self, gateway: &mut ExtraGateway) -> anyhow::Result<()> {
         let what = "the gateway did not start";
         let ready = until(what, LOOK_INTERVAL, START_TIMEOUT, async || {
-            gateway.check_runs()?;
-            let url = format!("{}/api/chats/none", self.url);
-            let request = self.client.request(Method::GET, &url)?;
-            let request = request.header("x-api-key", &self.key);
-            let answer = request.header("x-session-id", "none").send().await;
+            gateway.process.check_runs()?;
+            let request = self.request(Method::GET, "/api/chats/none", "none")?;
+            let answer = request.send().await;
             Ok(answer.is_ok_and(|answer| answer.status() == reqwest::StatusCode::NOT_FOUND))
         });
         ready.await.map(drop)

@@ -7,7 +7,6 @@ use domain::{CallId, Fact, JsonText, Part, ToolName, Violation};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// The random seed.
 const SEED: u64 = 400;
 const TOOLS: [&str; 4] = ["search_orders", "read_file", "list_pods", "fetch_page"];
 const WORD_COUNT: usize = 40;
@@ -16,24 +15,18 @@ restart for billing on warehouse with error that replica not Tuesday value pleas
 parcel rollout could budget drained version";
 
 /// The shape of a conversation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Shape {
     /// Questions; each is followed by a turn with calls and a turn with an answer.
     pub(super) questions: usize,
-    /// Parallel calls.
     pub(super) calls: RangeInclusive<usize>,
     /// Bytes of a question or an answer.
     pub(super) message_bytes: RangeInclusive<usize>,
-    /// Bytes of a call's input.
     pub(super) input_bytes: RangeInclusive<usize>,
-    /// Bytes of a result.
     pub(super) result_bytes: RangeInclusive<usize>,
 }
 
 /// The conversation's facts, the oldest first.
-///
-/// # Errors
-/// Never: ids and names consist of letters and digits.
 pub(super) fn facts(shape: &Shape) -> Result<Vec<Fact>, Violation> {
     let mut random = StdRng::seed_from_u64(SEED);
     let mut facts = Vec::new();

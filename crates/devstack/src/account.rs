@@ -18,14 +18,12 @@ const SHARED_FOLDER_MODE: u32 = 0o755;
 /// The user of a server process and its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// The user of this process.
     Caller,
     /// [`UNPRIVILEGED_ID`]; needs root.
     Unprivileged,
 }
 
 impl Account {
-    /// The user for Postgres.
     pub(crate) fn for_postgres() -> Self {
         if rustix::process::geteuid().is_root() {
             Self::Unprivileged

@@ -1,14 +1,14 @@
 //! The parts that both servers share: the folder, the start of the process until it is ready, and its control.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use crate::error::StackError;
+use crate::error::{StackError, unrunnable};
 use crate::folder::ServerFolder;
 use crate::step::{Progress, ServerName, Step};
 use crate::supervise::{Launch, Supervised, log_path, reason};
@@ -28,7 +28,6 @@ pub const RESTARTS_MAX: u32 = 5;
 pub(crate) trait Server: fmt::Debug + Send {
     const NAME: ServerName;
 
-    /// Chooses free ports.
     fn choose_ports(&mut self) -> Result<(), StackError>;
 
     /// Writes the configuration, and returns the command of the process.
@@ -38,64 +37,9 @@ pub(crate) trait Server: fmt::Debug + Send {
     fn is_ready(&self, folder: &Path, pid: u32) -> impl Future<Output = bool> + Send;
 }
 
-/// The public control methods of a server that wraps a [`Daemon`].
-macro_rules! control_methods {
-    ($server:ident) => {
-        impl $server {
-            /// The process id; `None` after `kill` or a failed `restart`.
-            #[must_use]
-            pub fn pid(&self) -> Option<u32> {
-                self.0.pid()
-            }
-
-            /// The folder of its data, configuration and log.
-            #[must_use]
-            pub fn folder(&self) -> &Path {
-                self.0.path()
-            }
-
-            /// Kills the process with -9, like a crash, and waits until it and its children have ended. The data remains.
-            pub fn kill(&mut self) {
-                self.0.kill();
-            }
-
-            /// Stops the process and its children with SIGSTOP: connections remain open without responses.
-            pub fn pause(&mut self) {
-                self.0.pause();
-            }
-
-            /// Continues the processes after `pause`.
-            pub fn resume(&mut self) {
-                self.0.resume();
-            }
-
-            /// Stops the server if it runs, and starts it on the same ports and data.
-            ///
-            /// # Errors
-            /// [`StackError::DidNotStart`], [`StackError::Storage`] or [`StackError::Unrunnable`]: it does not run.
-            pub async fn restart(&mut self) -> Result<(), StackError> {
-                self.0.restart().await
-            }
-
-            /// Stops the server cleanly, within 30 s.
-            pub async fn stop(mut self) {
-                self.0.stop().await;
-            }
-
-            pub(crate) async fn restart_if_ended(
-                &mut self,
-                progress: Progress<'_>,
-            ) -> Result<(), StackError> {
-                self.0.restart_if_ended(progress).await
-            }
-        }
-    };
-}
-pub(crate) use control_methods;
-
 /// A server process in its folder. A drop stops the process and removes a temporary folder.
 #[derive(Debug)]
-pub(crate) struct Daemon<S> {
+pub struct Daemon<S> {
     // The order matters: the process must end before its folders are removed.
     process: Option<Supervised>,
     pub(crate) server: S,
@@ -104,9 +48,10 @@ pub(crate) struct Daemon<S> {
     restarts: u32,
 }
 
+#[expect(private_bounds, reason = "the servers of this crate are the only ones")]
 impl<S: Server> Daemon<S> {
     /// Starts the server on free ports. `temporary` is removed at the end.
-    pub(crate) async fn start(
+    pub(crate) async fn start_server(
         server: S,
         folder: ServerFolder,
         temporary: Option<TempDir>,
@@ -131,8 +76,50 @@ impl<S: Server> Daemon<S> {
         }
     }
 
-    pub(crate) async fn restart(&mut self) -> Result<(), StackError> {
-        self.stop().await;
+    /// The process id; `None` after `kill` or a failed `restart`.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Supervised::id)
+    }
+
+    /// The folder of its data, configuration and log.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Kills the process with -9, like a crash, and waits until it and its children have ended. The data remains.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Stops the process and its children with SIGSTOP: connections remain open without responses.
+    pub fn pause(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.pause();
+        }
+    }
+
+    /// Continues the processes after `pause`.
+    pub fn resume(&mut self) {
+        if let Some(process) = &mut self.process {
+            process.resume();
+        }
+    }
+
+    /// Stops the server cleanly, within 30 s.
+    pub async fn stop(mut self) {
+        self.stop_process().await;
+    }
+
+    /// Stops the server if it runs, and starts it on the same ports and data.
+    ///
+    /// # Errors
+    /// [`StackError::DidNotStart`], [`StackError::Storage`] or [`StackError::Unrunnable`]: it does not run.
+    pub async fn restart(&mut self) -> Result<(), StackError> {
+        self.stop_process().await;
         let mut pause = RETRY_PAUSE;
         while !self.attempt(pause).await? {
             pause += RETRY_PAUSE;
@@ -145,7 +132,7 @@ impl<S: Server> Daemon<S> {
         match self.start_process().await? {
             Readiness::Ready => return Ok(true),
             Readiness::Ended if pause < RETRY_PAUSE * ATTEMPTS_MAX => {}
-            Readiness::Ended => return Err(self.failure(reason(self.path()))),
+            Readiness::Ended => return Err(self.failure(reason(self.folder()))),
             Readiness::TooSlow => {
                 let limit = READY_LIMIT.as_secs();
                 return Err(self.failure(format!("it was not ready after {limit} s")));
@@ -156,18 +143,15 @@ impl<S: Server> Daemon<S> {
     }
 
     async fn start_process(&mut self) -> Result<Readiness, StackError> {
-        let mut launch = self.server.prepare(self.path())?;
+        let mut launch = self.server.prepare(self.folder())?;
         let temporary = self.temporary.iter();
         launch
             .cleanup_folders
             .extend(temporary.map(|folder| folder.path().to_owned()));
-        let mut process =
-            Supervised::spawn(&launch, self.path()).map_err(|source| StackError::Unrunnable {
-                program: launch.program,
-                source,
-            })?;
+        let process = Supervised::spawn(&launch, self.folder());
+        let mut process = process.map_err(unrunnable(&launch.program))?;
         let deadline = Instant::now() + READY_LIMIT;
-        while !self.server.is_ready(self.path(), process.id()).await {
+        while !self.server.is_ready(self.folder(), process.id()).await {
             if process.has_ended() {
                 return Ok(Readiness::Ended);
             }
@@ -184,39 +168,16 @@ impl<S: Server> Daemon<S> {
         StackError::DidNotStart {
             server: S::NAME,
             reason,
-            log: self.log(),
+            log: log_path(self.folder()),
         }
     }
 
-    /// Stops the server within the timeouts of its signals.
-    pub(crate) async fn stop(&mut self) {
+    async fn stop_process(&mut self) {
         if let Some(process) = self.process.take()
             && let Err(error) = spawn_blocking(move || drop(process)).await
         {
             tracing::warn!(server = %S::NAME, %error, "stopping the server failed");
         }
-    }
-
-    pub(crate) fn kill(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            process.kill();
-        }
-    }
-
-    pub(crate) fn pause(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.pause();
-        }
-    }
-
-    pub(crate) fn resume(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.resume();
-        }
-    }
-
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Supervised::id)
     }
 
     /// Restarts the server if it has ended, at most [`RESTARTS_MAX`] times.
@@ -230,7 +191,7 @@ impl<S: Server> Daemon<S> {
         if self.restarts == RESTARTS_MAX {
             return Err(StackError::KeepsEnding {
                 server: S::NAME,
-                log: self.log(),
+                log: log_path(self.folder()),
             });
         }
         self.restarts += 1;
@@ -239,14 +200,6 @@ impl<S: Server> Daemon<S> {
         self.restart().await?;
         progress(Step::Ready(S::NAME, started.elapsed()));
         Ok(())
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn log(&self) -> PathBuf {
-        log_path(self.path())
     }
 }
 

@@ -1,10 +1,14 @@
-//! Reads the environment: the search path of programs, and the folders of files.
+//! Reads the environment: the search path of programs, and the folders of files, also temporary ones.
 
 use std::env;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use crate::account::{Account, make_shared_folder};
-use crate::error::StackError;
+use crate::error::{StackError, storage};
 
 /// The variable of the cache folder; it replaces every default.
 pub(crate) const CACHE_VARIABLE: &str = "HANSARD_CACHE_DIR";
@@ -13,17 +17,18 @@ pub(crate) const CACHE_VARIABLE: &str = "HANSARD_CACHE_DIR";
 const ROOT_CACHE: &str = "/var/cache/hansard";
 const ROOT_DATA: &str = "/var/lib/hansard";
 
+/// The parent of temporary folders with short paths.
+const SHORT_SCRATCH: &str = "/tmp";
+/// The user of Postgres must be able to enter; the files inside have their own modes.
+const SCRATCH_MODE: u32 = 0o755;
+
 /// The folder of fetched programs; it is created if it is missing: `$HANSARD_CACHE_DIR`, else as root
 /// `/var/cache/hansard`, else `$XDG_CACHE_HOME/hansard`, else `~/.cache/hansard`.
 pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
-    let folder = match absolute(CACHE_VARIABLE) {
-        Some(folder) => folder,
-        None => {
-            default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache").ok_or(StackError::NoHome {
-                variable: CACHE_VARIABLE,
-            })?
-        }
-    };
+    let default = || default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache");
+    let variable = CACHE_VARIABLE;
+    let folder = absolute(variable).or_else(default);
+    let folder = folder.ok_or(StackError::NoHome { variable })?;
     make_shared_folder(&folder)?;
     Account::for_postgres().check_reach(&folder)?;
     Ok(folder)
@@ -54,21 +59,33 @@ fn absolute(variable: &str) -> Option<PathBuf> {
         .filter(|path| path.is_absolute())
 }
 
-/// The folders of `PATH`, in order.
 pub(crate) fn search_path() -> Vec<PathBuf> {
     env::var_os("PATH")
         .map(|path| env::split_paths(&path).collect())
         .unwrap_or_default()
 }
 
-/// The folder for temporary files of tests: `$TMPDIR` if Postgres can enter it, else `/tmp`.
-pub(crate) fn scratch_parent() -> PathBuf {
-    let folder = env::temp_dir();
-    match Account::for_postgres().check_reach(&folder) {
-        Ok(()) => folder,
-        Err(_) => Path::new(SHORT_SCRATCH).to_owned(),
+/// A temporary folder for the server of a test: in `$TMPDIR` if Postgres can enter it, else in `/tmp`.
+pub(crate) fn scratch_folder() -> Result<TempDir, StackError> {
+    let parent = env::temp_dir();
+    match Account::for_postgres().check_reach(&parent) {
+        Ok(()) => temporary_folder(&parent),
+        Err(_) => temporary_folder(Path::new(SHORT_SCRATCH)),
     }
 }
 
-/// The folder for sockets: the path of a socket must be shorter than about 104 bytes, and `$TMPDIR` may be too long.
-pub(crate) const SHORT_SCRATCH: &str = "/tmp";
+/// A temporary folder for Unix sockets: the path of a socket must be shorter than about 104 bytes, and `$TMPDIR` may be too
+/// long.
+pub(crate) fn socket_folder() -> Result<TempDir, StackError> {
+    temporary_folder(Path::new(SHORT_SCRATCH))
+}
+
+fn temporary_folder(parent: &Path) -> Result<TempDir, StackError> {
+    let folder = tempfile::Builder::new()
+        .prefix("hansard-")
+        .tempdir_in(parent)
+        .map_err(storage(parent))?;
+    fs::set_permissions(folder.path(), Permissions::from_mode(SCRATCH_MODE))
+        .map_err(storage(folder.path()))?;
+    Ok(folder)
+}

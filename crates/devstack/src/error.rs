@@ -59,10 +59,7 @@ pub enum StackError {
     },
     /// There is no free TCP port on 127.0.0.1.
     #[error("no free port on 127.0.0.1")]
-    NoPort {
-        /// The error of the system.
-        source: io::Error,
-    },
+    NoPort(#[source] io::Error),
     /// A program cannot be started.
     #[error("cannot run {program}")]
     Unrunnable {
@@ -117,6 +114,14 @@ pub enum FetchError {
 pub(crate) fn storage(path: &Path) -> impl FnOnce(io::Error) -> StackError + '_ {
     move |source| StackError::Storage {
         path: path.to_owned(),
+        source,
+    }
+}
+
+/// Attaches the program to the error of its start.
+pub(crate) fn unrunnable(program: &Path) -> impl FnOnce(io::Error) -> StackError + '_ {
+    move |source| StackError::Unrunnable {
+        program: program.to_owned(),
         source,
     }
 }

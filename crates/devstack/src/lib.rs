@@ -23,15 +23,13 @@ mod nats;
 pub mod port;
 mod postgres;
 mod process_table;
-mod scratch;
 mod stack;
 mod step;
 mod supervise;
 pub mod test;
-mod version;
 mod watchdog;
 
-pub use daemon::RESTARTS_MAX;
+pub use daemon::{Daemon, RESTARTS_MAX};
 pub use environment::default_data_dir;
 pub use error::{FetchError, StackError};
 pub use nats::{Durability, MAX_PAYLOAD_BYTES, NatsConfig, NatsServer};

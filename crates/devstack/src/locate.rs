@@ -12,25 +12,26 @@ use crate::environment;
 use crate::error::StackError;
 use crate::fetch::{self, Package};
 use crate::step::Progress;
-use crate::version::{self, Version};
 
-/// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// A version of a program; later is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+}
 
 /// The program of a server, and the places to search for it.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// The file name.
     pub(crate) name: &'static str,
     /// Other programs that must be in the same folder.
     pub(crate) companions: &'static [&'static str],
-    /// The minimum version.
     pub(crate) version_min: Version,
     /// The parent of folders outside of `PATH`: `<parent>/<version>/bin`.
     pub(crate) versioned_parent: Option<&'static str>,
-    /// The wheel that contains it.
     pub(crate) package: Package,
-    /// The folder inside the wheel.
     pub(crate) folder_in_package: &'static str,
 }
 
@@ -91,8 +92,7 @@ async fn find_installed(program: &Program) -> Option<PathBuf> {
     folders.extend(
         program
             .versioned_parent
-            .into_iter()
-            .flat_map(versioned_folders),
+            .map_or_else(Vec::new, versioned_folders),
     );
     for folder in folders {
         // For a symbolic link on the PATH, the companions are in the folder of its target.
@@ -109,8 +109,7 @@ async fn find_installed(program: &Program) -> Option<PathBuf> {
 fn versioned_folders(parent: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
-    folders.sort();
-    folders.reverse();
+    folders.sort_by(|one, other| other.cmp(one));
     folders
 }
 
@@ -133,6 +132,52 @@ async fn is_new_enough(program: &Program, path: &Path) -> bool {
     let Ok(Ok(output)) = timeout(VERSION_LIMIT, printed).await else {
         return false;
     };
-    version::parse(&String::from_utf8_lossy(&output.stdout))
+    parse_version(&String::from_utf8_lossy(&output.stdout))
         .is_some_and(|version| version >= program.version_min)
+}
+
+/// The first word that looks like a version: `v2.15.1`, `18.6`, `19beta1`.
+fn parse_version(printed: &str) -> Option<Version> {
+    printed.split_whitespace().find_map(|word| {
+        let mut numbers = word
+            .strip_prefix('v')
+            .unwrap_or(word)
+            .split('.')
+            .map(leading_number);
+        let major = numbers.next()??;
+        Some(Version {
+            major,
+            minor: numbers.next().flatten().unwrap_or(0),
+        })
+    })
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(printed: &str, expected: Option<(u32, u32)>) {
+        let expected = expected.map(|(major, minor)| Version { major, minor });
+        assert_eq!(parse_version(printed), expected, "{printed}");
+    }
+
+    #[test]
+    fn versions_of_the_servers_are_parsed() {
+        check("nats-server: v2.15.1", Some((2, 15)));
+        check("nats-server: v2.12.0-RC.1", Some((2, 12)));
+        check("postgres (PostgreSQL) 18.6", Some((18, 6)));
+        let debian = "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)";
+        check(debian, Some((15, 18)));
+        check("postgres (PostgreSQL) 19beta1", Some((19, 0)));
+        check("postgres (PostgreSQL)", None);
+        check("", None);
+    }
 }

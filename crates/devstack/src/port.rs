@@ -42,9 +42,7 @@ pub fn reserve(ports: u16) -> Result<u16, StackError> {
             return Ok(first);
         }
     }
-    Err(StackError::NoPort {
-        source: io::ErrorKind::AddrInUse.into(),
-    })
+    Err(StackError::NoPort(io::ErrorKind::AddrInUse.into()))
 }
 
 /// `preferred` if it is free, else another free port.

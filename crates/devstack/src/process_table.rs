@@ -25,7 +25,6 @@ pub(crate) fn command_line(pid: Pid) -> Option<String> {
     Some(String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// The running direct children.
 pub(crate) fn children(parent: Pid) -> Vec<Pid> {
     all()
         .into_iter()
@@ -72,7 +71,6 @@ fn ps(arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Parses a process id.
 pub(crate) fn parse(text: &str) -> Option<Pid> {
     Pid::from_raw(text.trim().parse().ok()?)
 }

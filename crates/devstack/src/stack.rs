@@ -59,30 +59,10 @@ impl StackConfig {
 /// Both servers. A drop stops the managed ones, one after the other.
 #[derive(Debug)]
 pub struct Stack {
-    nats: Endpoint<NatsServer>,
-    postgres: Endpoint<PostgresServer>,
-}
-
-#[derive(Debug)]
-enum Endpoint<S> {
-    Url(String),
-    Managed(S),
-}
-
-impl<S> Endpoint<S> {
-    fn managed(&self) -> Option<&S> {
-        match self {
-            Self::Url(_) => None,
-            Self::Managed(server) => Some(server),
-        }
-    }
-
-    fn managed_mut(&mut self) -> Option<&mut S> {
-        match self {
-            Self::Url(_) => None,
-            Self::Managed(server) => Some(server),
-        }
-    }
+    nats_url: String,
+    database_url: String,
+    nats: Option<NatsServer>,
+    postgres: Option<PostgresServer>,
 }
 
 /// Starts both servers at the same time; returns when both are ready and the database [`DATABASE_NAME`] exists.
@@ -90,36 +70,41 @@ impl<S> Endpoint<S> {
 /// # Errors
 /// The first [`StackError`]; then no managed server runs.
 pub async fn start(config: StackConfig, progress: Progress<'_>) -> Result<Stack, StackError> {
-    let (nats, postgres) = tokio::try_join!(
+    let ((nats_url, nats), (database_url, postgres)) = tokio::try_join!(
         start_nats(&config, progress),
         start_postgres(&config, progress)
     )?;
-    Ok(Stack { nats, postgres })
+    Ok(Stack {
+        nats_url,
+        database_url,
+        nats,
+        postgres,
+    })
 }
 
 async fn start_nats(
     config: &StackConfig,
     progress: Progress<'_>,
-) -> Result<Endpoint<NatsServer>, StackError> {
+) -> Result<(String, Option<NatsServer>), StackError> {
     let port = match &config.nats {
-        ServerChoice::Url(url) => return Ok(Endpoint::Url(url.clone())),
+        ServerChoice::Url(url) => return Ok((url.clone(), None)),
         ServerChoice::Managed { port } => *port,
     };
-    let folder = config.data_dir.join("nats");
     let nats = NatsConfig {
         port,
         durability: config.durability,
-        ..NatsConfig::new(folder)
+        ..NatsConfig::new(config.data_dir.join("nats"))
     };
-    Ok(Endpoint::Managed(NatsServer::start(nats, progress).await?))
+    let server = NatsServer::start(nats, progress).await?;
+    Ok((server.url(), Some(server)))
 }
 
 async fn start_postgres(
     config: &StackConfig,
     progress: Progress<'_>,
-) -> Result<Endpoint<PostgresServer>, StackError> {
+) -> Result<(String, Option<PostgresServer>), StackError> {
     let port = match &config.postgres {
-        ServerChoice::Url(url) => return Ok(Endpoint::Url(url.clone())),
+        ServerChoice::Url(url) => return Ok((url.clone(), None)),
         ServerChoice::Managed { port } => *port,
     };
     let postgres = PostgresConfig {
@@ -129,50 +114,44 @@ async fn start_postgres(
     };
     let server = PostgresServer::start(postgres, progress).await?;
     server.create_database(DATABASE_NAME).await?;
-    Ok(Endpoint::Managed(server))
+    Ok((server.database_url(DATABASE_NAME), Some(server)))
 }
 
 impl Stack {
     /// The URL of NATS.
     #[must_use]
     pub fn nats_url(&self) -> String {
-        match &self.nats {
-            Endpoint::Url(url) => url.clone(),
-            Endpoint::Managed(server) => server.url(),
-        }
+        self.nats_url.clone()
     }
 
     /// The URL of the database.
     #[must_use]
     pub fn database_url(&self) -> String {
-        match &self.postgres {
-            Endpoint::Url(url) => url.clone(),
-            Endpoint::Managed(server) => server.database_url(DATABASE_NAME),
-        }
+        self.database_url.clone()
     }
 
     /// The managed nats-server; `None` if a URL was given.
     #[must_use]
     pub fn nats(&self) -> Option<&NatsServer> {
-        self.nats.managed()
+        self.nats.as_ref()
     }
 
     /// The managed Postgres server; `None` if a URL was given.
     #[must_use]
     pub fn postgres(&self) -> Option<&PostgresServer> {
-        self.postgres.managed()
+        self.postgres.as_ref()
     }
 
     /// Like [`Stack::nats`], to kill, pause or restart it.
     #[must_use]
     pub fn nats_mut(&mut self) -> Option<&mut NatsServer> {
-        self.nats.managed_mut()
+        self.nats.as_mut()
     }
 
     /// Like [`Stack::postgres`], to kill, pause or restart it.
     #[must_use]
     pub fn postgres_mut(&mut self) -> Option<&mut PostgresServer> {
-        self.postgres.managed_mut()
+        self.postgres.as_mut()
     }
 
     /// Restarts managed servers that have ended, on the same ports and data. Returns only errors; the future can be dropped
@@ -182,10 +161,10 @@ impl Stack {
     /// [`StackError::KeepsEnding`] after [`crate::RESTARTS_MAX`] restarts of one server, or the error of a restart.
     pub async fn keep_running(&mut self, progress: Progress<'_>) -> Result<Infallible, StackError> {
         loop {
-            if let Some(server) = self.nats.managed_mut() {
+            if let Some(server) = &mut self.nats {
                 server.restart_if_ended(progress).await?;
             }
-            if let Some(server) = self.postgres.managed_mut() {
+            if let Some(server) = &mut self.postgres {
                 server.restart_if_ended(progress).await?;
             }
             sleep(WATCH_INTERVAL).await;
@@ -195,12 +174,12 @@ impl Stack {
     /// Stops the managed servers, both at the same time, within 30 s.
     pub async fn stop(self) {
         let nats = async {
-            if let Endpoint::Managed(server) = self.nats {
+            if let Some(server) = self.nats {
                 server.stop().await;
             }
         };
         let postgres = async {
-            if let Endpoint::Managed(server) = self.postgres {
+            if let Some(server) = self.postgres {
                 server.stop().await;
             }
         };

@@ -27,7 +27,6 @@ const LOG_TAIL_BYTES: u64 = 16 * 1024;
 /// id, so that no kill of this process leaves an orphan.
 const GATE: &str = r#"read -r _ && exec "$0" "$@""#;
 
-/// The command of a server.
 pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
@@ -105,7 +104,7 @@ impl Supervised {
             if self.has_ended() {
                 break;
             }
-            self.signal(signal.signal());
+            self.signal(signal.signal);
             // Paused sessions would delay the end of Postgres.
             self.resume();
             wait_until(|| self.has_ended());
@@ -130,7 +129,6 @@ impl Supervised {
         wait_until(|| !children.iter().any(|child| process_table::is_alive(*child)));
     }
 
-    /// Pauses the server and its children.
     pub(crate) fn pause(&mut self) {
         self.signal_family(Signal::STOP);
     }
@@ -173,13 +171,12 @@ pub(crate) fn stop_process(pid: Pid, signals: &[StopSignal]) {
         if !process_table::is_alive(pid) {
             return;
         }
-        let _ended_by_itself = kill_process(pid, signal.signal());
+        let _ended_by_itself = kill_process(pid, signal.signal);
         let _ended_by_itself = kill_process(pid, Signal::CONT);
         wait_until(|| !process_table::is_alive(pid));
     }
 }
 
-/// The log of the server in this folder.
 pub(crate) fn log_path(folder: &Path) -> PathBuf {
     folder.join(LOG_FILE)
 }

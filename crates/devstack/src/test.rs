@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::OnceCell;
 
+use crate::environment;
 use crate::error::StackError;
 use crate::locate::{self, locate};
 use crate::nats::{NatsConfig, NatsServer};
 use crate::postgres::{PostgresConfig, PostgresServer, Profile};
-use crate::scratch;
 use crate::step::quiet;
 
 /// One server for all tests of a process. It is never dropped: its watchdog stops it and removes its folder when
@@ -31,7 +31,7 @@ pub async fn nats() -> NatsServer {
 /// # Panics
 /// If it does not start.
 pub async fn nats_with(change: impl FnOnce(&mut NatsConfig)) -> NatsServer {
-    let folder = unwrap(scratch::server_folder());
+    let folder = unwrap(environment::scratch_folder());
     let mut config = NatsConfig::new(folder.path());
     change(&mut config);
     unwrap(NatsServer::start_in(config, Some(folder), &quiet).await)
@@ -43,7 +43,7 @@ pub async fn nats_with(change: impl FnOnce(&mut NatsConfig)) -> NatsServer {
 /// # Panics
 /// If it does not start.
 pub async fn postgres() -> PostgresServer {
-    let folder = unwrap(scratch::server_folder());
+    let folder = unwrap(environment::scratch_folder());
     let config = PostgresConfig {
         profile: Profile::Test,
         ..PostgresConfig::new(folder.path())

@@ -15,32 +15,23 @@ use rustix::process::{Pid, Signal};
 pub(crate) const SIGNAL_WAIT: Duration = Duration::from_secs(10);
 const TENTHS_PER_SECOND: u64 = 10;
 
-/// A signal that ends a server.
+/// A signal that ends a server, and its name in the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StopSignal {
-    /// nats-server stops cleanly. Postgres ends its sessions and writes a checkpoint.
-    Interrupt,
-    /// Postgres ends at once, and recovers from its log at the next start.
-    Quit,
-    /// Any process.
-    Kill,
+pub(crate) struct StopSignal {
+    name: &'static str,
+    pub(crate) signal: Signal,
 }
 
 impl StopSignal {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Interrupt => "INT",
-            Self::Quit => "QUIT",
-            Self::Kill => "KILL",
-        }
-    }
+    /// nats-server stops cleanly. Postgres ends its sessions and writes a checkpoint.
+    pub(crate) const INTERRUPT: Self = Self::new("INT", Signal::INT);
+    /// Postgres ends at once, and recovers from its log at the next start.
+    pub(crate) const QUIT: Self = Self::new("QUIT", Signal::QUIT);
+    /// Any process ends at once.
+    pub(crate) const KILL: Self = Self::new("KILL", Signal::KILL);
 
-    pub(crate) fn signal(self) -> Signal {
-        match self {
-            Self::Interrupt => Signal::INT,
-            Self::Quit => Signal::QUIT,
-            Self::Kill => Signal::KILL,
-        }
+    const fn new(name: &'static str, signal: Signal) -> Self {
+        Self { name, signal }
     }
 }
 
@@ -57,7 +48,7 @@ impl Watchdog {
         let shell = Command::new("/bin/sh")
             .args(["-c", include_str!("watchdog.sh"), "hansard-watchdog"])
             .arg((SIGNAL_WAIT.as_secs() * TENTHS_PER_SECOND).to_string())
-            .args(signals.iter().map(|signal| signal.name()))
+            .args(signals.iter().map(|signal| signal.name))
             .arg("--")
             .args(cleanup_folders)
             .current_dir("/")

@@ -5,42 +5,44 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 networks that are not public: address and prefix length.
-const SPECIAL_V4: [([u8; 4], u32); 15] = [
-    ([0, 0, 0, 0], 8),       // this network, unspecified
-    ([10, 0, 0, 0], 8),      // private
-    ([100, 64, 0, 0], 10),   // shared address space of carriers
-    ([127, 0, 0, 0], 8),     // loopback
-    ([169, 254, 0, 0], 16),  // link-local, metadata of clouds
-    ([172, 16, 0, 0], 12),   // private
-    ([192, 0, 0, 0], 24),    // IETF protocol assignments
-    ([192, 0, 2, 0], 24),    // documentation
-    ([192, 88, 99, 0], 24),  // relays of 6to4
-    ([192, 168, 0, 0], 16),  // private
-    ([198, 18, 0, 0], 15),   // benchmarks
-    ([198, 51, 100, 0], 24), // documentation
-    ([203, 0, 113, 0], 24),  // documentation
-    ([224, 0, 0, 0], 4),     // multicast
-    ([240, 0, 0, 0], 4),     // reserved, broadcast
+use ipnet::{Ipv4Net, Ipv6Net};
+
+/// IPv4 networks that are not public.
+const SPECIAL_V4: [Ipv4Net; 15] = [
+    v4([0, 0, 0, 0], 8),       // this network, unspecified
+    v4([10, 0, 0, 0], 8),      // private
+    v4([100, 64, 0, 0], 10),   // shared address space of carriers
+    v4([127, 0, 0, 0], 8),     // loopback
+    v4([169, 254, 0, 0], 16),  // link-local, metadata of clouds
+    v4([172, 16, 0, 0], 12),   // private
+    v4([192, 0, 0, 0], 24),    // IETF protocol assignments
+    v4([192, 0, 2, 0], 24),    // documentation
+    v4([192, 88, 99, 0], 24),  // relays of 6to4
+    v4([192, 168, 0, 0], 16),  // private
+    v4([198, 18, 0, 0], 15),   // benchmarks
+    v4([198, 51, 100, 0], 24), // documentation
+    v4([203, 0, 113, 0], 24),  // documentation
+    v4([224, 0, 0, 0], 4),     // multicast
+    v4([240, 0, 0, 0], 4),     // reserved, broadcast
 ];
 
 /// The only public IPv6 network: global unicast.
-const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+const GLOBAL_V6: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// Networks within [`GLOBAL_V6`] that are not public.
-const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
+const SPECIAL_V6: [Ipv6Net; 4] = [
     // IETF protocol assignments: Teredo, ORCHID, benchmarks
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     // documentation
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
     // 6to4, which embeds an IPv4 address
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     // documentation
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
 /// The well-known prefix of NAT64 (RFC 6052). An IPv4 address follows it.
-const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
+const NAT64: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
 /// The address that a connection reaches. IPv4-mapped and NAT64 addresses become the embedded IPv4 address.
 #[must_use]
@@ -48,7 +50,7 @@ pub fn canonical(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;
     };
-    if in_v6(v6, NAT64) {
+    if NAT64.contains(&v6) {
         let [.., a, b, c, d] = v6.octets();
         return Ipv4Addr::new(a, b, c, d).into();
     }
@@ -59,21 +61,15 @@ pub fn canonical(address: IpAddr) -> IpAddr {
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match canonical(address) {
-        IpAddr::V4(v4) => !SPECIAL_V4.iter().any(|network| in_v4(v4, *network)),
+        IpAddr::V4(v4) => !SPECIAL_V4.iter().any(|network| network.contains(&v4)),
         IpAddr::V6(v6) => {
-            in_v6(v6, GLOBAL_V6) && !SPECIAL_V6.iter().any(|network| in_v6(v6, *network))
+            GLOBAL_V6.contains(&v6) && !SPECIAL_V6.iter().any(|network| network.contains(&v6))
         }
     }
 }
 
-fn in_v4(address: Ipv4Addr, (network, length): ([u8; 4], u32)) -> bool {
-    let differs = address.to_bits() ^ Ipv4Addr::from(network).to_bits();
-    differs.leading_zeros() >= length
-}
-
-fn in_v6(address: Ipv6Addr, (network, length): (Ipv6Addr, u32)) -> bool {
-    let differs = address.to_bits() ^ network.to_bits();
-    differs.leading_zeros() >= length
+const fn v4([a, b, c, d]: [u8; 4], prefix_length: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), prefix_length)
 }
 
 #[cfg(test)]

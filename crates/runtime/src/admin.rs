@@ -6,28 +6,24 @@ use std::io;
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::extract::State as AxumState;
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::health::{Health, Snapshot, State};
+use crate::health::{Health, Snapshot};
 use crate::metrics::Metrics;
+use crate::net::{self, BindError};
 
 /// The admin port cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// The address is in use, or does not belong to this machine.
-    #[error("admin port cannot listen on {addr}")]
-    Bind {
-        /// The configured address.
-        addr: SocketAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// The port cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The listener failed while serving.
     #[error("admin port stopped serving")]
     Serve(#[source] io::Error),
@@ -41,12 +37,6 @@ pub struct Admin {
     router: Router,
 }
 
-#[derive(Debug, Clone)]
-struct AdminState {
-    health: Health,
-    metrics: Metrics,
-}
-
 impl Admin {
     /// Binds `addr`; port 0 picks a free port.
     ///
@@ -57,14 +47,11 @@ impl Admin {
         health: Health,
         metrics: Metrics,
     ) -> Result<Self, AdminError> {
-        let failed = |source| AdminError::Bind { addr, source };
-        let listener = TcpListener::bind(addr).await.map_err(failed)?;
-        let local_addr = listener.local_addr().map_err(failed)?;
+        let (listener, local_addr) = net::bind("admin", addr).await?;
         let router = Router::new()
             .route("/livez", get(async || "ok\n"))
-            .route("/readyz", get(readyz))
-            .route("/metrics", get(render))
-            .with_state(AdminState { health, metrics });
+            .route("/readyz", get(readyz).with_state(health))
+            .route("/metrics", get(render).with_state(metrics));
         Ok(Self {
             listener,
             local_addr,
@@ -92,16 +79,16 @@ impl Admin {
     }
 }
 
-async fn render(AxumState(state): AxumState<AdminState>) -> Response {
+async fn render(State(metrics): State<Metrics>) -> Response {
     let headers = [(
         header::CONTENT_TYPE,
         "text/plain; version=0.0.4; charset=utf-8",
     )];
-    (headers, state.metrics.render()).into_response()
+    (headers, metrics.render()).into_response()
 }
 
-async fn readyz(AxumState(state): AxumState<AdminState>) -> Response {
-    let snapshot = state.health.snapshot();
+async fn readyz(State(health): State<Health>) -> Response {
+    let snapshot = health.snapshot();
     let status = if snapshot.is_ready() {
         StatusCode::OK
     } else {
@@ -112,21 +99,10 @@ async fn readyz(AxumState(state): AxumState<AdminState>) -> Response {
 }
 
 fn json_of(snapshot: &Snapshot) -> Value {
-    let dependencies: Map<String, Value> = snapshot
-        .dependencies
-        .iter()
-        .map(|(name, state)| {
-            let state = match state {
-                State::Up => json!({ "state": "up" }),
-                State::Down { reason } => json!({ "state": "down", "reason": reason }),
-            };
-            ((*name).to_owned(), state)
-        })
-        .collect();
     json!({
         "ready": snapshot.is_ready(),
         "draining": snapshot.draining,
-        "dependencies": dependencies,
+        "dependencies": snapshot.dependencies,
         "saturated": snapshot.saturated,
     })
 }
@@ -137,6 +113,7 @@ mod tests {
     use tokio::net::TcpStream;
 
     use super::*;
+    use crate::health::State;
 
     async fn check(addr: SocketAddr, path: &str, status: u16, body: &str) {
         let mut stream = TcpStream::connect(addr).await.unwrap();

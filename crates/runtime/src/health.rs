@@ -8,13 +8,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::sync::watch;
 
 /// Longer reasons are cut to this size, in bytes.
 pub const REASON_BYTES_MAX: usize = 256;
 
 /// The state of one dependency.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
 pub enum State {
     /// The dependency answers.
     Up,
@@ -40,12 +42,6 @@ impl Probe {
         interval: Duration::from_millis(500),
         deadline: Duration::from_millis(500),
     };
-}
-
-impl Default for Probe {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
 }
 
 /// The health at one moment.

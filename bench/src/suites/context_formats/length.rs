@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
-use wire::proto::read::v1::ContextFormat;
+use formats::Format;
 
 use crate::Plan;
 use crate::latency::Measure;
-use crate::pace::{closed_loop, pick};
-use crate::report::{Comparison, Threshold, Verdict};
-use crate::rounds::{alternate, median_ratio};
+use crate::pace::pick;
+use crate::report::{Comparison, Threshold};
+use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill};
-use crate::suites::context::closed;
 use crate::suites::context_query::{self, ContextQuery};
 use crate::target::Target;
-use crate::watch::caught_up;
 
 /// Times the short conversations.
 const P50: Threshold = Threshold::AtMost(1.2);
 /// About 70 messages.
 const BUDGET: ContextQuery = ContextQuery {
-    format: ContextFormat::OpenaiChat,
+    format: Format::OpenAiChat,
     policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#,
     messages_max: 0,
 };
@@ -42,15 +40,11 @@ const VERSIONS: usize = 128;
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
     let short = setup::conversations(target, SHORT).await?;
     let long = setup::conversations(target, LONG).await?;
-    if let Some(baselines) = &target.baselines {
-        caught_up(baselines).await?;
-    }
+    target.caught_up().await?;
     let read = |fill: Fill, conversations: &Arc<[String]>| {
         budgeted(plan, target, fill.messages, Arc::clone(conversations))
     };
     let rounds = alternate(plan.rounds, || read(SHORT, &short), || read(LONG, &long)).await?;
-    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
-    let verdict = p50.map(|ratio| Verdict::of("p50 / short", ratio, P50));
     Ok(Comparison {
         title: "contexts of 16,000 tokens of long conversations".to_owned(),
         load: format!(
@@ -60,8 +54,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         unit: "contexts",
         base: "300 messages",
         system: "10,000 messages",
+        verdicts: p50_verdict(&rounds, "p50 / short", P50),
         rounds,
-        verdicts: verdict.into_iter().collect(),
         ..Comparison::default()
     })
 }
@@ -72,26 +66,18 @@ async fn budgeted(
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = closed(plan);
-    let template = Arc::new(BUDGET.request(target, "", 0));
-    let reader = target.gateway.reader();
-    closed_loop(closed, move |call| {
-        let (mut reader, mut request) = (reader.clone(), template.as_ref().clone());
-        let conversations = Arc::clone(&conversations);
-        async move {
+    let closed = plan.closed_loop(plan.readers);
+    let shared = (target.gateway.reader(), target.agent.clone(), conversations);
+    closed
+        .measure(shared, move |(mut reader, agent, ids), call| async move {
             let index = call.worker + call.count * closed.in_flight;
-            let conversation = pick(&conversations, index)?;
-            if let Some(target) = &mut request.target {
-                conversation.clone_into(&mut target.conversation_id);
-            }
             // Version 1 is the creation.
-            let latest = messages + 1;
-            request.at_version = u64::try_from(latest - index % VERSIONS)?;
+            let version = u64::try_from(messages + 1 - index % VERSIONS)?;
+            let request = BUDGET.request(&agent, pick(&ids, index)?, version);
             let assembled = context_query::assemble(&mut reader, request).await?;
             let left_out = assembled.receipt.left_out;
             anyhow::ensure!(left_out.is_some(), "a context of another size");
             Ok(())
-        }
-    })
-    .await
+        })
+        .await
 }

@@ -1,7 +1,7 @@
 //! The pure part of a context on one core without a server: from decoded events to the bytes of a format.
 
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use context::stages::redact::Rules;
@@ -10,10 +10,9 @@ use domain::event::EventTokens;
 use domain::{ClientContext, CommitId, Event, EventId, Fact, RecordedEvent, Timestamp, Version};
 use formats::{Format, RenderOptions};
 
-use crate::latency::{Latencies, Measure};
+use crate::latency::Latencies;
 use crate::report::Round;
 
-/// Contexts of one measurement.
 const CONTEXTS: u32 = 300;
 
 /// Events as the gateway passes them on: newest first, with token counts.
@@ -44,9 +43,6 @@ pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
 }
 
 /// One round: the base is assembling, the system is assembling and rendering.
-///
-/// # Errors
-/// A context cannot be assembled.
 pub(super) fn measure(
     newest_first: &[RecordedEvent],
     policy: &Policy,
@@ -57,7 +53,7 @@ pub(super) fn measure(
         cache_key: Some("hansard-bench".to_owned()),
         ..RenderOptions::default()
     };
-    let (mut assembling, mut all) = (Times::new()?, Times::new()?);
+    let (mut assembling, mut all) = (Latencies::new()?, Latencies::new()?);
     for _ in 0..CONTEXTS {
         let events = newest_first.to_vec();
         let settings = Settings {
@@ -82,29 +78,8 @@ pub(super) fn measure(
         all.add(start.elapsed());
         anyhow::ensure!(!rendered.body.is_empty(), "an empty body");
     }
-    Ok(Round::of(Some(assembling.measure()), all.measure()))
-}
-
-/// Times and their sum.
-struct Times {
-    latencies: Latencies,
-    total: Duration,
-}
-
-impl Times {
-    fn new() -> anyhow::Result<Self> {
-        Ok(Self {
-            latencies: Latencies::new()?,
-            total: Duration::ZERO,
-        })
-    }
-
-    fn add(&mut self, took: Duration) {
-        self.latencies.add(took);
-        self.total += took;
-    }
-
-    fn measure(&self) -> Measure {
-        self.latencies.measure(self.total)
-    }
+    Ok(Round::of(
+        Some(assembling.measure_serial()),
+        all.measure_serial(),
+    ))
 }

@@ -12,7 +12,7 @@ const BREAKPOINT: &str = r#","cache_control":{"type":"ephemeral"}"#;
 pub(super) struct Share {
     contexts: u64,
     /// Sequences of contexts with the same epoch.
-    epochs: u64,
+    pub(super) epochs: u64,
     /// Contexts with a predecessor.
     compared: u64,
     /// Their tokens.
@@ -27,7 +27,7 @@ pub(super) struct Share {
 #[derive(Debug, Default)]
 pub(super) struct PrefixTracker {
     last: Option<(String, Epoch)>,
-    share: Share,
+    pub(super) share: Share,
 }
 
 impl Share {
@@ -46,17 +46,11 @@ impl Share {
         real(self.sent) / real(self.compared)
     }
 
-    /// Sequences of contexts with the same epoch.
-    pub(super) fn epochs(self) -> u64 {
-        self.epochs
-    }
-
     /// Average contexts per epoch.
     pub(super) fn contexts_per_epoch(self) -> f64 {
         real(self.contexts) / real(self.epochs)
     }
 
-    /// Adds the counts of another conversation.
     pub(super) fn join(&mut self, other: Self) {
         self.contexts += other.contexts;
         self.epochs += other.epochs;
@@ -68,7 +62,6 @@ impl Share {
 }
 
 impl PrefixTracker {
-    /// Adds the next context.
     pub(super) fn add(&mut self, body: &str, epoch: Epoch) {
         let body = body.replace(BREAKPOINT, "");
         let is_break = self.last.as_ref().is_none_or(|(_, last)| *last != epoch);
@@ -86,14 +79,8 @@ impl PrefixTracker {
         }
         self.last = Some((body, epoch));
     }
-
-    /// The counts.
-    pub(super) fn share(self) -> Share {
-        self.share
-    }
 }
 
-/// The longest common prefix.
 fn common_prefix<'a>(one: &str, other: &'a str) -> &'a str {
     let same = one.chars().zip(other.char_indices());
     let differs = same
@@ -129,7 +116,7 @@ mod tests {
         contexts.add("one two", epoch(1));
         contexts.add(&format!("one two{BREAKPOINT} three four"), epoch(1));
         contexts.add("four five six", epoch(2));
-        let share = contexts.share();
+        let share = contexts.share;
         let expected = Share {
             contexts: 3,
             epochs: 2,

@@ -8,7 +8,6 @@ use reqwest::RequestBuilder;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// The protocol of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Dialect {
     /// Chat completions of a model server.
@@ -17,19 +16,13 @@ pub(super) enum Dialect {
     UiMessages,
 }
 
-/// A received answer.
-#[derive(Debug)]
 pub(super) struct Received {
     /// Time from the request to the first text.
     pub(super) first: Duration,
-    /// The complete text.
     pub(super) text: String,
 }
 
 /// Sends a request and reads the stream to its end.
-///
-/// # Errors
-/// The request is rejected, the stream breaks, or it has no text.
 pub(super) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow::Result<Received> {
     let start = Instant::now();
     let answer = request.send().await?;

@@ -15,17 +15,14 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-/// The path of its endpoint.
 pub(super) const PATH: &str = "/chat/completions";
 /// Time to the first piece.
 pub(super) const FIRST: Duration = Duration::from_millis(200);
 /// Time between pieces; at most the reading time of a person.
 pub(super) const EVERY: Duration = Duration::from_millis(50);
-/// A piece.
-const WORD: &str = "verbatim ";
+pub(super) const WORD: &str = "verbatim ";
 
 /// The server; stopped when dropped.
-#[derive(Debug)]
 pub(super) struct ModelServer {
     addr: SocketAddr,
     serving: JoinHandle<()>,
@@ -33,9 +30,6 @@ pub(super) struct ModelServer {
 
 impl ModelServer {
     /// Starts the server; each answer has `pieces` pieces.
-    ///
-    /// # Errors
-    /// No port is free.
     pub(super) async fn start(pieces: usize) -> anyhow::Result<Self> {
         let routes = Router::new().route(PATH, post(answer)).with_state(pieces);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -48,7 +42,6 @@ impl ModelServer {
         Ok(Self { addr, serving })
     }
 
-    /// Its base URL.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
@@ -58,11 +51,6 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
-}
-
-/// The text of an answer of `pieces` pieces.
-pub(super) fn text(pieces: usize) -> String {
-    WORD.repeat(pieces)
 }
 
 async fn answer(State(pieces): State<usize>) -> Response {

@@ -46,7 +46,6 @@ impl NatsConfig {
     }
 }
 
-/// The text of the configuration file.
 pub(super) fn render(
     config: &NatsConfig,
     folder: &Path,

@@ -14,7 +14,7 @@ const HEALTH_LIMIT: Duration = Duration::from_secs(1);
 const HEALTH_MAX_BYTES: u64 = 4096;
 
 /// The ports of a server on the loopback interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ports {
     pub(super) client: u16,
     pub(super) monitor: u16,

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::config::{NatsConfig, render};
 use super::ready::{Ports, is_healthy, listens};
 use crate::account::Account;
-use crate::daemon::{Daemon, Server, control_methods};
+use crate::daemon::{Daemon, Server};
 use crate::error::{StackError, storage};
 use crate::folder::ServerFolder;
 use crate::locate::{self, locate};
@@ -17,18 +17,15 @@ use crate::step::{Progress, ServerName};
 use crate::supervise::Launch;
 use crate::watchdog::StopSignal;
 
-const SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
+const SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 /// For a server with a temporary store.
-const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::Kill];
+const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::KILL];
 const CONFIG_FILE: &str = "nats.conf";
 const PORTS_FOLDER: &str = "ports";
 
 /// A running nats-server. A drop stops it and blocks for some milliseconds (at most 20 s). It is also stopped when this
 /// process ends.
-#[derive(Debug)]
-pub struct NatsServer(Daemon<Nats>);
-
-control_methods!(NatsServer);
+pub type NatsServer = Daemon<Nats>;
 
 impl NatsServer {
     /// Finds or fetches the program and starts it; returns when clients can use `JetStream`.
@@ -50,38 +47,32 @@ impl NatsServer {
         folder
             .stop_leftover(ServerName::Nats, SIGNALS, progress)
             .await;
+        let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);
         let nats = Nats {
             program,
             config,
-            signals: if temporary.is_some() {
-                TEMPORARY_SIGNALS
-            } else {
-                SIGNALS
-            },
-            ports: Ports {
-                client: 0,
-                monitor: 0,
-            },
+            signals,
+            ports: Ports::default(),
         };
-        let daemon = Daemon::start(nats, folder, temporary, progress).await?;
-        Ok(Self(daemon))
+        Self::start_server(nats, folder, temporary, progress).await
     }
 
     /// The URL for clients, such as `nats://127.0.0.1:4222`. A restart does not change it.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.0.server.ports.client)
+        format!("nats://127.0.0.1:{}", self.server.ports.client)
     }
 
     /// The URL of the monitoring pages (`/healthz`, `/varz`, `/jsz`), such as `http://127.0.0.1:8222`.
     #[must_use]
     pub fn monitor_url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.0.server.ports.monitor)
+        format!("http://127.0.0.1:{}", self.server.ports.monitor)
     }
 }
 
+/// The differences of nats-server.
 #[derive(Debug)]
-struct Nats {
+pub struct Nats {
     program: PathBuf,
     config: NatsConfig,
     signals: &'static [StopSignal],

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::USER;
 use super::config::Profile;
 use crate::account::Account;
-use crate::error::{StackError, storage};
+use crate::error::{StackError, storage, unrunnable};
 use crate::process_table;
 use crate::step::{Progress, ServerName, Step};
 use crate::supervise::{Launch, Supervised, log_path, reason};
@@ -25,9 +25,8 @@ const LOCK_FILE: &str = "postmaster.pid";
 const DATA_MODE: u32 = 0o700;
 const INITDB_LIMIT: Duration = Duration::from_mins(2);
 const INITDB_POLL: Duration = Duration::from_millis(5);
-const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
+const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 
-/// The data folder in the folder of a server.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(DATA_FOLDER)
 }
@@ -66,11 +65,8 @@ async fn initdb(
     profile: Profile,
 ) -> Result<(), StackError> {
     let launch = initdb_launch(programs.join("initdb"), data, profile);
-    let mut process =
-        Supervised::spawn(&launch, folder).map_err(|source| StackError::Unrunnable {
-            program: launch.program,
-            source,
-        })?;
+    let process = Supervised::spawn(&launch, folder);
+    let mut process = process.map_err(unrunnable(&launch.program))?;
     let deadline = Instant::now() + INITDB_LIMIT;
     let failure = loop {
         match process.success() {
@@ -119,13 +115,11 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
 /// check. The file is therefore kept, with the id of this process: Postgres accepts the id of its parent.
 pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
     let file = data.join(LOCK_FILE);
-    let Ok(text) = fs::read_to_string(&file) else {
-        return Ok(());
-    };
-    let Some((first, rest)) = text.split_once('\n') else {
-        return Ok(());
-    };
-    let Some(pid) = process_table::parse(first) else {
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let lines = text.split_once('\n');
+    let Some((pid, rest)) =
+        lines.and_then(|(first, rest)| Some((process_table::parse(first)?, rest)))
+    else {
         return Ok(());
     };
     let marker = format!(" -D {}", data.display());
@@ -138,7 +132,6 @@ pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
 
 /// Whether the lock file reports that the server with this process id accepts connections.
 pub(super) fn accepts_connections(data: &Path, pid: u32) -> bool {
-    /// The line with the state of the server.
     const STATE_LINE: usize = 7;
     let Ok(text) = fs::read_to_string(data.join(LOCK_FILE)) else {
         return false;

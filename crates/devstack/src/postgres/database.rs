@@ -8,7 +8,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::USER;
-use crate::error::StackError;
+use crate::error::{StackError, unrunnable};
 
 /// Maximum size of a name in Postgres, in bytes.
 const NAME_MAX_BYTES: usize = 63;
@@ -23,17 +23,10 @@ pub(super) struct Address<'a> {
 
 /// The URL of a database over the Unix socket, which is faster than TCP.
 pub(super) fn url(address: Address<'_>, name: &str) -> String {
-    let Address {
-        socket_folder,
-        port,
-    } = address;
-    format!(
-        "postgres://{USER}@localhost:{port}/{name}?host={}",
-        socket_folder.display()
-    )
+    let (port, host) = (address.port, address.socket_folder.display());
+    format!("postgres://{USER}@localhost:{port}/{name}?host={host}")
 }
 
-/// Creates the database, unless it exists.
 pub(super) async fn create(
     createdb: &Path,
     address: Address<'_>,
@@ -62,10 +55,7 @@ pub(super) async fn create(
     let output = timeout(CREATE_LIMIT, output)
         .await
         .map_err(|_| failed("it took longer than 30 s"))?
-        .map_err(|source| StackError::Unrunnable {
-            program: createdb.to_owned(),
-            source,
-        })?;
+        .map_err(unrunnable(createdb))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.success() || stderr.contains("already exists") {
         return Ok(());

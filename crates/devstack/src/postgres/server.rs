@@ -9,27 +9,24 @@ use super::config::{PostgresConfig, Profile, render};
 use super::data_folder;
 use super::database::{self, Address};
 use crate::account::Account;
-use crate::daemon::{Daemon, Server, control_methods};
+use crate::daemon::{Daemon, Server};
+use crate::environment;
 use crate::error::{StackError, storage};
 use crate::folder::ServerFolder;
 use crate::locate::{self, locate};
 use crate::port;
-use crate::scratch;
 use crate::step::{Progress, ServerName};
 use crate::supervise::Launch;
 use crate::watchdog::StopSignal;
 
-const SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Quit, StopSignal::Kill];
+const SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::QUIT, StopSignal::KILL];
 /// For a server with temporary data.
-const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::Quit, StopSignal::Kill];
+const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::QUIT, StopSignal::KILL];
 const CONFIG_FILE: &str = "postgresql.conf";
 
 /// A running Postgres server. A drop stops it and blocks while it writes a checkpoint (at most 30 s). It is also stopped
 /// when this process ends.
-#[derive(Debug)]
-pub struct PostgresServer(Daemon<Postgres>);
-
-control_methods!(PostgresServer);
+pub type PostgresServer = Daemon<Postgres>;
 
 impl PostgresServer {
     /// Finds or fetches the program, creates the data folder if it is missing, and starts the server; returns when it
@@ -56,22 +53,18 @@ impl PostgresServer {
             .await;
         let programs = program.parent().unwrap_or(&program).to_owned();
         data_folder::make(folder.path(), &programs, config.profile, progress).await?;
-        let socket = scratch::socket_folder()?;
+        let socket = environment::socket_folder()?;
         account.own(socket.path())?;
+        let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);
         let postgres = Postgres {
             programs,
             socket,
             profile: config.profile,
-            signals: if temporary.is_some() {
-                TEMPORARY_SIGNALS
-            } else {
-                SIGNALS
-            },
+            signals,
             preferred: config.port,
             port: 0,
         };
-        let daemon = Daemon::start(postgres, folder, temporary, progress).await?;
-        Ok(Self(daemon))
+        Self::start_server(postgres, folder, temporary, progress).await
     }
 
     /// The URL of a database over the Unix socket, such as
@@ -79,7 +72,7 @@ impl PostgresServer {
     /// A restart does not change it.
     #[must_use]
     pub fn database_url(&self, name: &str) -> String {
-        database::url(self.0.server.address(), name)
+        database::url(self.server.address(), name)
     }
 
     /// Creates the empty UTF-8 database `name`, unless it exists.
@@ -87,24 +80,25 @@ impl PostgresServer {
     /// # Errors
     /// [`StackError::NoDatabase`]: the name is not 1 to 63 characters of `a-z`, `0-9`, `_`, or Postgres fails.
     pub async fn create_database(&self, name: &str) -> Result<(), StackError> {
-        database::create(&self.tool("createdb"), self.0.server.address(), name).await
+        database::create(&self.tool("createdb"), self.server.address(), name).await
     }
 
     /// The path of a program of Postgres, such as `psql`; it may be missing.
     #[must_use]
     pub fn tool(&self, name: &str) -> PathBuf {
-        self.0.server.programs.join(name)
+        self.server.programs.join(name)
     }
 
     /// The TCP port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.0.server.port
+        self.server.port
     }
 }
 
+/// The differences of Postgres.
 #[derive(Debug)]
-struct Postgres {
+pub struct Postgres {
     programs: PathBuf,
     socket: TempDir,
     profile: Profile,

@@ -58,6 +58,16 @@ pub enum ErrorKind {
     Invalid(String),
 }
 
+impl ErrorKind {
+    pub(super) fn at(self, key: String, origin: Origin) -> ConfigError {
+        ConfigError {
+            key,
+            origin,
+            kind: self,
+        }
+    }
+}
+
 /// An error of one setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {

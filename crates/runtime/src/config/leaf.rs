@@ -11,7 +11,6 @@ use super::error::{ErrorKind, Origin};
 /// Maximum edit distance of a suggested key.
 const SUGGESTION_EDITS_MAX: usize = 3;
 
-/// A setting of one source.
 pub(super) struct Leaf {
     pub(super) path: Vec<String>,
     pub(super) origin: Origin,
@@ -42,7 +41,6 @@ impl Leaf {
     }
 }
 
-/// Sets the value at `path`.
 pub(super) fn set(tree: &mut Value, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *tree = value;

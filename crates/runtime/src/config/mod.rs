@@ -43,11 +43,7 @@ where
                 leaf::set(&mut merged, &leaf.path, value);
                 origins.insert(leaf.key(), leaf.origin);
             }
-            Err(kind) => errors.push(ConfigError {
-                key: leaf.key(),
-                origin: leaf.origin,
-                kind,
-            }),
+            Err(kind) => errors.push(kind.at(leaf.key(), leaf.origin)),
         }
     }
     match merged.deserialize::<T>() {
@@ -64,14 +60,9 @@ where
 
 /// The error for settings that are valid alone and invalid together, or for invalid defaults.
 fn unreadable(error: &figment::Error) -> ConfigError {
-    ConfigError {
-        key: error.path.join("."),
-        origin: Origin::Default,
-        kind: ErrorKind::Invalid(format!(
-            "is invalid together with the other settings: {}; correct it",
-            error.kind
-        )),
-    }
+    let reason = &error.kind;
+    let message = format!("is invalid together with the other settings: {reason}; correct it");
+    ErrorKind::Invalid(message).at(error.path.join("."), Origin::Default)
 }
 
 #[cfg(test)]

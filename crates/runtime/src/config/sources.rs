@@ -26,6 +26,7 @@ pub const CONFIG_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The layers above the defaults; a later one replaces an earlier one: file, environment, flags.
 #[derive(Default)]
+#[must_use]
 pub struct Sources {
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
@@ -45,7 +46,6 @@ impl std::fmt::Debug for Sources {
 
 impl Sources {
     /// No sources: the defaults apply.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             reserved: vec![CONFIG_PATH_VARIABLE.to_owned()],
@@ -54,21 +54,18 @@ impl Sources {
     }
 
     /// Reads the TOML file at `path`, which must exist; `None` reads no file.
-    #[must_use]
     pub fn file(mut self, path: Option<PathBuf>) -> Self {
         self.file = path;
         self
     }
 
     /// Reads the `HANSARD_…` variables of the process environment.
-    #[must_use]
     pub fn environment(self) -> Self {
         self.variables(std::env::vars_os())
     }
 
     /// Reads the variables of one section, such as `HANSARD_MODELS__…` of `models`, from the process environment. For
     /// programs that have no other settings: other variables are not reported as unknown keys.
-    #[must_use]
     pub fn environment_of(self, section: &str) -> Self {
         let prefix = format!("{ENV_PREFIX}{}{ENV_NESTING}", section.to_ascii_uppercase());
         let in_section =
@@ -77,7 +74,6 @@ impl Sources {
     }
 
     /// Reads these variables instead of the process environment.
-    #[must_use]
     pub fn variables<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
     where
         N: Into<OsString>,
@@ -93,7 +89,6 @@ impl Sources {
 
     /// Names `HANSARD_…` variables that other code reads. They are not reported as unknown keys. Those that are keys are
     /// read as settings too.
-    #[must_use]
     pub fn reserved(mut self, names: &[&str]) -> Self {
         self.reserved
             .extend(names.iter().map(|name| (*name).to_owned()));
@@ -102,7 +97,6 @@ impl Sources {
 
     /// Adds flags as the last layer: a struct with the shape of the configuration. `None` and absent
     /// fields change nothing. Use `String` instead of `Secret` in it, since a secret serializes as redacted.
-    #[must_use]
     pub fn flags(mut self, flags: &impl Serialize) -> Self {
         self.flags = Some(Value::serialize(flags).map_err(|e| e.kind.to_string()));
         self
@@ -115,11 +109,7 @@ impl Sources {
             let origin = Origin::File(path.clone());
             match read_file(path) {
                 Ok(dict) => flatten(&dict, defaults, &mut vec![], &origin, &mut leaves),
-                Err(kind) => errors.push(ConfigError {
-                    key: String::new(),
-                    origin,
-                    kind,
-                }),
+                Err(kind) => errors.push(kind.at(String::new(), origin)),
             }
         }
         leaves.extend(self.variable_leaves(defaults, errors));
@@ -127,23 +117,16 @@ impl Sources {
             Some(Ok(Value::Dict(_, dict))) => {
                 flatten(dict, defaults, &mut vec![], &Origin::Flag, &mut leaves);
             }
-            Some(Err(reason)) => errors.push(ConfigError {
-                key: String::new(),
-                origin: Origin::Flag,
-                kind: ErrorKind::Invalid(format!("cannot be read: {reason}; report it")),
-            }),
+            Some(Err(reason)) => {
+                let kind = ErrorKind::Invalid(format!("cannot be read: {reason}; report it"));
+                errors.push(kind.at(String::new(), Origin::Flag));
+            }
             Some(Ok(_)) | None => {}
         }
-        leaves.retain(|leaf| match check_known(defaults, &leaf.path) {
-            Ok(()) => true,
-            Err(kind) => {
-                errors.push(ConfigError {
-                    key: leaf.key(),
-                    origin: leaf.origin.clone(),
-                    kind,
-                });
-                false
-            }
+        leaves.retain(|leaf| {
+            let known = check_known(defaults, &leaf.path);
+            let unknown = known.map_err(|kind| kind.at(leaf.key(), leaf.origin.clone()));
+            unknown.map_err(|error| errors.push(error)).is_ok()
         });
         leaves
     }
@@ -165,18 +148,16 @@ impl Sources {
                 continue;
             }
             let origin = Origin::Environment(name.to_owned());
-            match value.to_str() {
-                Some(text) => leaves.push(Leaf {
-                    path,
-                    origin,
-                    candidates: candidates(text),
-                }),
-                None => errors.push(ConfigError {
-                    key: path.join("."),
-                    origin,
-                    kind: ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned()),
-                }),
-            }
+            let Some(text) = value.to_str() else {
+                let kind = ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned());
+                errors.push(kind.at(path.join("."), origin));
+                continue;
+            };
+            leaves.push(Leaf {
+                path,
+                origin,
+                candidates: candidates(text),
+            });
         }
         leaves
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use super::error::{ConfigError, ErrorKind, Origin};
 
@@ -20,6 +21,18 @@ pub struct Bounds<N> {
     pub max: N,
     /// The unit in the plural: `ms`, `bytes`, `calls`.
     pub unit: &'static str,
+}
+
+impl<N: Copy> Bounds<N> {
+    /// The bounds of a `range`.
+    #[must_use]
+    pub const fn new(range: RangeInclusive<N>, unit: &'static str) -> Self {
+        Self {
+            min: *range.start(),
+            max: *range.end(),
+            unit,
+        }
+    }
 }
 
 /// Collects the errors of a validation.
@@ -93,7 +106,7 @@ impl<'a> Checks<'a> {
     fn push(&mut self, key: &str, kind: ErrorKind) {
         let key = self.path(key);
         let origin = self.origins.get(&key).cloned().unwrap_or(Origin::Default);
-        self.errors.push(ConfigError { key, origin, kind });
+        self.errors.push(kind.at(key, origin));
     }
 
     fn path(&self, key: &str) -> String {

@@ -9,12 +9,11 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::config::GrpcConfig;
 use super::method::{Kind, Method};
-use crate::net::{Drain, Interruption, NamedSlots, Slot, Slots};
+use crate::net::{Drain, Interruption, Slot, Slots};
 
 /// `google.rpc.ErrorInfo.domain` of rejections; all errors of Hansard have it.
 const ERROR_DOMAIN: &str = "hansard";
 
-/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
     calls: Arc<Slots>,
@@ -27,18 +26,15 @@ impl Admission {
     pub(super) fn new(config: &GrpcConfig, drain: Drain) -> Self {
         let preempt_after = config.connection.preempt_after();
         Self {
-            calls: Slots::new("calls", config.calls_max, preempt_after),
-            streams: Slots::new("streams", config.streams_max, preempt_after),
+            calls: Slots::new("grpc.calls", config.calls_max, preempt_after),
+            streams: Slots::new("grpc.streams", config.streams_max, preempt_after),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
-    pub(super) fn slots(&self) -> NamedSlots {
-        vec![
-            ("grpc.calls", Arc::clone(&self.calls)),
-            ("grpc.streams", Arc::clone(&self.streams)),
-        ]
+    pub(super) fn slots(&self) -> Vec<Arc<Slots>> {
+        vec![Arc::clone(&self.calls), Arc::clone(&self.streams)]
     }
 
     /// Takes a slot for a call of `method`, without waiting: a queue would only hide the load. `None` if the method needs
@@ -55,7 +51,7 @@ impl Admission {
             Kind::ServerStreaming | Kind::ClientStreaming => &self.streams,
         };
         slots.acquire().map(Some).ok_or_else(|| {
-            let (max, noun) = (slots.max(), slots.kind());
+            let (max, noun) = (slots.max, slots.kind());
             let message = format!("the server is at its limit of {max} {noun}; try again later");
             self.reject(Code::ResourceExhausted, "OVERLOADED", &message)
         })

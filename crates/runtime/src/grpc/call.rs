@@ -5,14 +5,15 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{self, Context, Poll};
 
+use futures::future::{Either, Ready, ready};
 use http::{Request, Response};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::body::Body;
 use tonic::{Code, Status};
-use tower::{Layer, Service};
+use tower::Service;
 
 use super::deadline::{Deadline, deadline_passed};
 use super::method::Kind;
@@ -21,26 +22,11 @@ use super::rules::Rules;
 use super::stream::StreamBody;
 use crate::net::{Exchange, ReceivedBody};
 
-/// Applies the rules to a service.
-#[derive(Debug, Clone)]
-pub(super) struct CallLayer(pub(super) Arc<Rules>);
-
-impl<S> Layer<S> for CallLayer {
-    type Service = Calls<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        Calls {
-            inner,
-            rules: Arc::clone(&self.0),
-        }
-    }
-}
-
 /// A service with the rules.
 #[derive(Debug, Clone)]
 pub(super) struct Calls<S> {
-    inner: S,
-    rules: Arc<Rules>,
+    pub(super) inner: S,
+    pub(super) rules: Arc<Rules>,
 }
 
 impl<S> Service<Request<ReceivedBody>> for Calls<S>
@@ -49,7 +35,7 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = CallFuture<S::Future>;
+    type Future = Either<Ready<Result<Self::Response, Infallible>>, CallFuture<S::Future>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx)
@@ -61,7 +47,10 @@ where
             Observation::start(method, request.headers(), &self.rules.trusted_callers);
         let slot = match self.rules.admission.admit(method) {
             Ok(slot) => slot,
-            Err(status) => return CallFuture::rejected(observation, status),
+            Err(status) => {
+                observation.end(status.code());
+                return Either::Left(ready(Ok(status.into_http())));
+            }
         };
         let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
         if let (Some(slot), Some(exchange)) = (slot, &exchange) {
@@ -80,58 +69,39 @@ where
             self.rules.unary_timeout,
             Instant::now(),
         );
-        observation.set_deadline(deadline);
+        observation.deadline = deadline;
         if let Some(deadline) = deadline {
             request.extensions_mut().insert(deadline);
         }
-        let inner = observation.span().in_scope(|| self.inner.call(request));
-        CallFuture {
-            inner: Some(inner),
+        let inner = observation.span.in_scope(|| self.inner.call(request));
+        Either::Right(CallFuture {
+            inner,
             sleep: deadline.map(|deadline| sleep_until(deadline.at())),
-            rejection: None,
             active: Some(ActiveCall {
                 observation,
                 exchange,
-                rules: Some(Arc::clone(&self.rules)),
+                rules: Arc::clone(&self.rules),
             }),
-        }
+        })
     }
 }
 
-/// The state of a call until its response.
 #[derive(Debug)]
 struct ActiveCall {
     observation: Observation,
     /// It holds the slot.
     exchange: Option<Arc<Exchange>>,
-    /// `None` for a call that was rejected.
-    rules: Option<Arc<Rules>>,
+    rules: Arc<Rules>,
 }
 
 pin_project! {
-    /// A call until its response headers.
     pub(super) struct CallFuture<F> {
         #[pin]
-        inner: Option<F>,
+        inner: F,
         #[pin]
         sleep: Option<Sleep>,
-        rejection: Option<Status>,
+        // `None` after the response.
         active: Option<ActiveCall>,
-    }
-}
-
-impl<F> CallFuture<F> {
-    fn rejected(observation: Observation, status: Status) -> Self {
-        Self {
-            inner: None,
-            sleep: None,
-            rejection: Some(status),
-            active: Some(ActiveCall {
-                observation,
-                exchange: None,
-                rules: None,
-            }),
-        }
     }
 }
 
@@ -143,18 +113,13 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let entered = this
-            .active
-            .as_ref()
-            .map(|active| active.observation.span().enter());
-        let polled = match this.inner.as_pin_mut() {
-            Some(inner) => inner.poll(cx),
-            None => Poll::Ready(Ok(rejection(this.rejection.take()))),
+        let Some(active) = this.active.as_ref() else {
+            return Poll::Pending;
         };
-        drop(entered);
+        let polled = active.observation.span.in_scope(|| this.inner.poll(cx));
         let response = match polled {
             Poll::Ready(Ok(response)) => response,
-            Poll::Pending => ready!(poll_end(this.active.as_ref(), this.sleep, cx)).into_http(),
+            Poll::Pending => task::ready!(poll_end(active, this.sleep, cx)).into_http(),
         };
         Poll::Ready(Ok(match this.active.take() {
             Some(active) => finish(active, response),
@@ -165,15 +130,14 @@ where
 
 /// The status of a call that ends without a response: its request is late, or its deadline has passed.
 fn poll_end(
-    active: Option<&ActiveCall>,
+    active: &ActiveCall,
     sleep: Pin<&mut Option<Sleep>>,
     cx: &mut Context<'_>,
 ) -> Poll<Status> {
-    if let Some(active) = active
-        && let (Some(exchange), Some(rules)) = (&active.exchange, &active.rules)
+    if let Some(exchange) = &active.exchange
         && let Poll::Ready(reason) = exchange.poll_interrupted(cx)
     {
-        return Poll::Ready(rules.admission.interrupted(reason));
+        return Poll::Ready(active.rules.admission.interrupted(reason));
     }
     match sleep.as_pin_mut() {
         Some(sleep) => sleep.poll(cx).map(|()| deadline_passed()),
@@ -182,25 +146,19 @@ fn poll_end(
 }
 
 /// Ends the observation, or passes it to the body of a stream.
-fn finish(mut active: ActiveCall, response: Response<Body>) -> Response<Body> {
-    let streams = active.observation.kind() != Kind::Unary;
-    match (status_of(response.headers()), active.rules) {
-        (None, Some(rules)) if streams => {
-            let (observation, exchange) = (active.observation, active.exchange);
-            response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)))
-        }
-        (status, _) => {
-            if let Some(exchange) = active.exchange {
-                exchange.release();
-            }
-            active.observation.end(status.unwrap_or(Code::Ok));
-            response
-        }
+fn finish(active: ActiveCall, response: Response<Body>) -> Response<Body> {
+    let ActiveCall {
+        mut observation,
+        exchange,
+        rules,
+    } = active;
+    let status = status_of(response.headers());
+    if status.is_none() && observation.method.kind != Kind::Unary {
+        return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)));
     }
-}
-
-fn rejection(status: Option<Status>) -> Response<Body> {
-    status
-        .unwrap_or_else(|| Status::internal("call polled after its end"))
-        .into_http()
+    if let Some(exchange) = exchange {
+        exchange.release();
+    }
+    observation.end(status.unwrap_or(Code::Ok));
+    response
 }

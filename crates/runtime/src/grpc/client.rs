@@ -14,6 +14,7 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 
 /// Adds a bearer token, a deadline and the trace headers of the current span to every call.
 #[derive(Clone)]
+#[must_use]
 pub struct Bearer {
     authorization: Result<MetadataValue<Ascii>, Box<Status>>,
     timeout: Option<Duration>,
@@ -22,7 +23,6 @@ pub struct Bearer {
 impl Bearer {
     /// Calls with `token`. Without a token, or with one that is not a valid header value, every call fails with
     /// `UNAUTHENTICATED`.
-    #[must_use]
     pub fn new(token: Option<&str>) -> Self {
         let value = token.and_then(|token| format!("Bearer {token}").parse().ok());
         let authorization = value.map(|mut value: MetadataValue<Ascii>| {
@@ -37,7 +37,6 @@ impl Bearer {
     }
 
     /// Sets the status of calls without a valid token.
-    #[must_use]
     pub fn invalid_token_status(self, status: impl FnOnce() -> Status) -> Self {
         Self {
             authorization: self.authorization.map_err(|_| Box::new(status())),
@@ -46,7 +45,6 @@ impl Bearer {
     }
 
     /// Sets the timeout of each call.
-    #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self {
             timeout: Some(timeout),

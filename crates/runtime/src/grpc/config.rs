@@ -5,30 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT, check_body_progress};
 use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
-const CALLS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "calls",
-};
-const CONNECTION_STREAMS: Bounds<u32> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "streams",
-};
-const MESSAGE: Bounds<usize> = Bounds {
-    min: 1024,
-    max: 64 * 1024 * 1024,
-    unit: "bytes",
-};
-const KEEPALIVE: Bounds<u64> = Bounds {
-    min: 100,
-    max: 3_600_000,
-    unit: "ms",
-};
+const CALLS: Bounds<usize> = Bounds::new(1..=1_000_000, "calls");
+const CONNECTION_STREAMS: Bounds<u32> = Bounds::new(1..=100_000, "streams");
+const MESSAGE: Bounds<usize> = Bounds::new(1024..=64 * 1024 * 1024, "bytes");
+/// The interval of PINGs, and the wait for the reply.
+const PING: Bounds<u64> = Bounds::new(100..=3_600_000, "ms");
 
 /// The settings of a gRPC server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,26 +100,10 @@ impl Validate for GrpcConfig {
             &CONNECTION_STREAMS,
         );
         checks.bounds("message_bytes_max", self.message_bytes_max, &MESSAGE);
-        checks.bounds(
-            "body_progress_timeout_ms",
-            self.body_progress_timeout_ms,
-            &TIMEOUT,
-        );
-        checks.bounds(
-            "body_progress_bytes_min",
-            self.body_progress_bytes_min,
-            &PROGRESS,
-        );
-        checks.bounds(
-            "keepalive_interval_ms",
-            self.keepalive_interval_ms,
-            &KEEPALIVE,
-        );
-        checks.bounds(
-            "keepalive_timeout_ms",
-            self.keepalive_timeout_ms,
-            &KEEPALIVE,
-        );
+        let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
+        check_body_progress(checks, timeout_ms, bytes_min);
+        checks.bounds("keepalive_interval_ms", self.keepalive_interval_ms, &PING);
+        checks.bounds("keepalive_timeout_ms", self.keepalive_timeout_ms, &PING);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
         checks.section("connection", &self.connection);

@@ -13,7 +13,6 @@ use super::method::Kind;
 
 const TIMEOUT_HEADER: &str = "grpc-timeout";
 
-/// Maximum number of digits in the protocol.
 const TIMEOUT_DIGITS_MAX: usize = 8;
 
 /// Subtracted from the timeout of a caller, so that our response is earlier than the timeout of the transport, which
@@ -42,10 +41,6 @@ impl Deadline {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    pub(super) fn has_passed(self) -> bool {
-        self.remaining().is_zero()
-    }
-
     /// The deadline of a call that arrived at `now`; `unary` is the maximum for unary calls.
     pub(super) fn for_call(
         kind: Kind,
@@ -68,7 +63,6 @@ impl Deadline {
     }
 }
 
-/// The status of a call whose deadline has passed.
 pub(super) fn deadline_passed() -> Status {
     Status::deadline_exceeded("the deadline passed before the response was ready")
 }

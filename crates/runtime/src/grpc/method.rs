@@ -29,7 +29,6 @@ pub(super) enum Kind {
     ClientStreaming,
 }
 
-/// One method.
 #[derive(Debug)]
 pub(super) struct Method {
     pub(super) service: String,
@@ -64,7 +63,6 @@ impl Method {
         self.infrastructure || self.kind == Kind::ClientStreaming
     }
 
-    /// Counts a call that ended with `code`.
     pub(super) fn count(&self, code: Code) {
         let slot = usize::try_from(i32::from(code))
             .ok()
@@ -84,7 +82,6 @@ impl Method {
     }
 }
 
-/// Every method of a server, by its path.
 #[derive(Debug)]
 pub(super) struct Methods {
     by_path: HashMap<String, Arc<Method>>,

@@ -18,7 +18,6 @@ mod observe;
 mod rules;
 mod server;
 mod stream;
-mod trusted_callers;
 
 pub use client::{Authenticated, Bearer};
 pub use config::GrpcConfig;

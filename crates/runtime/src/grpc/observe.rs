@@ -9,7 +9,7 @@ use tracing::{Span, field};
 
 use super::deadline::Deadline;
 use super::method::{Kind, Method};
-use super::trusted_callers::TrustedCallers;
+use super::rules::TrustedCallers;
 use crate::telemetry;
 
 const STATUS_HEADER: &str = "grpc-status";
@@ -17,10 +17,11 @@ const STATUS_HEADER: &str = "grpc-status";
 /// The telemetry of one call from its headers to its end. The end is counted exactly once.
 #[derive(Debug)]
 pub(super) struct Observation {
-    method: Arc<Method>,
-    span: Span,
+    pub(super) method: Arc<Method>,
+    pub(super) span: Span,
     started: Instant,
-    deadline: Option<Deadline>,
+    /// A call that is dropped after it is counted as late, not as cancelled.
+    pub(super) deadline: Option<Deadline>,
     ended: bool,
 }
 
@@ -53,23 +54,6 @@ impl Observation {
         }
     }
 
-    /// Sets the deadline. A call that is dropped after it is counted as late, not as cancelled.
-    pub(super) fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        self.deadline = deadline;
-    }
-
-    pub(super) fn deadline(&self) -> Option<Deadline> {
-        self.deadline
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.method.kind
-    }
-
-    pub(super) fn span(&self) -> &Span {
-        &self.span
-    }
-
     /// Records the end of the call; later calls have no effect.
     pub(super) fn end(&mut self, code: Code) {
         if self.ended {
@@ -95,7 +79,10 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let code = if std::thread::panicking() {
             Code::Internal
-        } else if self.deadline.is_some_and(Deadline::has_passed) {
+        } else if self
+            .deadline
+            .is_some_and(|deadline| deadline.remaining().is_zero())
+        {
             Code::DeadlineExceeded
         } else {
             Code::Cancelled

@@ -1,7 +1,6 @@
 //! Builds a gRPC server from services, binds it, serves it and drains it.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,28 +9,27 @@ use axum::response::IntoResponse;
 use http::{HeaderMap, Request};
 use hyper_util::rt::TokioTimer;
 use hyper_util::server::conn::auto::Builder;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::service::{Routes, RoutesBuilder};
-use tower::{Layer, Service, ServiceExt};
+use tower::{Service, ServiceExt};
 
 use super::admission::Admission;
-use super::call::{CallLayer, Calls};
+use super::call::Calls;
 use super::config::GrpcConfig;
 use super::health;
 use super::method::Methods;
-use super::rules::Rules;
-use super::trusted_callers::TrustedCallers;
+use super::rules::{Rules, TrustedCallers};
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor};
+use crate::net::{
+    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
+};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
 const SERVER: &str = "grpc";
 
-/// The ALPN protocols.
 const PROTOCOLS: &[&[u8]] = &[b"h2"];
 
 /// Maximum size of the header list of a call, in bytes.
@@ -56,14 +54,9 @@ const REFLECTION_SERVICES: [&str; 2] = [
 /// A gRPC server cannot be built or run.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
-    /// The address is in use, or does not belong to this machine.
-    #[error("grpc port cannot listen on {addr}")]
-    Bind {
-        /// The configured address.
-        addr: SocketAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// The port cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The TLS files cannot be used.
     #[error("grpc.{0}")]
     Tls(#[from] TlsError),
@@ -77,6 +70,7 @@ pub enum GrpcError {
 
 /// Builds a gRPC server: health, reflection and the added services.
 #[derive(Debug)]
+#[must_use]
 pub struct GrpcServer {
     config: GrpcConfig,
     health: Health,
@@ -88,7 +82,6 @@ pub struct GrpcServer {
 
 impl GrpcServer {
     /// A server with the health service only. Install the metrics recorder first.
-    #[must_use]
     pub fn new(config: GrpcConfig, health: Health) -> Self {
         let mut routes = RoutesBuilder::default();
         routes.add_service(health::service(health.clone()));
@@ -108,7 +101,6 @@ impl GrpcServer {
     }
 
     /// Continues the traces of calls whose headers `trusts` accepts; other calls start a new trace. `trusts` must not block.
-    #[must_use]
     pub fn trusted_callers(
         mut self,
         trusts: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
@@ -118,7 +110,6 @@ impl GrpcServer {
     }
 
     /// Adds an encoded `FileDescriptorSet`. Every added service must be in one.
-    #[must_use]
     pub fn descriptors(mut self, set: &'static [u8]) -> Self {
         self.descriptors.push(set);
         self
@@ -126,7 +117,6 @@ impl GrpcServer {
 
     /// Adds a service, also to health and reflection. The caller must set its `max_decoding_message_size` to
     /// [`GrpcConfig::message_bytes_max`].
-    #[must_use]
     pub fn service<S>(mut self, service: S) -> Self
     where
         S: Service<Request<Body>, Error = Infallible>
@@ -147,27 +137,12 @@ impl GrpcServer {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// [`GrpcError::Bind`], and the errors of [`Self::listen`].
-    pub async fn bind(self) -> Result<BoundGrpcServer, GrpcError> {
-        let addr = self.config.addr;
-        let listener = TcpListener::bind(addr)
-            .await
-            .map_err(|source| GrpcError::Bind { addr, source })?;
-        self.listen(listener)
-    }
-
-    /// Uses a listener that is already bound.
-    ///
-    /// # Errors
-    /// [`GrpcError::Tls`], [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
-    pub fn listen(mut self, listener: TcpListener) -> Result<BoundGrpcServer, GrpcError> {
-        let addr = self.config.addr;
-        let local_addr = listener
-            .local_addr()
-            .map_err(|source| GrpcError::Bind { addr, source })?;
+    /// Every [`GrpcError`].
+    pub async fn bind(mut self) -> Result<BoundGrpcServer, GrpcError> {
+        let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let tls = self.config.tls.acceptor(PROTOCOLS)?;
-        let methods = Methods::from_descriptors(&self.descriptors)
-            .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        let unreadable = |e| GrpcError::Descriptors(Box::new(e));
+        let methods = Methods::from_descriptors(&self.descriptors).map_err(unreadable)?;
         if let Some(name) = self.services.iter().find(|name| !methods.describes(name)) {
             return Err(GrpcError::Undescribed(name));
         }
@@ -187,7 +162,7 @@ impl GrpcServer {
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                socket: listener,
+                socket,
                 tls,
                 connections_max: config.connections_max,
                 proxies: Proxies::default(),
@@ -204,7 +179,10 @@ impl GrpcServer {
             drain_max: Duration::from_millis(config.drain_ms),
         };
         Ok(BoundGrpcServer {
-            calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
+            calls: Calls {
+                inner: self.routes.routes().prepare(),
+                rules: Arc::new(rules),
+            },
             server,
             local_addr,
         })

@@ -42,12 +42,12 @@ impl StreamBody {
         exchange: Option<Arc<Exchange>>,
         rules: Arc<Rules>,
     ) -> Self {
-        let ends_when_idle = observation.kind() == Kind::ServerStreaming;
+        let ends_when_idle = observation.method.kind == Kind::ServerStreaming;
         Self {
             inner,
             drain: ends_when_idle.then(|| rules.drain.begins()),
             sleep: observation
-                .deadline()
+                .deadline
                 .map(|deadline| sleep_until(deadline.at())),
             observation,
             exchange,
@@ -69,10 +69,7 @@ impl http_body::Body for StreamBody {
         if *this.ended {
             return Poll::Ready(None);
         }
-        let polled = this
-            .observation
-            .span()
-            .in_scope(|| this.inner.poll_frame(cx));
+        let polled = this.observation.span.in_scope(|| this.inner.poll_frame(cx));
         if let Poll::Ready(frame) = polled {
             if let Some(code) = end_of(frame.as_ref()) {
                 this.observation.end(code);

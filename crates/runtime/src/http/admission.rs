@@ -13,9 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::HttpConfig;
 use super::problem::HttpProblem;
-use crate::net::{Drain, Exchange, NamedSlots, Slot, Slots};
+use crate::net::{Drain, Exchange, Slot, Slots};
 
-/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
     requests: Arc<Slots>,
@@ -28,18 +27,15 @@ impl Admission {
     pub(super) fn new(config: &HttpConfig, drain: Drain) -> Self {
         let preempt_after = config.connection.preempt_after();
         Self {
-            requests: Slots::new("requests", config.requests_max, preempt_after),
-            streams: Slots::new("streams", config.streams_max, preempt_after),
+            requests: Slots::new("http.requests", config.requests_max, preempt_after),
+            streams: Slots::new("http.streams", config.streams_max, preempt_after),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
-    pub(super) fn slots(&self) -> NamedSlots {
-        vec![
-            ("http.requests", Arc::clone(&self.requests)),
-            ("http.streams", Arc::clone(&self.streams)),
-        ]
+    pub(super) fn slots(&self) -> Vec<Arc<Slots>> {
+        vec![Arc::clone(&self.requests), Arc::clone(&self.streams)]
     }
 
     /// Takes a slot without waiting: a queue would only hide the load.
@@ -57,7 +53,7 @@ impl Admission {
     }
 
     fn overloaded(&self, slots: &Slots) -> HttpProblem {
-        let (max, noun) = (slots.max(), slots.kind());
+        let (max, noun) = (slots.max, slots.kind());
         let detail = format!("the server is at its limit of {max} {noun}: try again later");
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
             .retry_after(self.retry_after)
@@ -116,7 +112,6 @@ pub struct StreamSlot {
     drain: DrainSignal,
 }
 
-/// The response is a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsStream;
 

@@ -26,21 +26,11 @@ pin_project! {
     /// Forwards frames.
     pub(super) struct ResponseBody {
         #[pin]
-        inner: Body,
+        pub(super) inner: Body,
+        // When the response must be complete; `None` for a stream.
         #[pin]
-        timeout: Option<Sleep>,
-        observation: Observation,
-    }
-}
-
-impl ResponseBody {
-    /// `timeout`: when the response must be complete; `None` for a stream.
-    pub(super) fn new(inner: Body, timeout: Option<Sleep>, observation: Observation) -> Self {
-        Self {
-            inner,
-            timeout,
-            observation,
-        }
+        pub(super) timeout: Option<Sleep>,
+        pub(super) observation: Observation,
     }
 }
 

@@ -6,25 +6,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT, check_body_progress};
 use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
-const HEADERS: Bounds<usize> = Bounds {
-    min: 1024,
-    max: 1024 * 1024,
-    unit: "bytes",
-};
-const BODY: Bounds<usize> = Bounds {
-    min: 1024,
-    max: 64 * 1024 * 1024,
-    unit: "bytes",
-};
-const REQUESTS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "requests",
-};
+const HEADERS: Bounds<usize> = Bounds::new(1024..=1024 * 1024, "bytes");
+const BODY: Bounds<usize> = Bounds::new(1024..=64 * 1024 * 1024, "bytes");
+const REQUESTS: Bounds<usize> = Bounds::new(1..=1_000_000, "requests");
 
 /// The settings of an HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,16 +103,8 @@ impl Validate for HttpConfig {
             self.connections_per_proxy_max,
             &CONNECTIONS,
         );
-        checks.bounds(
-            "body_progress_timeout_ms",
-            self.body_progress_timeout_ms,
-            &TIMEOUT,
-        );
-        checks.bounds(
-            "body_progress_bytes_min",
-            self.body_progress_bytes_min,
-            &PROGRESS,
-        );
+        let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
+        check_body_progress(checks, timeout_ms, bytes_min);
         checks.section("connection", &self.connection);
         checks.section("tls", &self.tls);
     }

@@ -11,6 +11,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -20,7 +21,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
-use ipnet::IpNet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -33,7 +33,7 @@ use super::body::ResponseBody;
 use super::observe::{self, Observation};
 use super::problem::{HttpProblem, ProblemCode};
 use super::request_id::{self, MakeUuidV7, REQUEST_ID_HEADER};
-use crate::net::{Exchange, Interruption, Peer};
+use crate::net::{Exchange, Interruption, Peer, Proxies};
 use crate::telemetry::Caller;
 
 /// Bytes of a header besides its name and value: `: ` and the end of the line.
@@ -46,20 +46,14 @@ pub(super) struct Rules {
     pub(super) drain: DrainSignal,
     pub(super) request_timeout: Duration,
     pub(super) header_bytes_max: usize,
-    pub(super) trusted_proxies: Vec<IpNet>,
+    pub(super) proxies: Proxies,
 }
 
 impl Rules {
     /// Only the traces of trusted proxies are continued: browsers can send any trace headers.
     fn caller(&self, request: &Request) -> Caller {
         let peer = request.extensions().get::<Peer>();
-        let address = peer.map(|Peer(peer)| peer.ip().to_canonical());
-        let trusts = |address| {
-            self.trusted_proxies
-                .iter()
-                .any(|net| net.contains(&address))
-        };
-        if address.is_some_and(trusts) {
+        if peer.is_some_and(|Peer(peer)| self.proxies.contains(peer.ip())) {
             Caller::Trusted
         } else {
             Caller::Public
@@ -86,16 +80,11 @@ pub(super) fn layered(router: Router, rules: Rules) -> Router {
         .on_eos(())
         .on_failure(());
     let value = HeaderValue::from_static;
+    let set = |name, text| SetResponseHeaderLayer::overriding(name, value(text));
     router.layer(
         ServiceBuilder::new()
-            .layer(SetResponseHeaderLayer::overriding(
-                REFERRER_POLICY,
-                value("no-referrer"),
-            ))
-            .layer(SetResponseHeaderLayer::overriding(
-                X_CONTENT_TYPE_OPTIONS,
-                value("nosniff"),
-            ))
+            .layer(set(REFERRER_POLICY, "no-referrer"))
+            .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .layer(SetResponseHeaderLayer::if_not_present(
                 CACHE_CONTROL,
                 value("no-store"),
@@ -143,7 +132,13 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
         observation.stream_started();
         timeout = None;
     }
-    response.map(|body| Body::new(ResponseBody::new(body, timeout, observation)))
+    response.map(|inner| {
+        Body::new(ResponseBody {
+            inner,
+            timeout,
+            observation,
+        })
+    })
 }
 
 /// The response, or a problem if the client made no progress while the server waited for it.
@@ -152,13 +147,12 @@ async fn unless_interrupted(
     exchange: Option<&Exchange>,
     rules: &Rules,
 ) -> Response {
-    let Some(exchange) = exchange else {
-        return response.await;
-    };
+    let interruption =
+        |cx: &mut Context<'_>| exchange.map_or(Poll::Pending, |one| one.poll_interrupted(cx));
     tokio::select! {
         biased;
         response = response => response,
-        reason = poll_fn(|cx| exchange.poll_interrupted(cx)) => match reason {
+        reason = poll_fn(interruption) => match reason {
             Interruption::Preempted => rules.admission.preempted().into_response(),
             Interruption::BodyStalled => {
                 let detail = "the body of the request made no progress: send it faster";

@@ -11,7 +11,6 @@
 mod admission;
 mod body;
 mod config;
-mod connection;
 mod extract;
 mod handle;
 mod observe;

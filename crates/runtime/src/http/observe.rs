@@ -30,7 +30,6 @@ pub(super) struct Observation {
     bytes: u64,
 }
 
-/// The span of a request.
 pub(super) fn span(request: &Request, caller: Caller) -> Span {
     let id = request.extensions().get::<RequestId>();
     let id = id.and_then(|id| id.header_value().to_str().ok());
@@ -72,7 +71,6 @@ impl Observation {
         }
     }
 
-    /// Records the status of the response.
     pub(super) fn response_started(&mut self, status: StatusCode, code: Option<&ProblemCode>) {
         self.status = Some(status);
         if let Some(ProblemCode(code)) = code {

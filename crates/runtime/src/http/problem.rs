@@ -134,15 +134,14 @@ impl IntoResponse for HttpProblem {
         let code = ProblemCode(self.code.clone());
         // A struct of texts and numbers always serializes.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
-        let mut response = (status, body).into_response();
-        let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static(PROBLEM_CONTENT_TYPE),
-        );
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let headers = [
+            (header::CONTENT_TYPE, PROBLEM_CONTENT_TYPE),
+            (header::CACHE_CONTROL, "no-store"),
+        ];
+        let mut response = (status, headers, body).into_response();
         if let Some(delay) = retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds_up(delay)));
+            let seconds = HeaderValue::from(seconds_up(delay));
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
         response.extensions_mut().insert(code);
         response

@@ -1,6 +1,5 @@
 //! Builds an HTTP server from a router, binds it, serves it and drains it.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +9,20 @@ use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use http::{Request, StatusCode};
+use hyper_util::rt::TokioTimer;
+use hyper_util::server::conn::auto::Builder;
 use ipnet::IpNet;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::admission::{Admission, DrainSignal, admit};
 use super::config::HttpConfig;
-use super::connection;
 use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody};
+use crate::net::{
+    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
+};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -30,23 +31,36 @@ const SERVER: &str = "http";
 /// The ALPN protocols, the preferred one first.
 const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
+/// Maximum number of concurrent requests on one HTTP/2 connection. Further requests wait in the client.
+const CONNECTION_REQUESTS_MAX: u32 = 256;
+
+/// Time without traffic before an HTTP/2 PING is sent, and the maximum wait for its reply.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Added to `header_bytes_max` in the transport, so that the response is a problem and not the 431 without a body of the
+/// transport.
+const HEADER_SLACK_BYTES: usize = 16 * 1024;
+
+/// Minimum size of the header buffer of the transport, in bytes.
+const HEADER_BUFFER_BYTES_MIN: usize = 8 * 1024;
+
+/// Maximum number of headers of a request. More get a 431 without a body.
+const HEADERS_MAX: usize = 256;
+
 /// An HTTP server cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The address is in use, or does not belong to this machine.
-    #[error("http port cannot listen on {addr}")]
-    Bind {
-        /// The configured address.
-        addr: SocketAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// The port cannot be bound.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// The TLS files cannot be used.
     #[error("http.server.{0}")]
     Tls(#[from] TlsError),
 }
 
 /// Builds an HTTP server.
+#[must_use]
 pub struct HttpServer {
     config: HttpConfig,
     health: Health,
@@ -57,7 +71,6 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// A server without routes. Install the metrics recorder first.
-    #[must_use]
     pub fn new(config: HttpConfig, health: Health) -> Self {
         Self {
             config,
@@ -70,7 +83,6 @@ impl HttpServer {
 
     /// Sets the networks of trusted proxies. Each proxy may have `connections_per_proxy_max` connections, and its traces are
     /// continued.
-    #[must_use]
     pub fn trusted_proxies(mut self, networks: Vec<IpNet>) -> Self {
         self.trusted_proxies = networks;
         self
@@ -78,7 +90,6 @@ impl HttpServer {
 
     /// Adds routes. Unknown paths and methods get a problem. A route may accept a larger body than
     /// [`HttpConfig::body_bytes_max`] by its own [`DefaultBodyLimit`].
-    #[must_use]
     pub fn router(mut self, router: Router) -> Self {
         let all = self.router.merge(router);
         // The fallbacks are set here, so that later layers also apply to them.
@@ -90,7 +101,6 @@ impl HttpServer {
 
     /// Adds layers around all routes, and around the responses for unknown paths and methods. Requests that these layers
     /// reject take no slot.
-    #[must_use]
     pub fn layered(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
         self.wrap = Box::new(wrap);
         self
@@ -101,15 +111,12 @@ impl HttpServer {
     /// # Errors
     /// [`HttpError::Bind`], [`HttpError::Tls`].
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
-        let addr = self.config.addr;
-        let failed = |source| HttpError::Bind { addr, source };
         let tls = self.config.tls.acceptor(PROTOCOLS)?;
-        let listener = TcpListener::bind(addr).await.map_err(failed)?;
-        let local_addr = listener.local_addr().map_err(failed)?;
+        let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
         let proxies = Proxies {
-            networks: self.trusted_proxies.clone(),
+            networks: self.trusted_proxies,
             connections_max: self.config.connections_per_proxy_max,
         };
         let config = &self.config;
@@ -118,19 +125,19 @@ impl HttpServer {
             drain: DrainSignal::new(drain.token()),
             request_timeout: Duration::from_millis(config.request_timeout_ms),
             header_bytes_max: config.header_bytes_max,
-            trusted_proxies: self.trusted_proxies,
+            proxies: proxies.clone(),
         };
         let server = net::Server {
             listener: Listener {
                 server: SERVER,
-                socket: listener,
+                socket,
                 tls,
                 connections_max: config.connections_max,
                 proxies,
                 config: config.connection,
             },
             rules: net::Rules {
-                transport: connection::transport(config),
+                transport: transport(config),
                 header_timeout: config.header_timeout(),
                 body_progress: config.body_progress(),
                 drain,
@@ -176,6 +183,29 @@ impl BoundHttpServer {
             move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
         self.server.serve(answer, shutdown).await
     }
+}
+
+/// The transport of every connection: HTTP/1.1 or HTTP/2, detected by the first bytes.
+fn transport(config: &HttpConfig) -> Builder<StreamExecutor> {
+    let header_bytes_max =
+        (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
+    let mut builder = Builder::new(StreamExecutor {
+        write_timeout: config.connection.write_timeout(),
+    });
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.header_timeout())
+        .max_buf_size(header_bytes_max)
+        .max_headers(HEADERS_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_concurrent_streams(CONNECTION_REQUESTS_MAX)
+        .max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX));
+    builder
 }
 
 async fn route_not_found() -> HttpProblem {

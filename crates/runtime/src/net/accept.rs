@@ -27,7 +27,6 @@ use crate::tls::Acceptor;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A listener, and the limits of its connections.
-#[derive(Debug)]
 pub(crate) struct Listener {
     /// The protocol of the server, as a label of metrics.
     pub(crate) server: &'static str,
@@ -46,8 +45,7 @@ pub(super) fn connections(
     slots: Arc<Semaphore>,
     drain: Drain,
 ) -> impl Stream<Item = Connection> {
-    let per_address_max = listener.config.per_address_max;
-    let addresses = Addresses::new(per_address_max, listener.proxies.clone());
+    let addresses = Addresses::new(listener.config.per_address_max, listener.proxies.clone());
     unfold(
         (listener, slots, addresses, drain),
         async |(listener, slots, addresses, drain)| {
@@ -56,7 +54,7 @@ pub(super) fn connections(
                 let (stream, peer) = accept(&listener.socket).await;
                 match addresses.count(peer.ip()) {
                     Some(address) => break (stream, peer, address),
-                    None => count_closed(listener.server, CloseReason::AddressLimit),
+                    None => count_closed(listener.server, CloseReason::ADDRESS_LIMIT),
                 }
             };
             set_options(&stream, &listener.config);
@@ -100,11 +98,11 @@ fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
 }
 
 /// A connection that fails when the drain ends.
-#[derive(Debug)]
 pub(super) struct Connection {
     stream: Transport,
-    peer: SocketAddr,
-    activity: Arc<Activity>,
+    /// The address of the client.
+    pub(super) peer: SocketAddr,
+    pub(super) activity: Arc<Activity>,
     blocked: bool,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     _address: AddressSlot,
@@ -112,16 +110,6 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// The address of the client.
-    pub(super) const fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// The activity on the connection.
-    pub(super) fn activity(&self) -> Arc<Activity> {
-        Arc::clone(&self.activity)
-    }
-
     /// Records whether the socket accepts bytes.
     fn record_write<T>(
         &mut self,

@@ -25,7 +25,15 @@ pub(crate) struct Proxies {
     pub(crate) connections_max: usize,
 }
 
-/// Counts the connections of each address.
+impl Proxies {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.networks
+            .iter()
+            .any(|network| network.contains(&address))
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Addresses {
     per_address_max: usize,
@@ -50,9 +58,7 @@ impl Addresses {
     }
 
     fn max_for(&self, address: IpAddr) -> usize {
-        let address = address.to_canonical();
-        let mut networks = self.proxies.networks.iter();
-        if networks.any(|network| network.contains(&address)) {
+        if self.proxies.contains(address) {
             self.proxies.connections_max
         } else {
             self.per_address_max

@@ -4,43 +4,28 @@ use metrics::counter;
 
 /// The reason of a closed connection: a label of `server_connections_closed_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CloseReason {
-    /// No request arrived in time.
-    HeadersTimeout,
-    /// It had no open request for too long.
-    Idle,
-    /// The client did not read the response.
-    WriteTimeout,
-    /// Another exchange took the slot.
-    Preempted,
-    /// It reached its maximum age, and the grace period passed.
-    Age,
-    /// The server shut down.
-    Shutdown,
-    /// The client closed it, or violated the protocol.
-    Client,
-    /// Its address has too many connections.
-    AddressLimit,
-}
+pub(super) struct CloseReason(&'static str);
 
 impl CloseReason {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::HeadersTimeout => "headers_timeout",
-            Self::Idle => "idle",
-            Self::WriteTimeout => "write_timeout",
-            Self::Preempted => "preempted",
-            Self::Age => "age",
-            Self::Shutdown => "shutdown",
-            Self::Client => "client",
-            Self::AddressLimit => "address_limit",
-        }
-    }
+    /// No request arrived in time.
+    pub(super) const HEADERS_TIMEOUT: Self = Self("headers_timeout");
+    /// It had no open request for too long.
+    pub(super) const IDLE: Self = Self("idle");
+    /// The client did not read the response.
+    pub(super) const WRITE_TIMEOUT: Self = Self("write_timeout");
+    /// Another exchange took the slot.
+    pub(super) const PREEMPTED: Self = Self("preempted");
+    /// It reached its maximum age, and the grace period passed.
+    pub(super) const AGE: Self = Self("age");
+    /// The server shut down.
+    pub(super) const SHUTDOWN: Self = Self("shutdown");
+    /// The client closed it, or violated the protocol.
+    pub(super) const CLIENT: Self = Self("client");
+    /// Its address has too many connections.
+    pub(super) const ADDRESS_LIMIT: Self = Self("address_limit");
 }
 
-/// Counts a closed connection.
-pub(super) fn count_closed(server: &'static str, reason: CloseReason) {
-    let reason = reason.as_str();
+pub(super) fn count_closed(server: &'static str, CloseReason(reason): CloseReason) {
     counter!("server_connections_closed_total", "server" => server, "reason" => reason)
         .increment(1);
 }

@@ -8,36 +8,12 @@ use crate::config::{Bounds, Checks, Validate};
 
 use super::bounds::CONNECTIONS;
 
-const TIMEOUT: Bounds<u64> = Bounds {
-    min: 10,
-    max: 86_400_000,
-    unit: "ms",
-};
-const AGE: Bounds<u64> = Bounds {
-    min: 100,
-    max: 604_800_000,
-    unit: "ms",
-};
-const GRACE: Bounds<u64> = Bounds {
-    min: 0,
-    max: 86_400_000,
-    unit: "ms",
-};
-const PREEMPT: Bounds<u64> = Bounds {
-    min: 0,
-    max: 600_000,
-    unit: "ms",
-};
-const SATURATED: Bounds<u64> = Bounds {
-    min: 100,
-    max: 600_000,
-    unit: "ms",
-};
-const TCP: Bounds<u64> = Bounds {
-    min: 1_000,
-    max: 3_600_000,
-    unit: "ms",
-};
+const TIMEOUT: Bounds<u64> = Bounds::new(10..=86_400_000, "ms");
+const AGE: Bounds<u64> = Bounds::new(100..=604_800_000, "ms");
+const GRACE: Bounds<u64> = Bounds::new(0..=86_400_000, "ms");
+const PREEMPT: Bounds<u64> = Bounds::new(0..=600_000, "ms");
+const SATURATED: Bounds<u64> = Bounds::new(100..=600_000, "ms");
+const TCP: Bounds<u64> = Bounds::new(1_000..=3_600_000, "ms");
 
 /// The settings of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

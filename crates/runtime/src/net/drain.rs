@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
 /// The state of the drain; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -21,16 +21,15 @@ impl Drain {
         self.begins.cancel();
     }
 
-    /// Closes all connections, also those with open calls.
-    pub(crate) fn cut(&self) {
-        self.cuts.cancel();
+    /// Closes all connections when dropped, also those with open calls.
+    pub(crate) fn cut_on_drop(&self) -> DropGuard {
+        self.cuts.clone().drop_guard()
     }
 
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// A token that is cancelled when the drain begins.
     pub(crate) fn token(&self) -> CancellationToken {
         self.begins.clone()
     }
@@ -41,15 +40,5 @@ impl Drain {
 
     pub(crate) fn cuts(&self) -> WaitForCancellationFutureOwned {
         self.cuts.clone().cancelled_owned()
-    }
-}
-
-/// Closes all connections when dropped, also if the future of the server is dropped.
-#[derive(Debug)]
-pub(crate) struct CutOnDrop(pub(crate) Drain);
-
-impl Drop for CutOnDrop {
-    fn drop(&mut self) {
-        self.0.cut();
     }
 }

@@ -14,11 +14,10 @@ use futures::task::AtomicWaker;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::close_reason::CloseReason;
 use slots::WaitKey;
 
 pub(super) use activity::Activity;
-pub(crate) use slots::{NamedSlots, Slot, Slots};
+pub(crate) use slots::{Slot, Slots};
 
 /// The reason why an exchange ends before its response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +171,7 @@ impl Exchange {
         self.state().interruption = Some(reason);
         self.task.wake();
         if !self.multiplexed && self.response_started.load(Ordering::Acquire) {
-            self.connection.close(CloseReason::Preempted);
+            self.connection.close();
         }
     }
 

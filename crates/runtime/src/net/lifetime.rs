@@ -20,7 +20,6 @@ const CHECK_INTERVAL_MAX: Duration = Duration::from_secs(1);
 /// The number of checks in the shortest timeout; it bounds the delay of a close.
 const CHECKS_PER_TIMEOUT: u32 = 10;
 
-/// The timeouts of one connection.
 #[derive(Debug)]
 pub(super) struct Lifetime {
     accepted: Instant,
@@ -30,10 +29,8 @@ pub(super) struct Lifetime {
     closing_since: Option<(Instant, CloseReason)>,
 }
 
-/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Keep the connection.
     Keep,
     /// Accept no new requests: send GOAWAY.
     Finish,
@@ -53,7 +50,6 @@ impl Lifetime {
         }
     }
 
-    /// The pause between two checks.
     pub(super) fn check_interval(&self) -> Duration {
         let shortest = self
             .header_timeout
@@ -65,7 +61,7 @@ impl Lifetime {
 
     pub(super) fn check(&mut self, activity: &Activity) -> Decision {
         if activity.is_stalled(self.config.write_timeout()) {
-            return Decision::Close(CloseReason::WriteTimeout);
+            return Decision::Close(CloseReason::WRITE_TIMEOUT);
         }
         let idle = activity.idle_for();
         if let Some((since, reason)) = self.closing_since {
@@ -79,15 +75,15 @@ impl Lifetime {
         }
         if !activity.is_used() {
             return if self.accepted.elapsed() >= self.header_timeout {
-                Decision::Close(CloseReason::HeadersTimeout)
+                Decision::Close(CloseReason::HEADERS_TIMEOUT)
             } else {
                 Decision::Keep
             };
         }
         let reason = if idle.is_some_and(|idle| idle >= self.config.idle_timeout()) {
-            CloseReason::Idle
+            CloseReason::IDLE
         } else if self.accepted.elapsed() >= self.age_max {
-            CloseReason::Age
+            CloseReason::AGE
         } else {
             return Decision::Keep;
         };
@@ -98,6 +94,6 @@ impl Lifetime {
     /// The reason of a connection that the transport has closed.
     pub(super) fn close_reason(&self) -> CloseReason {
         self.closing_since
-            .map_or(CloseReason::Client, |(_, reason)| reason)
+            .map_or(CloseReason::CLIENT, |(_, reason)| reason)
     }
 }

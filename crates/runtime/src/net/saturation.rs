@@ -7,18 +7,16 @@ use metrics::gauge;
 use tokio::sync::Semaphore;
 use tokio::time::interval;
 
-use super::exchange::NamedSlots;
+use super::exchange::Slots;
 use crate::health::Health;
 
-/// The interval of the report.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The slots and connections of a server.
 #[derive(Debug)]
 pub(super) struct Gauges {
     /// The protocol of the server, as a label of metrics.
     pub(super) server: &'static str,
-    pub(super) slots: NamedSlots,
+    pub(super) slots: Vec<Arc<Slots>>,
     pub(super) connections: Arc<Semaphore>,
     pub(super) connections_max: usize,
 }
@@ -33,13 +31,13 @@ pub(super) async fn watch(gauges: Gauges, saturated_after: Duration, health: Hea
         let open = gauges.connections_max.saturating_sub(free);
         gauge!("server_connections_open", "server" => server).set(count(open));
         gauge!("server_connections_max", "server" => server).set(count(gauges.connections_max));
-        for (name, slots) in &gauges.slots {
+        for slots in &gauges.slots {
             gauge!("server_slots_used", "server" => server, "slots" => slots.kind())
                 .set(count(slots.used()));
             gauge!("server_slots_max", "server" => server, "slots" => slots.kind())
-                .set(count(slots.max()));
+                .set(count(slots.max));
             let full = slots.full_since().map(|since| since.elapsed());
-            health.set_saturated(name, full.is_some_and(|full| full >= saturated_after));
+            health.set_saturated(slots.name, full.is_some_and(|full| full >= saturated_after));
         }
     }
 }

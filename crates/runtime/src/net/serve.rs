@@ -24,10 +24,10 @@ use super::accept::{Connection, Listener, connections};
 use super::bodies::{BodyProgress, ReceivedBody, SentBody};
 use super::close_reason::{CloseReason, count_closed};
 use super::config::ConnectionConfig;
-use super::exchange::{Exchange, NamedSlots};
+use super::exchange::{Exchange, Slots};
 use super::lifetime::{Decision, Lifetime};
 use super::stream_task::{StreamExecutor, is_stream, watch};
-use super::{CUT_GRACE, CutOnDrop, Drain, Drained};
+use super::{CUT_GRACE, Drain, Drained};
 use crate::health::Health;
 use crate::net::saturation::{self, Gauges};
 
@@ -44,13 +44,11 @@ pub(crate) struct Rules {
     pub(crate) drain: Drain,
 }
 
-/// A bound server.
 pub(crate) struct Server {
     pub(crate) listener: Listener,
     pub(crate) rules: Rules,
-    pub(crate) slots: NamedSlots,
+    pub(crate) slots: Vec<Arc<Slots>>,
     pub(crate) health: Health,
-    /// Maximum duration of the drain.
     pub(crate) drain_max: Duration,
 }
 
@@ -65,7 +63,7 @@ impl Server {
     {
         let (listener, rules, health) = (self.listener, self.rules, self.health);
         let (server, config) = (listener.server, listener.config);
-        let cut = CutOnDrop(rules.drain.clone());
+        let cut = rules.drain.cut_on_drop();
         let permits = Arc::new(Semaphore::new(listener.connections_max));
         let gauges = Gauges {
             server,
@@ -103,10 +101,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut server = f.debug_struct("Server");
-        server
-            .field("listener", &self.listener)
-            .finish_non_exhaustive()
+        f.debug_struct("Server").finish_non_exhaustive()
     }
 }
 
@@ -123,8 +118,8 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let activity = connection.activity();
-    let peer = Peer(connection.peer());
+    let activity = Arc::clone(&connection.activity);
+    let peer = Peer(connection.peer);
     let body_progress = rules.body_progress;
     let service = {
         let activity = Arc::clone(&activity);
@@ -159,10 +154,10 @@ where
                 if let Err(error) = ended {
                     tracing::debug!(error, "connection ended");
                 }
-                return if draining { CloseReason::Shutdown } else { lifetime.close_reason() };
+                return if draining { CloseReason::SHUTDOWN } else { lifetime.close_reason() };
             }
-            () = &mut cuts => return CloseReason::Shutdown,
-            reason = &mut closing => return reason,
+            () = &mut cuts => return CloseReason::SHUTDOWN,
+            () = &mut closing => return CloseReason::PREEMPTED,
             () = &mut begins, if !draining => {
                 draining = true;
                 serving.as_mut().graceful_shutdown();

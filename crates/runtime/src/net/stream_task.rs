@@ -25,13 +25,11 @@ pub(super) fn is_stream() -> bool {
     STREAM.try_with(|_| ()).is_ok()
 }
 
-/// Makes the current stream task watch `exchange`.
 pub(super) fn watch(exchange: &Arc<Exchange>) {
     // For HTTP/1.1, the task of the connection watches the exchange.
     let _ = STREAM.try_with(|stream| stream.set(Arc::clone(exchange)));
 }
 
-/// Spawns the tasks of streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamExecutor {
     pub(crate) write_timeout: Duration,
@@ -72,17 +70,13 @@ impl<F: Future<Output = ()>> Future for StreamTask<F> {
         let Some(inner) = this.inner.as_mut().as_pin_mut() else {
             return Poll::Ready(());
         };
-        let ended = inner.poll(cx).is_ready();
+        let polled = inner.poll(cx);
         let Some(exchange) = this.exchange.get() else {
-            return if ended {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            };
+            return polled;
         };
-        if ended {
+        if polled.is_ready() {
             exchange.task_ended();
-            return Poll::Ready(());
+            return polled;
         }
         exchange.register(cx);
         let reason = if exchange.must_reset() {

@@ -1,6 +1,5 @@
 //! The bytes of a connection: plain or TLS. The first read or write runs the TLS handshake.
 
-use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,12 +10,10 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{Acceptor, Handshake};
 
-/// The bytes of a connection.
 pub(super) enum Transport {
     Plain(TcpStream),
     Handshake(Handshake),
     Tls(Box<TlsStream<TcpStream>>),
-    /// The handshake failed.
     Closed,
 }
 
@@ -97,16 +94,5 @@ impl AsyncWrite for Transport {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
         }
-    }
-}
-
-impl fmt::Debug for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain(_) => "Plain",
-            Self::Handshake(_) => "Handshake",
-            Self::Tls(_) => "Tls",
-            Self::Closed => "Closed",
-        })
     }
 }

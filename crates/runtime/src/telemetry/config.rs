@@ -6,12 +6,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Bounds, Checks, Validate};
 use crate::tls;
 
-/// The share of exported traces.
-const SAMPLE_RATIO: Bounds<f64> = Bounds {
-    min: 0.0,
-    max: 1.0,
-    unit: "of the traces",
-};
+const SAMPLE_RATIO: Bounds<f64> = Bounds::new(0.0..=1.0, "of the traces");
 
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -19,6 +19,7 @@ use crate::tls::EndpointError;
 
 pub use config::{LogFormat, TelemetryConfig};
 pub use otlp::{FLUSH_MAX, TelemetryGuard};
+pub(crate) use propagation::TRACEPARENT;
 pub use propagation::{Caller, extract, inject, link_remote, set_remote_parent, traceparent};
 
 /// Telemetry cannot start.
@@ -51,7 +52,7 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     let log_filter = filter("log_filter", &config.log_filter)?;
     let otlp_filter = filter("otlp_filter", &config.otlp_filter)?;
     if tracing::dispatcher::has_been_set() {
-        return Ok(TelemetryGuard::inert());
+        return Ok(TelemetryGuard(None));
     }
     let provider = otlp::provider(config)?;
     let traces = provider
@@ -63,11 +64,7 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
         .with(logs)
         .try_init();
     // Another thread may have been first.
-    Ok(if installed.is_ok() {
-        TelemetryGuard::new(provider)
-    } else {
-        TelemetryGuard::inert()
-    })
+    Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
 }
 
 fn filter(key: &'static str, directives: &str) -> Result<EnvFilter, TelemetryError> {

@@ -16,26 +16,16 @@ use crate::tls;
 /// Maximum time to export the last traces.
 pub const FLUSH_MAX: Duration = Duration::from_secs(3);
 
-/// Maximum time to connect to the collector.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum time to export one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Exports the last traces when it is shut down or dropped.
 #[derive(Debug)]
 #[must_use = "traces stop when the guard is dropped"]
-pub struct TelemetryGuard(Option<SdkTracerProvider>);
+pub struct TelemetryGuard(pub(super) Option<SdkTracerProvider>);
 
 impl TelemetryGuard {
-    pub(super) const fn new(provider: Option<SdkTracerProvider>) -> Self {
-        Self(provider)
-    }
-
-    pub(super) const fn inert() -> Self {
-        Self(None)
-    }
-
     /// Exports the remaining traces, in at most [`FLUSH_MAX`]. Call it instead of a drop: a drop blocks its thread,
     /// and exports nothing on a runtime with one thread.
     pub async fn shutdown(mut self) {

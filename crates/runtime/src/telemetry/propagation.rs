@@ -3,14 +3,16 @@
 //! The functions take closures, so that gRPC metadata and message headers need no adapter.
 //! Source: <https://www.w3.org/TR/trace-context/>.
 
+use std::collections::HashMap;
+
 use opentelemetry::Context;
-use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
+use opentelemetry::propagation::{Injector, TextMapPropagator};
 use opentelemetry::trace::TraceContextExt;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-const TRACEPARENT: &str = "traceparent";
+pub(crate) const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
 /// Passes the headers of the current span to `put(name, value)`; does not call it if nothing is traced.
@@ -75,10 +77,9 @@ fn remote<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) -> Option<Cont
     if span.is_disabled() {
         return None;
     }
-    let headers = Headers {
-        traceparent: get(TRACEPARENT)?,
-        tracestate: get(TRACESTATE),
-    };
+    let header = |name: &str| Some((name.to_owned(), get(name)?.to_owned()));
+    let headers = [TRACEPARENT, TRACESTATE].into_iter().filter_map(header);
+    let headers: HashMap<String, String> = headers.collect();
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
     context.span().span_context().is_valid().then_some(context)
 }
@@ -94,29 +95,8 @@ impl<F: FnMut(&str, &str)> Injector for Put<F> {
     }
 }
 
-struct Headers<'a> {
-    traceparent: &'a str,
-    tracestate: Option<&'a str>,
-}
-
-impl Extractor for Headers<'_> {
-    fn get(&self, key: &str) -> Option<&str> {
-        match key {
-            TRACEPARENT => Some(self.traceparent),
-            TRACESTATE => self.tracestate,
-            _ => None,
-        }
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        vec![TRACEPARENT, TRACESTATE]
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use opentelemetry::trace::TracerProvider;
     use opentelemetry_sdk::trace::SdkTracerProvider;
     use tracing_subscriber::layer::SubscriberExt;

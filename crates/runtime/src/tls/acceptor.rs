@@ -1,6 +1,5 @@
 //! TLS handshakes of incoming connections. Changed certificate files are reloaded.
 
-use std::fmt;
 use std::fs::metadata;
 use std::io;
 use std::path::Path;
@@ -31,17 +30,26 @@ impl TlsConfig {
         if *self == Self::OFF {
             return Ok(None);
         }
-        Acceptor::new(self.clone(), protocols).map(Some)
+        // Taken before the files are read, so that a change during the read is detected.
+        let stamp = stamp(self);
+        let current = Current {
+            server: Arc::new(self.server(protocols)?),
+            stamp,
+            checked_at: Instant::now(),
+        };
+        Ok(Some(Acceptor {
+            files: self.clone(),
+            protocols,
+            current: Mutex::new(current),
+        }))
     }
 }
 
-/// A running handshake.
 pub(crate) type Handshake = BoxFuture<'static, io::Result<TlsStream<TcpStream>>>;
 
 /// Modification time and size of each file.
 type Stamp = [Option<(SystemTime, u64)>; 3];
 
-/// Accepts TLS connections.
 pub(crate) struct Acceptor {
     files: TlsConfig,
     protocols: &'static [&'static [u8]],
@@ -55,22 +63,6 @@ struct Current {
 }
 
 impl Acceptor {
-    fn new(files: TlsConfig, protocols: &'static [&'static [u8]]) -> Result<Self, TlsError> {
-        // Taken before the files are read, so that a change during the read is detected.
-        let stamp = stamp(&files);
-        let server = Arc::new(files.server(protocols)?);
-        let current = Mutex::new(Current {
-            server,
-            stamp,
-            checked_at: Instant::now(),
-        });
-        Ok(Self {
-            files,
-            protocols,
-            current,
-        })
-    }
-
     /// Starts a handshake of at most [`HANDSHAKE_TIMEOUT`].
     pub(crate) fn accept(&self, stream: TcpStream) -> Handshake {
         let handshake = TlsAcceptor::from(self.server()).accept(stream);
@@ -108,13 +100,4 @@ fn stamp(files: &TlsConfig) -> Stamp {
         Some((metadata.modified().ok()?, metadata.len()))
     };
     files.paths().map(|path| path.and_then(stamp_of))
-}
-
-impl fmt::Debug for Acceptor {
-    /// Without the private key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Acceptor")
-            .field("files", &self.files)
-            .finish_non_exhaustive()
-    }
 }

@@ -43,22 +43,13 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// The setting to correct.
-    fn setting(&self) -> &'static str {
+    /// The setting to correct, and the message that follows its name.
+    fn correction(&self) -> (&'static str, String) {
+        let missing = "is missing: set it to a file, or remove the other files";
         match self {
-            Self::Missing(setting) | Self::File { setting, .. } => setting,
-            Self::Mismatch(_) => "cert",
-        }
-    }
-
-    /// The message that follows the name of the setting.
-    fn message(&self) -> String {
-        match self {
-            Self::Missing(_) => {
-                "is missing: set it to a file, or remove the other files".to_owned()
-            }
-            Self::File { problem, .. } => format!("cannot be used: {problem}"),
-            Self::Mismatch(reason) => format!("does not match `key`: {reason}"),
+            Self::Missing(setting) => (setting, missing.to_owned()),
+            Self::File { setting, problem } => (setting, format!("cannot be used: {problem}")),
+            Self::Mismatch(reason) => ("cert", format!("does not match `key`: {reason}")),
         }
     }
 }
@@ -115,7 +106,8 @@ impl Validate for TlsConfig {
             return;
         }
         if let Err(error) = self.server(&[]) {
-            checks.invalid(error.setting(), error.message());
+            let (setting, message) = error.correction();
+            checks.invalid(setting, message);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The URL of a gRPC service: its address, and the TLS files of its clients.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
@@ -81,17 +81,13 @@ impl Files {
             }
             None => ClientTlsConfig::new().with_native_roots(),
         };
-        match &self.identity {
-            Some((cert, key)) => Ok(tls.identity(identity(cert, key)?)),
-            None => Ok(tls),
-        }
+        let Some((cert, key)) = &self.identity else {
+            return Ok(tls);
+        };
+        pem::certificates(cert)?;
+        pem::key(key)?;
+        Ok(tls.identity(Identity::from_pem(pem::read(cert)?, pem::read(key)?)))
     }
-}
-
-fn identity(cert: &Path, key: &Path) -> Result<Identity, PemError> {
-    pem::certificates(cert)?;
-    pem::key(key)?;
-    Ok(Identity::from_pem(pem::read(cert)?, pem::read(key)?))
 }
 
 #[cfg(test)]

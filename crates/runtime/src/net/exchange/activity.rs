@@ -1,26 +1,18 @@
 //! The activity of one connection: open exchanges, blocked writes, and the request to close it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::super::close_reason::CloseReason;
 use super::Exchange;
 
-const OPEN: u8 = 0;
-const CLOSE_WRITE_TIMEOUT: u8 = 1;
-const CLOSE_PREEMPTED: u8 = 2;
-
-/// The activity of one connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: Mutex<State>,
-    close: AtomicU8,
-    closing: Notify,
+    closing: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -46,8 +38,7 @@ impl Activity {
                 blocked_since: None,
                 flushing: VecDeque::new(),
             }),
-            close: AtomicU8::new(OPEN),
-            closing: Notify::new(),
+            closing: CancellationToken::new(),
         })
     }
 
@@ -78,25 +69,13 @@ impl Activity {
     }
 
     /// Requests that the connection is closed.
-    pub(super) fn close(&self, reason: CloseReason) {
-        let code = if reason == CloseReason::Preempted {
-            CLOSE_PREEMPTED
-        } else {
-            CLOSE_WRITE_TIMEOUT
-        };
-        self.close.store(code, Ordering::Release);
-        self.closing.notify_one();
+    pub(super) fn close(&self) {
+        self.closing.cancel();
     }
 
     /// Waits for a request to close the connection.
-    pub(in crate::net) async fn closing(&self) -> CloseReason {
-        loop {
-            match self.close.load(Ordering::Acquire) {
-                CLOSE_WRITE_TIMEOUT => return CloseReason::WriteTimeout,
-                CLOSE_PREEMPTED => return CloseReason::Preempted,
-                _ => self.closing.notified().await,
-            }
-        }
+    pub(in crate::net) async fn closing(&self) {
+        self.closing.cancelled().await;
     }
 
     pub(in crate::net) fn is_used(&self) -> bool {

@@ -16,14 +16,12 @@ use super::Exchange;
 /// The time at which an exchange started to wait for its client, and a unique number.
 pub(super) type WaitKey = (Instant, u64);
 
-/// The kinds of slots of a server, each with its name in the readiness report.
-pub(crate) type NamedSlots = Vec<(&'static str, Arc<Slots>)>;
-
 /// A bounded number of slots of one kind.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    kind: &'static str,
-    max: usize,
+    /// The name in the readiness report: the server and the kind of slots, such as `http.requests`.
+    pub(crate) name: &'static str,
+    pub(crate) max: usize,
     preempt_after: Duration,
     permits: Arc<Semaphore>,
     waiting: Mutex<BTreeMap<WaitKey, Weak<Exchange>>>,
@@ -39,10 +37,9 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// `kind` is the name in metrics, such as `requests`.
-    pub(crate) fn new(kind: &'static str, max: usize, preempt_after: Duration) -> Arc<Self> {
+    pub(crate) fn new(name: &'static str, max: usize, preempt_after: Duration) -> Arc<Self> {
         Arc::new(Self {
-            kind,
+            name,
             max,
             preempt_after,
             permits: Arc::new(Semaphore::new(max)),
@@ -52,12 +49,9 @@ impl Slots {
         })
     }
 
-    pub(crate) const fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    pub(crate) const fn max(&self) -> usize {
-        self.max
+    /// The name in metrics, such as `requests`.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.name.rsplit('.').next().unwrap_or_default()
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -105,35 +99,28 @@ impl Slots {
             let permit = victim.upgrade().and_then(|exchange| exchange.preempt());
             if let Some(permit) = permit {
                 *lock(&self.full_since) = Some(Instant::now());
-                metrics::counter!("server_slots_preempted_total", "slots" => self.kind)
+                metrics::counter!("server_slots_preempted_total", "slots" => self.kind())
                     .increment(1);
                 return Some(permit);
             }
         }
-    }
-
-    fn wait(&self, exchange: Weak<Exchange>) -> WaitKey {
-        let key = (Instant::now(), self.numbers.fetch_add(1, Ordering::Relaxed));
-        lock(&self.waiting).insert(key, exchange);
-        key
-    }
-
-    fn resume(&self, key: &WaitKey) {
-        // The removed value may be the last reference of an exchange: it is dropped after the lock is released.
-        let removed = lock(&self.waiting).remove(key);
-        drop(removed);
     }
 }
 
 impl Slot {
     /// Records that the exchange of this slot waits for its client from now on.
     pub(super) fn wait(&self, exchange: Weak<Exchange>) -> WaitKey {
-        self.slots.wait(exchange)
+        let number = self.slots.numbers.fetch_add(1, Ordering::Relaxed);
+        let key = (Instant::now(), number);
+        lock(&self.slots.waiting).insert(key, exchange);
+        key
     }
 
     /// Records that the exchange does not wait any more.
     pub(super) fn resume(&self, key: &WaitKey) {
-        self.slots.resume(key);
+        // The removed value may be the last reference of an exchange: it is dropped after the lock is released.
+        let removed = lock(&self.slots.waiting).remove(key);
+        drop(removed);
     }
 
     /// The permit, for another exchange.
