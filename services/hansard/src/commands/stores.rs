@@ -16,12 +16,8 @@ use crate::ids::secret;
 pub(crate) struct NatsAddress {
     /// URL of NATS.
     #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_RECORD__NATS_URL",
-        hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222",
-        value_parser = secret
+        long, value_name = "URL", env = "HANSARD_RECORD__NATS_URL", hide_env_values = true,
+        default_value = "nats://127.0.0.1:4222", value_parser = secret()
     )]
     pub(crate) nats_url: Secret,
     /// The master keys.
@@ -36,7 +32,7 @@ pub(crate) struct RecordAddress {
     nats: NatsAddress,
     /// Number of partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
-    pub(crate) partitions: u16,
+    partitions: u16,
 }
 
 impl RecordAddress {
@@ -61,13 +57,10 @@ impl RecordAddress {
 pub(crate) struct ReadModelAddress {
     /// URL of Postgres.
     #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_READ_MODEL__DATABASE_URL",
-        hide_env_values = true,
+        long, value_name = "URL", env = "HANSARD_READ_MODEL__DATABASE_URL", hide_env_values = true,
         default_value_t = ReadModelConfig::default().database_url
     )]
-    pub(crate) database_url: String,
+    database_url: String,
 }
 
 impl ReadModelAddress {

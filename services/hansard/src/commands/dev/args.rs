@@ -51,12 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "model_server")]
     pub(crate) model: Option<String>,
     /// API key of the model server.
-    #[arg(
-        long,
-        value_name = "KEY",
-        env = "HANSARD_MODEL_API_KEY",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "KEY", env = "HANSARD_MODEL_API_KEY")]
+    #[arg(hide_env_values = true)]
     pub(crate) model_api_key: Option<String>,
     /// Base of the ports: writer +1, gateway +2 (HTTP +3), metrics +11 to +13, NATS +20, Postgres +30. A port in use is
     /// replaced by a free one.
@@ -73,10 +69,8 @@ pub(crate) struct Args {
 impl Args {
     /// The folder of all data.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, StackError> {
-        match &self.data_dir {
-            Some(data_dir) => Ok(data_dir.clone()),
-            None => devstack::default_data_dir(),
-        }
+        let given = self.data_dir.clone();
+        given.map_or_else(devstack::default_data_dir, Ok)
     }
 }
 
@@ -100,10 +94,10 @@ impl FromStr for Amount {
         match text {
             "none" | "0" => Ok(Self::None),
             "all" => Ok(Self::All),
-            _ => text
-                .parse()
-                .map(Self::Some)
-                .map_err(|_| "must be a number, `all` or `none`"),
+            _ => match text.parse() {
+                Ok(count) => Ok(Self::Some(count)),
+                Err(_) => Err("must be a number, `all` or `none`"),
+            },
         }
     }
 }

@@ -86,11 +86,8 @@ async fn current(
 ) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
     let (all, parked) = digests(&job.model).await?;
     let digest = all.into_iter().find(|digest| digest.partition == partition);
-    let parked = of_partition(&parked, partition);
-    Ok((
-        digest.context("the checkpoint of the partition was removed")?,
-        parked,
-    ))
+    let digest = digest.context("the checkpoint of the partition was removed")?;
+    Ok((digest, of_partition(&parked, partition)))
 }
 
 /// Reads the positions of the partition's conversations at its checkpoint; of parked ones before their waiting commits.
@@ -99,10 +96,9 @@ async fn recorded(
     digest: &PartitionDigest,
     parked: &[ParkedPosition],
 ) -> anyhow::Result<RecordedPositions> {
-    let parked: BTreeMap<&ConversationKey, Sequence> = parked
-        .iter()
-        .map(|place| (&place.key, Sequence(place.sequence.0.saturating_sub(1))))
-        .collect();
+    let before = |place: &ParkedPosition| Sequence(place.sequence.0.saturating_sub(1));
+    let parked = parked.iter().map(|place| (&place.key, before(place)));
+    let parked: BTreeMap<&ConversationKey, Sequence> = parked.collect();
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
     let mut standings = job.record.last_commits(digest.partition).await?;
@@ -166,24 +162,15 @@ async fn print(
         "kept": digest.kept.to_string(), "rows": digest.rows.to_string(),
         "record": recorded.digest.to_string(), "repaired": outcome == "repaired",
     });
-    let what = match (
-        digest.kept == recorded.digest,
-        digest.rows == recorded.digest,
-    ) {
-        (true, _) => "the positions of the rows differ from the record",
-        (false, true) => {
-            "the maintained digest differs from rows and record: a commit was skipped once"
-        }
-        (false, false) => "the rows and the maintained digest differ from the record",
+    let what = if digest.kept == recorded.digest {
+        "the positions of the rows differ from the record"
+    } else if digest.rows == recorded.digest {
+        "the maintained digest differs from rows and record: a commit was skipped once"
+    } else {
+        "the rows and the maintained digest differ from the record"
     };
     let name = format!("partition {partition}");
-    let row = [
-        name,
-        "digest_differs".to_owned(),
-        what.to_owned(),
-        outcome.to_owned(),
-    ];
-    report.finding(&line, row)?;
+    report.finding(&line, [&name, "digest_differs", what, outcome])?;
     if outcome == "repaired" {
         report.repaired();
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use archive::{Archive, ArchiveError, Commits};
 use domain::audit::{Fault, faults};
-use domain::{Change, CommitId, ConversationKey, Head, Sequence, Status, Version};
+use domain::{Change, CommitId, ConversationKey, Sequence, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds};
 
 use super::problem::Problem;
@@ -95,25 +95,20 @@ impl<'g> History<'g> {
         let commit = &stored.opened.commit;
         self.first_version.get_or_insert(commit.first_version);
         self.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
-        let previous = self.previous();
+        let previous = self.change.as_ref();
+        let previous = previous.map(|change| (&change.head, change.position.sequence));
         let mut found = faults(previous, commit, &stored.opened.body);
         if !self.ids.insert(commit.id) && !found.contains(&Fault::IdRepeated) {
             found.push(Fault::IdRepeated);
         }
-        let found = found
-            .into_iter()
-            .map(|fault| Problem::Record(sequence, fault));
-        self.problems.extend(found);
+        let found = found.into_iter();
+        self.problems
+            .extend(found.map(|fault| Problem::Record(sequence, fault)));
         match &mut self.change {
             Some(change) => change.absorb(commit, stored.position),
             None => self.change = Some(Change::new(commit, stored.position)),
         }
         Some(stored)
-    }
-
-    fn previous(&self) -> Option<(&Head, Sequence)> {
-        let change = self.change.as_ref()?;
-        Some((&change.head, change.position.sequence))
     }
 }
 
@@ -127,9 +122,4 @@ pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<Sto
         return Err("the commit names another conversation than its subject".to_owned());
     }
     Ok(stored)
-}
-
-/// Whether a head is a tombstone's.
-pub(super) fn is_erased(head: &Head) -> bool {
-    head.status == Status::Erased
 }
