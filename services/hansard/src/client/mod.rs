@@ -35,7 +35,7 @@ pub type Reader = ReadServiceClient<Authenticated>;
 /// A client of the history service.
 pub(crate) type HistoryClient = HistoryServiceClient<Authenticated>;
 /// A client of the registry service.
-pub(crate) type RegistryClient = RegistryServiceClient<Authenticated>;
+pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
 /// The address of a service and the token for it. The connection opens with the first call.
 #[derive(Clone, Debug)]
@@ -81,7 +81,8 @@ impl Service {
     }
 
     /// A client of the registry service.
-    pub(crate) fn registry(&self) -> RegistryClient {
+    #[must_use]
+    pub fn registry(&self) -> RegistryClient {
         RegistryServiceClient::new(self.authenticated())
     }
 
