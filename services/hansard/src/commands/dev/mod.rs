@@ -9,7 +9,6 @@ mod gateway_token;
 mod guide;
 mod master_key;
 mod model_server;
-mod model_server_arg;
 mod ports;
 mod roles;
 mod sample_data;
