@@ -9,19 +9,17 @@ use domain::{ConversationKey, Partition, Sequence, SetDigest};
 use event_log::StoredMessage;
 use futures::TryStreamExt as _;
 use read_model::projections::conversations::verification::{
-    KeyRange, ParkedPosition, PartitionDigest, digests, rewrite_digest, row_positions,
+    KeyRange, ParkedPosition, PartitionDigest, digests, rewrite_digest,
 };
 use serde_json::json;
 
 use super::report::Report;
-use super::sampled::verify_conversation;
+use super::sampled::{each_row, verify_conversation};
 use super::{Repair, VerifyJob};
 
 /// How often a partition that differs is compared: the projector may not have applied an erasure yet.
 const ATTEMPTS_MAX: u32 = 5;
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
-/// Row positions per page.
-const POSITIONS_PER_PAGE: u32 = 5_000;
 
 /// The positions in the record, up to a checkpoint.
 #[derive(Debug, Default)]
@@ -185,20 +183,13 @@ async fn differing(
 ) -> anyhow::Result<Vec<ConversationKey>> {
     let mut unseen = recorded.sequences.clone();
     let mut differing = Vec::new();
-    let mut left = KeyRange::new(None);
-    loop {
-        let page = row_positions(&job.model, &left, POSITIONS_PER_PAGE).await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        left = left.after(&last.key);
-        let own = |key: &ConversationKey| job.record.partition_of(key) == partition;
-        for place in page.into_iter().filter(|place| own(&place.key)) {
-            if unseen.remove(&place.key) != Some(place.position.sequence) {
-                differing.push(place.key);
-            }
+    each_row(job, KeyRange::new(None), |row| {
+        let is_own = job.record.partition_of(&row.key) == partition;
+        if is_own && unseen.remove(&row.key) != Some(row.position.sequence) {
+            differing.push(row.key);
         }
-    }
+    })
+    .await?;
     differing.extend(unseen.into_keys());
     Ok(differing)
 }

@@ -80,7 +80,7 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
     {
         return compare_erased(job, key, &standing, message).await;
     }
-    let mut history = History::of(&job.archive, key, standing.through());
+    let mut history = History::of(&job.archive, key, standing.through()).await?;
     let mut differences = Vec::new();
     while let Some(commits) = history.next().await? {
         differences.extend(compare_events(model, key, &commits).await?);

@@ -17,11 +17,9 @@ const PAGE: TailBounds = TailBounds {
 
 /// The commits of a conversation up to a sequence, in pages.
 pub(super) struct History<'g> {
-    archive: &'g Archive,
     key: &'g ConversationKey,
     through: Sequence,
-    /// The reader; `None` before the first page.
-    commits: Option<Commits>,
+    commits: Commits,
     /// Whether all pages were read.
     is_over: bool,
     ids: HashSet<CommitId>,
@@ -38,12 +36,15 @@ pub(super) struct History<'g> {
 }
 
 impl<'g> History<'g> {
-    pub(super) fn of(archive: &'g Archive, key: &'g ConversationKey, through: Sequence) -> Self {
-        Self {
-            archive,
+    pub(super) async fn of(
+        archive: &Archive,
+        key: &'g ConversationKey,
+        through: Sequence,
+    ) -> Result<Self, ArchiveError> {
+        Ok(Self {
             key,
             through,
-            commits: None,
+            commits: archive.commits(key, Sequence(0)).await?,
             is_over: false,
             ids: HashSet::new(),
             last_read: Sequence(0),
@@ -51,7 +52,7 @@ impl<'g> History<'g> {
             first_version: None,
             problems: Vec::new(),
             events: 0,
-        }
+        })
     }
 
     /// The next page of commits; `None` at the end.
@@ -59,11 +60,7 @@ impl<'g> History<'g> {
         if self.is_over {
             return Ok(None);
         }
-        let commits = match &mut self.commits {
-            Some(commits) => commits,
-            none => none.insert(self.archive.commits(self.key, Sequence(0)).await?),
-        };
-        let Some(page) = commits.next(PAGE).await? else {
+        let Some(page) = self.commits.next(PAGE).await? else {
             self.is_over = true;
             return Ok(None);
         };
