@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::Archive;
+use archive::{Archive, check_objects};
 use event_log::{Record, RecordConfig, Restore};
 use futures::stream;
 use serde_json::json;
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         // The interrupted restore may have erased some segments already; the restored catalogue is checked later.
         0
     } else {
-        let found = args.archive.check_objects(catalogue).await;
+        let found = check_objects(catalogue, args.archive.url.as_ref()).await;
         let found = found.context(SEGMENTS_MISSING);
         found.context("nothing was changed")?
     };

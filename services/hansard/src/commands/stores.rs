@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use archive::{Archive, ArchiveError, StoreUrl};
-use event_log::{ArchiveEntry, Record, RecordConfig};
+use archive::{Archive, StoreUrl};
+use event_log::{Record, RecordConfig};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 use runtime::config::Secret;
 
@@ -107,21 +107,13 @@ pub(crate) const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
 pub(crate) struct ArchiveAddress {
     /// Store of the archived segments, if it is not the one in the record's catalogue.
     #[arg(id = "archive_url", long = "archive", value_name = STORE, value_parser = store_url)]
-    url: Option<StoreUrl>,
+    pub(super) url: Option<StoreUrl>,
 }
 
 impl ArchiveAddress {
     /// The archive of a record.
     pub(crate) fn of(&self, record: &Record) -> Archive {
         Archive::of(record).moved_to(self.url.clone())
-    }
-
-    /// Checks that all segments of a catalogue exist. Returns their number.
-    pub(crate) async fn check_objects(
-        &self,
-        catalogue: &[ArchiveEntry],
-    ) -> Result<usize, ArchiveError> {
-        archive::check_objects(catalogue, self.url.as_ref()).await
     }
 }
 
