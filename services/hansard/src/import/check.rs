@@ -63,20 +63,21 @@ fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Viola
     reason = "a new, empty conversation causes no other rejections"
 )]
 fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
-    let of_open_calls;
     let (index, description) = match rejection {
         Rejection::CallNotOpen { index, .. } => {
             let what = "is the result of no open call: the call is missing or already has a result";
-            (*index, what)
+            (*index, what.to_owned())
         }
         Rejection::CallAlreadyOpen { index, .. } => {
-            (*index, "contains a call with the id of an open call")
+            let what = "contains a call with the id of an open call";
+            (*index, what.to_owned())
         }
-        Rejection::ToolMismatch { index, .. } => (*index, "has another tool name than its call"),
+        Rejection::ToolMismatch { index, .. } => {
+            (*index, "has another tool name than its call".to_owned())
+        }
         Rejection::TooManyOpenCalls { index, open_max } => {
-            of_open_calls =
-                format!("contains a call while {open_max} calls, the maximum, are open");
-            (*index, of_open_calls.as_str())
+            let what = format!("contains a call while {open_max} calls, the maximum, are open");
+            (*index, what)
         }
         other => return malformed(other.to_string()),
     };

@@ -10,30 +10,22 @@ use super::tools::{self, NewFact};
 use crate::import::fields::{Fields, joined, malformed};
 use crate::import::{Dialogue, SourceEvent, instant};
 
-/// The context of a message in its conversation.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MessageOrigin {
-    /// Its index, from 0.
-    pub(super) index: usize,
-    /// The conversation's time, for messages without a time.
-    pub(super) created_at: Option<Timestamp>,
-}
-
-/// Parses one message and appends its events.
+/// Parses one message and appends its events. `index` counts from 0; `created_at` is for messages without a time.
 pub(super) fn read_message(
     text: &str,
-    origin: MessageOrigin,
+    index: usize,
+    created_at: Option<Timestamp>,
     dialogue: &mut Dialogue,
 ) -> Result<(), Violation> {
     let mut fields = Fields::parse(text)?;
     let role: String = fields.require_as("role")?;
-    let occurred_at = occurred_at(&mut fields)?.or(origin.created_at);
+    let occurred_at = occurred_at(&mut fields)?.or(created_at);
     let first = dialogue.events.len();
     let facts = match role.as_str() {
         "system" => vec![content_message(proto::Role::System, &mut fields)?],
         "developer" => vec![content_message(proto::Role::Developer, &mut fields)?],
         "user" => vec![content_message(proto::Role::User, &mut fields)?],
-        "assistant" => assistant(&mut fields, origin.index, dialogue)?,
+        "assistant" => assistant(&mut fields, index, dialogue)?,
         "tool" => vec![Fact::ToolReturned(tools::result(&mut fields)?).into()],
         _ => {
             let roles = "must be system, developer, user, assistant or tool";
@@ -47,8 +39,10 @@ pub(super) fn read_message(
             fact: Some(new.fact),
             ..proto::Event::default()
         };
-        let message = origin.index;
-        dialogue.events.push(SourceEvent { message, event });
+        dialogue.events.push(SourceEvent {
+            message: index,
+            event,
+        });
     }
     // The unknown members of a message are added to the metadata of its first event.
     if let Some(placed) = dialogue.events.get_mut(first) {

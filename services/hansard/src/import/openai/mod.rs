@@ -74,8 +74,7 @@ fn read_messages(
         return Err(malformed(empty));
     }
     for (index, message) in messages.into_iter().enumerate() {
-        let origin = message::MessageOrigin { index, created_at };
-        message::read_message(message.get(), origin, dialogue)
+        message::read_message(message.get(), index, created_at, dialogue)
             .map_err(|violation| violation.at(index))?;
     }
     Ok(())
