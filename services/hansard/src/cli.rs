@@ -21,9 +21,30 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Dev(dev::Args),
-    Writer(role::WriterArgs),
-    Projector(role::ProjectorArgs),
-    Gateway(role::GatewayArgs),
+    /// Run a writer, which appends to the record and serves the registry.
+    #[command(after_help = "\
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
+
+Examples:
+  hansard writer --config /etc/hansard/writer.toml
+  HANSARD_RECORD__NATS_URL=nats://nats:4222 hansard writer --set grpc.addr=0.0.0.0:7301")]
+    Writer(role::Settings),
+    /// Run a projector, which writes the rows of the read models.
+    #[command(after_help = "\
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
+
+Examples:
+  hansard projector --config /etc/hansard/projector.toml
+  hansard projector --set read_model.database_url=postgres://hansard@db/hansard")]
+    Projector(role::Settings),
+    /// Run a gateway, which answers reads, assembles contexts, runs models and serves HTTP.
+    #[command(after_help = "\
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
+
+Examples:
+  hansard gateway --config /etc/hansard/gateway.toml
+  HANSARD_TELEMETRY__LOG_FORMAT=json hansard gateway --set grpc.addr=0.0.0.0:7302")]
+    Gateway(role::Settings),
     Bootstrap(bootstrap::Args),
     Tenant(tenant::Args),
     Agent(agent::Args),
@@ -55,9 +76,9 @@ impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Dev(args) => dev::run(args).await,
-            Self::Writer(args) => role::run_writer(args).await,
-            Self::Projector(args) => role::run_projector(args).await,
-            Self::Gateway(args) => role::run_gateway(args).await,
+            Self::Writer(args) => role::run::<writer::WriterConfig>(args).await,
+            Self::Projector(args) => role::run::<projector::ProjectorConfig>(args).await,
+            Self::Gateway(args) => role::run::<gateway::GatewayConfig>(args).await,
             Self::Bootstrap(args) => bootstrap::run(args).await,
             Self::Tenant(args) => tenant::run(args).await,
             Self::Agent(args) => agent::run(args).await,

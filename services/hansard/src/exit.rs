@@ -26,26 +26,27 @@ pub enum Exit {
 }
 
 impl Exit {
-    fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::SomeRejected => 3,
-            Self::Differs => 5,
-            Self::NeedsOperator => 6,
-        }
+    /// This exit code if `is_so`, else success.
+    pub(crate) fn when(self, is_so: bool) -> Self {
+        if is_so { self } else { Self::Done }
     }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::SomeRejected => 3,
+            Exit::Differs => 5,
+            Exit::NeedsOperator => 6,
+        })
     }
 }
 
 /// The exit codes for `--help`.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Exit codes:
   0    success
   1    failure; the cause is on standard error
@@ -61,9 +62,8 @@ Exit codes:
 pub struct UsageError(pub String);
 
 /// Prints an error to standard error and returns its exit code. Configuration errors have one line per problem.
-#[must_use]
-pub fn report_error(program: &str, error: &anyhow::Error) -> Exit {
-    if is_closed_pipe(error) {
+pub(crate) fn report_error(program: &str, error: &anyhow::Error) -> Exit {
+    if error.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe) {
         // The reader has closed the output, as `head` does.
         return Exit::Done;
     }
@@ -87,12 +87,6 @@ fn describe(error: &anyhow::Error) -> String {
         }
     }
     text
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

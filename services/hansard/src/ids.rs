@@ -1,9 +1,16 @@
 //! Value parsers of ids and secrets for command arguments.
 
-use std::convert::Infallible;
-
-use domain::{ChannelId, ConversationId, TenantId, UserId};
+use clap::builder::{StringValueParser, TypedValueParser};
+use domain::{ChannelId, ConversationId, ConversationKey, TenantId, UserId};
 use runtime::config::Secret;
+
+/// The key of a conversation of a tenant.
+pub(crate) fn key(tenant: &TenantId, conversation: &ConversationId) -> ConversationKey {
+    ConversationKey {
+        tenant: tenant.clone(),
+        conversation: conversation.clone(),
+    }
+}
 
 pub(crate) fn tenant(text: &str) -> Result<TenantId, String> {
     TenantId::parse(text).map_err(|violation| violation.description)
@@ -22,10 +29,6 @@ pub(crate) fn channel(text: &str) -> Result<ChannelId, String> {
 }
 
 /// Wraps a text that `Debug` must not print.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "value parsers of clap return a result"
-)]
-pub(crate) fn secret(text: &str) -> Result<Secret, Infallible> {
-    Ok(Secret::new(text))
+pub(crate) fn secret() -> impl TypedValueParser<Value = Secret> {
+    StringValueParser::new().map(Secret::new)
 }

@@ -5,7 +5,6 @@
 //! commands (`status`, `watch`, `parked`, `tail`, `replay`, `archive`, `erase`, `backup`, `restore`) access NATS and Postgres
 //! directly.
 
-mod allocator;
 mod backup;
 mod cli;
 pub mod client;
@@ -19,14 +18,19 @@ pub mod progress;
 mod selection;
 mod status;
 pub mod table;
-pub mod view;
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
+use mimalloc::MiMalloc;
 
 use crate::exit::Exit;
+
+/// The memory allocator of every binary that links this crate.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The command line with the help of every command.
 #[must_use]
@@ -51,12 +55,7 @@ pub fn run_program<P: Parser, E: Into<ExitCode>>(
         Err(error) => {
             // A closed pipe is ignored.
             drop(error.print());
-            return if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Done
-            }
-            .into();
+            return Exit::Usage.when(error.use_stderr()).into();
         }
     };
     let outcome = tokio::runtime::Builder::new_multi_thread()

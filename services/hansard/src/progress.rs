@@ -114,8 +114,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// The rate per second, rounded down.
-#[must_use]
-pub fn per_second(count: u64, seconds: f64) -> u64 {
+pub(crate) fn per_second(count: u64, seconds: f64) -> u64 {
     let took = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let rate = u128::from(count) * 1_000_000_000 / took.as_nanos().max(1);
     u64::try_from(rate).unwrap_or(u64::MAX)

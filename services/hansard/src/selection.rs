@@ -2,19 +2,18 @@
 
 mod archived;
 mod messages;
-mod selected_message;
 mod time_arg;
 
 pub(crate) use messages::{ReadUntil, messages};
-pub(crate) use selected_message::SelectedMessage;
 
 use std::collections::BTreeMap;
 
 use domain::{ConversationId, ConversationKey, Partition, Sequence, TenantId, Timestamp};
-use event_log::{Record, TimedSequence, Unavailable};
+use event_log::{FollowedMessage, Record, StoredMessage, TimedSequence, Unavailable};
+use futures::stream::BoxStream;
 
 use crate::exit::UsageError;
-use crate::ids::{conversation, tenant};
+use crate::ids::{conversation, key, tenant};
 
 /// The arguments that select commits.
 #[derive(Debug, Clone, clap::Args)]
@@ -31,23 +30,41 @@ pub(crate) struct Selection {
     /// Only commits after this sequence of their partition.
     #[arg(long, default_value_t = 0)]
     after: u64,
-    /// Only commits that were stored at this time or later, by the server's clock: RFC 3339, such as 2026-09-21T14:00:00Z.
-    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
-    since: Option<Timestamp>,
-    /// Only commits that were stored before this time.
-    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
-    until: Option<Timestamp>,
+    #[command(flatten)]
+    times: Times,
     /// Do not read archived commits.
     #[arg(long)]
     without_archive: bool,
 }
 
 /// A range of storage times by the server's clock: `since` is included, `until` is excluded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 struct Times {
+    /// Only commits that were stored at this time or later, by the server's clock: RFC 3339, such as 2026-09-21T14:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
     since: Option<Timestamp>,
+    /// Only commits that were stored before this time.
+    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
     until: Option<Timestamp>,
 }
+
+/// A message of the record and the conversation of its subject; `None`: the subject is not that of a conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct SelectedMessage {
+    pub(crate) key: Option<ConversationKey>,
+    pub(crate) message: StoredMessage,
+}
+
+impl From<FollowedMessage> for SelectedMessage {
+    fn from(followed: FollowedMessage) -> Self {
+        Self {
+            key: followed.key,
+            message: followed.message,
+        }
+    }
+}
+
+type Messages = BoxStream<'static, anyhow::Result<SelectedMessage>>;
 
 /// The last processed sequence of each partition. A missing partition starts at its beginning.
 pub(crate) type Positions = BTreeMap<Partition, Sequence>;
@@ -61,15 +78,10 @@ pub(crate) struct SequenceRange {
     pub(crate) after: Sequence,
     /// Its last sequence.
     pub(crate) through: Sequence,
-    /// The range without the time limits: archived commits are filtered by their own storage time.
-    within: Bounds,
-}
-
-/// Sequences after one, through another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bounds {
-    after: Sequence,
-    through: Sequence,
+    /// `after` without the time limits: archived commits are filtered by their own storage time.
+    archived_after: Sequence,
+    /// `through` without the time limits.
+    archived_through: Sequence,
 }
 
 impl SequenceRange {
@@ -82,17 +94,7 @@ impl SequenceRange {
 impl Selection {
     /// The selected conversation, if it is only one.
     fn key(&self) -> Option<ConversationKey> {
-        Some(ConversationKey {
-            tenant: self.tenant.clone()?,
-            conversation: self.conversation.clone()?,
-        })
-    }
-
-    fn times(&self) -> Times {
-        Times {
-            since: self.since,
-            until: self.until,
-        }
+        Some(key(self.tenant.as_ref()?, self.conversation.as_ref()?))
     }
 
     /// Whether the ranges contain commits that are not selected.
@@ -112,7 +114,7 @@ impl Selection {
             let mut range = self.range(record, partition).await?;
             if let Some(position) = positions.get(&partition) {
                 range.after = range.after.max(*position);
-                range.within.after = range.within.after.max(*position);
+                range.archived_after = range.archived_after.max(*position);
             }
             ranges.push(range);
         }
@@ -140,20 +142,19 @@ impl Selection {
         partition: Partition,
     ) -> Result<SequenceRange, Unavailable> {
         let last = record.bounds_of(partition).await?.last;
+        let after = Sequence(self.after);
         let mut range = SequenceRange {
             partition,
-            after: Sequence(self.after),
+            after,
             through: last,
-            within: Bounds {
-                after: Sequence(self.after),
-                through: last,
-            },
+            archived_after: after,
+            archived_through: last,
         };
-        if let Some(since) = self.since {
+        if let Some(since) = self.times.since {
             let first = record.first_since(partition, since).await?;
             range.after = range.after.max(before(first, last));
         }
-        if let Some(until) = self.until {
+        if let Some(until) = self.times.until {
             let first = record.first_since(partition, until).await?;
             range.through = before(first, last);
         }

@@ -2,6 +2,10 @@
 
 use std::io::{self, Write};
 
+use serde_json::Value;
+
+use crate::console;
+
 const GAP: &str = "  ";
 
 /// Writes `rows` under `header`; each row has as many cells as the header.
@@ -28,6 +32,24 @@ pub fn write<const N: usize>(
             .map(|(cell, width)| format!("{cell:width$}"));
         let line = padded.collect::<Vec<_>>().join(GAP);
         writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Prints each item as a line of JSON if `json` is given, else all items as a table.
+pub(crate) fn print_list<T, const N: usize>(
+    items: &[T],
+    json: Option<impl Fn(&T) -> Value>,
+    header: [&str; N],
+    row: impl Fn(&T) -> [String; N],
+) -> io::Result<()> {
+    let mut out = console::out();
+    let Some(json) = json else {
+        let rows: Vec<_> = items.iter().map(row).collect();
+        return write(&mut out, header, &rows);
+    };
+    for item in items {
+        writeln!(out, "{}", json(item))?;
     }
     Ok(())
 }

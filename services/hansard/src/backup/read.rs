@@ -6,10 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use futures::{Stream, stream};
 use ring::digest;
 
-use super::manifest::{ArchivedStream, Manifest};
+use super::{ArchivedStream, Manifest};
 
 /// The size of the chunks in which a file is read.
 const PIECE_BYTES: usize = 128 * 1024;
@@ -21,10 +20,9 @@ pub(crate) fn verified(folder: &Path) -> anyhow::Result<Manifest> {
     for archived in &manifest.streams {
         let file = &archived.file;
         // A manifest must not name files outside its folder.
+        let name = Path::new(file).file_name();
         ensure!(
-            Path::new(file)
-                .file_name()
-                .is_some_and(|name| name == file.as_str()),
+            name.is_some_and(|name| name == file.as_str()),
             "the manifest names {file}, which is not in the backup's folder"
         );
         let mut sum = digest::Context::new(&digest::SHA256);
@@ -34,10 +32,8 @@ pub(crate) fn verified(folder: &Path) -> anyhow::Result<Manifest> {
             sum.update(&piece);
             size_bytes = size_bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
         }
-        let is_whole =
-            size_bytes == archived.size_bytes && hex::encode(sum.finish()) == archived.sha256;
         ensure!(
-            is_whole,
+            size_bytes == archived.size_bytes && hex::encode(sum.finish()) == archived.sha256,
             "{file} differs from the manifest in size or SHA-256: the backup is damaged"
         );
     }
@@ -45,14 +41,7 @@ pub(crate) fn verified(folder: &Path) -> anyhow::Result<Manifest> {
 }
 
 /// The chunks of a stream's file, in order.
-pub(crate) fn archive(
-    folder: &Path,
-    archived: &ArchivedStream,
-) -> io::Result<impl Stream<Item = io::Result<Bytes>> + Unpin + use<>> {
-    pieces(folder, archived).map(stream::iter)
-}
-
-fn pieces(
+pub(crate) fn pieces(
     folder: &Path,
     archived: &ArchivedStream,
 ) -> io::Result<impl Iterator<Item = io::Result<Bytes>> + use<>> {

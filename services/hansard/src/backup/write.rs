@@ -5,16 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use domain::Timestamp;
 use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ring::digest;
-use runtime::clock::Clock;
 
-use super::manifest::{ArchivedStream, Manifest};
+use super::{ArchivedStream, Manifest};
 use crate::erase::keys::{public_keys, receipt_keys};
-use crate::erase::receipt::rfc3339;
 use crate::progress::{Progress, grouped};
+use crate::view::when::{now, rfc3339};
 
 /// Streams that are copied at a time: enough for all streams of a usual record, so that the times of their snapshots are
 /// close. A fork whose parent was copied earlier may continue a version that the backup does not contain.
@@ -28,12 +26,11 @@ pub(crate) async fn write(
 ) -> anyhow::Result<Manifest> {
     let name = folder.display();
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {name}"))?;
-    let is_empty = fs::read_dir(folder)?.next().is_none();
     ensure!(
-        is_empty,
+        fs::read_dir(folder)?.next().is_none(),
         "the folder {name} is not empty: name a new or empty folder"
     );
-    let begun_at = rfc3339(Timestamp(Clock::System.now_nanos()));
+    let begun_at = rfc3339(now());
     // Creates the key if there is none, so that the backup contains the key of every later receipt.
     let receipt_keys = public_keys(&receipt_keys(record).await?);
     let id = hex::encode(record.id().0);
@@ -43,34 +40,26 @@ pub(crate) async fn write(
     // is copied before it: it then lists every segment whose commits were trimmed from the other streams meanwhile.
     let registry = names.pop();
     let catalogue = names.pop();
-    let mut copies = stream::iter(names)
-        .map(|name| archive(record, folder, name))
-        .buffer_unordered(STREAMS_IN_FLIGHT);
+    let last = catalogue.into_iter().chain(registry);
+    let copy = |name| archive(record, folder, name);
+    let copies = stream::iter(names).map(copy);
+    let mut copies = copies
+        .buffer_unordered(STREAMS_IN_FLIGHT)
+        .chain(stream::iter(last).map(copy).buffered(1));
     while let Some(archived) = copies.try_next().await? {
-        add(&mut manifest, archived, progress);
-    }
-    for name in catalogue.into_iter().chain(registry) {
-        let archived = archive(record, folder, name).await?;
-        add(&mut manifest, archived, progress);
+        manifest.streams.push(archived);
+        let done = u64::try_from(manifest.streams.len()).unwrap_or(u64::MAX);
+        progress.advance(done, || format!("{} bytes", grouped(manifest.size_bytes())));
     }
     let entries = record.archive_entries(None).await?.into_iter();
     manifest.catalogue = Some(entries.map(|one| one.entry).collect());
     // The first partition holds the record's metadata. It is restored last: writers cannot open a partly restored record.
     let first = record.stream_names().into_iter().next();
-    manifest
-        .streams
-        .sort_by_key(|stream| Some(&stream.name) == first.as_ref());
-    manifest
-        .write(folder)
-        .with_context(|| format!("cannot write to {name}"))?;
+    let is_first = |stream: &ArchivedStream| Some(&stream.name) == first.as_ref();
+    manifest.streams.sort_by_key(is_first);
+    let written = manifest.write(folder);
+    written.with_context(|| format!("cannot write to {name}"))?;
     Ok(manifest)
-}
-
-fn add(manifest: &mut Manifest, archived: ArchivedStream, progress: &mut Progress) {
-    manifest.streams.push(archived);
-    let bytes = manifest.size_bytes();
-    let done = u64::try_from(manifest.streams.len()).unwrap_or(u64::MAX);
-    progress.advance(done, || format!("{} bytes", grouped(bytes)));
 }
 
 async fn archive(record: &Record, folder: &Path, name: String) -> anyhow::Result<ArchivedStream> {

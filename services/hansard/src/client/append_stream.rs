@@ -50,20 +50,14 @@ impl AppendStream {
     /// # Errors
     /// The service's error, or a transient failure if the stream breaks before the result arrives.
     pub async fn send(&self, command: Command) -> Answer {
-        let _permit = self
-            .window
-            .acquire()
-            .await
-            .map_err(|_| Failure::interrupted())?;
-        let (answer, answered) = oneshot::channel();
-        let job = Job { command, answer };
-        self.jobs
-            .send(job)
-            .await
-            .map_err(|_| Failure::interrupted())?;
-        answered
-            .await
-            .unwrap_or_else(|_| Err(Failure::interrupted()))
+        let answer = async {
+            let _permit = self.window.acquire().await.ok()?;
+            let (answer, answered) = oneshot::channel();
+            self.jobs.send(Job { command, answer }).await.ok()?;
+            answered.await.ok()
+        };
+        let answer = answer.await;
+        answer.unwrap_or_else(|| Err(Failure::interrupted()))
     }
 }
 

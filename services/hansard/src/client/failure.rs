@@ -37,8 +37,7 @@ impl fmt::Display for Failure {
 
 impl Failure {
     /// A connection that broke before the answer arrived: the outcome is unknown, and a retry resolves it.
-    #[must_use]
-    pub fn interrupted() -> Self {
+    pub(crate) fn interrupted() -> Self {
         Self {
             code: Code::Unavailable,
             reason: String::new(),
@@ -48,8 +47,7 @@ impl Failure {
     }
 
     /// Whether the same request may succeed later.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         let lost = [Code::Unavailable, Code::DeadlineExceeded, Code::Cancelled];
         self.retry_after.is_some() || lost.contains(&self.code)
     }
@@ -58,17 +56,17 @@ impl Failure {
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         let details = status.get_error_details();
-        let reason = details
-            .error_info()
-            .map(|info| info.reason.clone())
-            .unwrap_or_default();
+        let reason = details.error_info().map(|info| info.reason.clone());
+        let reason = reason.unwrap_or_default();
+        let source = status.source();
         // tonic's messages hide the cause: no service at the address, or an untrusted certificate.
         let message = match tls::cause(&status) {
             Some(problem) => format!("the TLS connection to the service failed: {problem}"),
             None if status.code() == Code::Unavailable && reason.is_empty() => {
                 "the service does not answer".to_owned()
             }
-            None if is_connection_error(&status) => CLOSED.to_owned(),
+            // The connection failed before the service answered.
+            None if source.is_some_and(<dyn Error>::is::<transport::Error>) => CLOSED.to_owned(),
             None => message(&status, &details),
         };
         let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
@@ -79,12 +77,6 @@ impl From<Status> for Failure {
             retry_after,
         }
     }
-}
-
-/// Whether the connection failed before the service answered.
-fn is_connection_error(status: &Status) -> bool {
-    let source = status.source();
-    source.is_some_and(<dyn Error>::is::<transport::Error>)
 }
 
 /// The service's message; the descriptions of all fields if several are invalid.

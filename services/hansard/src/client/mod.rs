@@ -19,12 +19,12 @@ use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 pub use append_stream::{AppendStream, WINDOW_MAX};
 pub use failure::Failure;
-pub use retry::{RETRY_DEADLINE, retrying};
+pub use retry::retrying;
 
 /// The deadline for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The deadline of one unary call, sent with it.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest accepted answer, in bytes: a page of events has at most 3 MiB, a context may be larger.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 
@@ -33,7 +33,7 @@ pub type Writer = WriteServiceClient<Authenticated>;
 /// A client of the read service.
 pub type Reader = ReadServiceClient<Authenticated>;
 /// A client of the history service.
-pub type HistoryClient = HistoryServiceClient<Authenticated>;
+pub(crate) type HistoryClient = HistoryServiceClient<Authenticated>;
 /// A client of the registry service.
 pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
@@ -42,7 +42,6 @@ pub type RegistryClient = RegistryServiceClient<Authenticated>;
 pub struct Service {
     channel: Channel,
     bearer: Bearer,
-    url: String,
 }
 
 impl Service {
@@ -59,21 +58,9 @@ impl Service {
         if !bearer.is_valid() {
             return Err(AddressError::Token);
         }
-        let channel = endpoint
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_nodelay(true)
-            .connect_lazy();
-        Ok(Self {
-            channel,
-            bearer,
-            url: url.to_owned(),
-        })
-    }
-
-    /// The URL of the service.
-    #[must_use]
-    pub fn url(&self) -> &str {
-        &self.url
+        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+        let channel = endpoint.tcp_nodelay(true).connect_lazy();
+        Ok(Self { channel, bearer })
     }
 
     /// A client of the write service.
@@ -89,8 +76,7 @@ impl Service {
     }
 
     /// A client of the history service.
-    #[must_use]
-    pub fn history(&self) -> HistoryClient {
+    pub(crate) fn history(&self) -> HistoryClient {
         HistoryServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
@@ -101,8 +87,7 @@ impl Service {
     }
 
     /// A client of the write service for streams, which have no deadline.
-    #[must_use]
-    pub fn stream_writer(&self) -> Writer {
+    fn stream_writer(&self) -> Writer {
         WriteServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))
     }
 
@@ -113,10 +98,7 @@ impl Service {
 }
 
 /// Returns the message of a unary call's response.
-///
-/// # Errors
-/// The service's error.
-pub fn answer<T>(response: Result<Response<T>, Status>) -> Result<T, Failure> {
+pub(crate) fn answer<T>(response: Result<Response<T>, Status>) -> Result<T, Failure> {
     Ok(response?.into_inner())
 }
 

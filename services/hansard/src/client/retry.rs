@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use super::Failure;
 
 /// The time after which a call is no longer retried.
-pub const RETRY_DEADLINE: Duration = Duration::from_secs(30);
+const RETRY_DEADLINE: Duration = Duration::from_secs(30);
 /// The first wait, unless the service suggests one.
 const WAIT_MIN: Duration = Duration::from_millis(50);
 /// The longest wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Repeats an idempotent call until it succeeds, fails permanently or [`RETRY_DEADLINE`] has passed.
+/// Repeats an idempotent call until it succeeds, fails permanently or 30 s have passed.
 ///
 /// # Errors
 /// The last failure.

@@ -13,54 +13,48 @@ pub const GATEWAY_PORT: u16 = 7302;
 
 /// The address of a writer.
 #[derive(Debug, Clone, Args)]
-pub struct WriterAddress {
+pub(crate) struct WriterAddress {
     /// URL of the writer's gRPC listener.
     #[arg(
         long = "writer", value_name = "URL", env = "HANSARD_WRITER_URL", hide_env_values = true,
         default_value_t = format!("http://127.0.0.1:{WRITER_PORT}")
     )]
-    pub writer_url: String,
+    writer_url: String,
     #[command(flatten)]
     token: Token,
 }
 
 impl WriterAddress {
     /// The writer's service.
-    ///
-    /// # Errors
-    /// [`AddressError`].
-    pub fn service(&self) -> Result<Service, AddressError> {
+    pub(crate) fn service(&self) -> Result<Service, AddressError> {
         Service::at(&self.writer_url, self.token.token.expose())
     }
 }
 
 /// The address of a gateway.
 #[derive(Debug, Clone, Args)]
-pub struct GatewayAddress {
+pub(crate) struct GatewayAddress {
     /// URL of the gateway's gRPC listener.
     #[arg(
         long = "gateway", value_name = "URL", env = "HANSARD_GATEWAY_URL", hide_env_values = true,
         default_value_t = format!("http://127.0.0.1:{GATEWAY_PORT}")
     )]
-    pub gateway_url: String,
+    gateway_url: String,
     #[command(flatten)]
     token: Token,
 }
 
 impl GatewayAddress {
     /// The gateway's service.
-    ///
-    /// # Errors
-    /// [`AddressError`].
-    pub fn service(&self) -> Result<Service, AddressError> {
+    pub(crate) fn service(&self) -> Result<Service, AddressError> {
         Service::at(&self.gateway_url, self.token.token.expose())
     }
 }
 
 /// A service token.
 #[derive(Debug, Clone, Args)]
-pub struct Token {
+struct Token {
     /// Service token. Prefer the environment variable: process lists show command-line arguments.
-    #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret)]
-    pub token: Secret,
+    #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret())]
+    token: Secret,
 }

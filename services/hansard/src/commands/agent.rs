@@ -9,10 +9,10 @@ use prost_types::FieldMask;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest,
-    ModelSettings, ProviderLogDetail, Quotas, RotateWebhookSecretRequest, SetAgentSettingsRequest,
+    ProviderLogDetail, Quotas, RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
-use super::registry::{AsJson, Call, print_secret};
+use super::registry::Call;
 use super::{input_file, quota};
 use crate::client::answer;
 use crate::exit::{Exit, UsageError};
@@ -230,8 +230,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
                 overlap_seconds,
             };
             let secret = answer(registry.rotate_webhook_secret(request).await)?.secret;
-            print_secret(AsJson(args.call.json), "agentId", &agent, &secret)?;
-            return Ok(Exit::Done);
+            return args.call.print_secret("agentId", &agent, &secret);
         }
         Action::List { tenant } => {
             let request = ListAgentsRequest { tenant_id: tenant };
@@ -243,7 +242,6 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn row(agent: Agent) -> [String; 6] {
-    let created = when::seconds(agent.created_at.as_ref());
     let settings = agent.settings.unwrap_or_default();
     let mode = match settings.identity_mode() {
         IdentityMode::Unspecified | IdentityMode::Issued => "issued",
@@ -251,10 +249,10 @@ fn row(agent: Agent) -> [String; 6] {
         IdentityMode::Trust => "trust",
         IdentityMode::Open => "open",
     };
-    let model = settings
-        .model
-        .map(|model| format!("{}/{}", model.server, model.model));
-    let model = model.unwrap_or_else(|| "-".to_owned());
+    let model = match settings.model {
+        Some(model) => format!("{}/{}", model.server, model.model),
+        None => "-".to_owned(),
+    };
     let model = model.trim_end_matches('/').to_owned();
     [
         agent.agent_id,
@@ -262,7 +260,7 @@ fn row(agent: Agent) -> [String; 6] {
         agent.display_name,
         model,
         mode.to_owned(),
-        created,
+        when::seconds(agent.created_at.as_ref()),
     ]
 }
 
@@ -284,11 +282,8 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         named.push("approvers");
     }
     if !args.allow_role.is_empty() {
-        let roles = args
-            .allow_role
-            .into_iter()
-            .map(|role| Role::from(role).into());
-        settings.allowed_roles = roles.collect();
+        let roles = args.allow_role.into_iter();
+        settings.allowed_roles = roles.map(|role| Role::from(role).into()).collect();
         named.push("allowed_roles");
     }
     if let Some(detail) = args.provider_logs {
@@ -297,8 +292,7 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         named.push("provider_logs.detail");
     }
     if let Some(days) = args.provider_logs_days {
-        let logs = settings.provider_logs.get_or_insert_default();
-        logs.days = days;
+        settings.provider_logs.get_or_insert_default().days = days;
         named.push("provider_logs.days");
     }
     let quotas = quota::parse_all(&args.quota)?;
@@ -335,15 +329,14 @@ fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
 /// Parses `SERVER/MODEL`. The name of a model may contain slashes.
 fn set_model(settings: &mut AgentSettings, name: &str) -> Result<(), UsageError> {
     let (server, model) = match name.split_once('/') {
-        Some((server, model)) => (server, model),
+        Some(parts) => parts,
         None if name == ECHO => (ECHO, ""),
         None => {
-            return Err(UsageError(
-                "--model must be SERVER/MODEL, or echo".to_owned(),
-            ));
+            let message = "--model must be SERVER/MODEL, or echo";
+            return Err(UsageError(message.to_owned()));
         }
     };
-    let current = settings.model.get_or_insert_with(ModelSettings::default);
+    let current = settings.model.get_or_insert_default();
     (current.server, current.model) = (server.to_owned(), model.to_owned());
     Ok(())
 }

@@ -36,9 +36,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let manifest = write(&record, &args.folder, &mut progress).await?;
     let messages: u64 = manifest.streams.iter().map(|stream| stream.messages).sum();
     let (bytes, messages) = (grouped(manifest.size_bytes()), grouped(messages));
-    progress.finish(&format!(
-        "{streams} streams, {messages} messages, {bytes} bytes"
-    ));
+    let summary = format!("{streams} streams, {messages} messages, {bytes} bytes");
+    progress.finish(&summary);
     let mut out = console::out();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&manifest)?)?;

@@ -4,15 +4,15 @@
 
 use std::io::Write as _;
 
-use domain::{Label, Timestamp};
+use domain::Label;
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
-use runtime::clock::Clock;
 
-use super::registry::{AsJson, print_secret};
+use super::registry::print_secret;
 use super::stores::NatsAddress;
-use crate::console;
+use crate::console::{self, AsJson};
 use crate::exit::{Exit, UsageError};
+use crate::view::when::now;
 
 /// Create the first service token of a new record.
 ///
@@ -32,12 +32,8 @@ pub(crate) struct Args {
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
     /// Replicas of each stream of a new record: 1, 3 or 5.
-    #[arg(
-        long,
-        env = "HANSARD_RECORD__REPLICAS",
-        hide_env_values = true,
-        default_value_t = 1
-    )]
+    #[arg(long, env = "HANSARD_RECORD__REPLICAS", hide_env_values = true)]
+    #[arg(default_value_t = 1)]
     replicas: usize,
     /// Create another token even if a valid one with the scope `operate` exists.
     #[arg(long)]
@@ -73,17 +69,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         scopes: [Scope::Operate].into_iter().collect(),
         tenant: None,
     };
-    let (token, secret) = registry
-        .create_service_token(new, Timestamp(Clock::System.now_nanos()))
-        .await?;
-    print_secret(
-        AsJson(args.json),
-        "serviceTokenId",
-        &token.service_token_id,
-        secret.reveal(),
-    )?;
+    let (token, secret) = registry.create_service_token(new, now()).await?;
+    let (as_json, id) = (AsJson(args.json), &token.service_token_id);
+    let exit = print_secret(as_json, "serviceTokenId", id, secret.reveal())?;
     console::err().flush()?;
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn has_operator(registry: &Registry) -> bool {

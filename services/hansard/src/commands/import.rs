@@ -1,9 +1,7 @@
 //! `hansard import`: imports conversations from files through the write service.
 
 use std::io::Write as _;
-use std::path::PathBuf;
-
-use devstack::Step as StackStep;
+use std::path::{Path, PathBuf};
 
 use super::address::WriterAddress;
 use crate::client::{AppendStream, WINDOW_MAX};
@@ -72,24 +70,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         format: args.format.unwrap_or_else(|| default_format(&args.source)),
         limit: args.limit,
     };
-    let dataset = args
-        .dataset
-        .clone()
-        .map_or_else(|| file_name(&args.source), Ok)?;
     let destination = Destination {
-        agent: args.agent.clone(),
-        dataset,
+        agent: args.agent,
+        dataset: args.dataset.map_or_else(|| file_name(&args.source), Ok)?,
     };
     let stream = AppendStream::to(&service, usize::from(args.window));
     let summary = import(source, &stream, &destination).await?;
     if args.json {
         writeln!(console::out(), "{}", serde_json::to_string(&summary)?)?;
     }
-    Ok(if summary.refused > 0 {
-        Exit::SomeRejected
-    } else {
-        Exit::Done
-    })
+    Ok(Exit::SomeRejected.when(summary.refused > 0))
 }
 
 /// Imports a source and shows the progress.
@@ -102,32 +92,21 @@ pub(crate) async fn import(
     let length = progress_length(&source);
     let mut progress = Progress::begin("import", length);
     let mut completed = 0;
-    let outcome = run::run(
-        source::read(source),
-        stream,
-        destination,
-        |step| match step {
-            Step::Completed {
-                summary,
-                bytes_read,
-            } => {
-                completed += 1;
-                let position = if matches!(length, Length::Bytes(_)) {
-                    bytes_read
-                } else {
-                    completed
-                };
-                progress.advance(position, || summary_text(summary));
-            }
-            Step::Rejected { number, why } => {
-                progress.note(&format!("{entry_name} {number}: {why}"));
-            }
-            Step::Remark { number, what } => {
-                progress.note(&format!("{entry_name} {number}: {what}"));
-            }
-        },
-    );
-    let outcome = outcome.await;
+    let report = |step: Step<'_>| match step {
+        Step::Completed {
+            summary,
+            bytes_read,
+        } => {
+            completed += 1;
+            let is_sized = matches!(length, Length::Bytes(_));
+            let position = if is_sized { bytes_read } else { completed };
+            progress.advance(position, || summary_text(summary));
+        }
+        Step::Noted { number, what } => {
+            progress.note(&format!("{entry_name} {number}: {what}"));
+        }
+    };
+    let outcome = run::run(source::read(source), stream, destination, report).await;
     match &outcome {
         Ok(summary) => progress.finish(&summary_text(summary)),
         Err(_) => progress.finish("not finished; run the same import again to resume"),
@@ -163,20 +142,17 @@ fn progress_length(source: &Source) -> Length {
 async fn path(source: &str) -> Result<Option<PathBuf>, devstack::StackError> {
     match source {
         STANDARD_INPUT => Ok(None),
-        CHITCHAT => devstack::dataset::chitchat(&|step: StackStep| {
-            drop(writeln!(console::err(), "{step}"));
-        })
-        .await
-        .map(Some),
+        CHITCHAT => devstack::dataset::chitchat(&console::print_step)
+            .await
+            .map(Some),
         file => Ok(Some(PathBuf::from(file))),
     }
 }
 
 fn default_format(source: &str) -> Format {
-    if source == CHITCHAT {
-        Format::Chitchat
-    } else {
-        Format::Openai
+    match source {
+        CHITCHAT => Format::Chitchat,
+        _ => Format::Openai,
     }
 }
 
@@ -185,8 +161,7 @@ fn file_name(source: &str) -> Result<String, UsageError> {
         let why = "standard input has no name: give --dataset, from which ids are computed";
         return Err(UsageError(why.to_owned()));
     }
-    let name = PathBuf::from(source)
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
+    let name = Path::new(source).file_name();
+    let name = name.map(|name| name.to_string_lossy().into_owned());
     name.ok_or_else(|| UsageError(format!("{source} does not name a file")))
 }

@@ -9,10 +9,8 @@ pub(super) fn text(file: &Path, bytes_max: u64) -> anyhow::Result<String> {
     let unreadable =
         |error: std::io::Error| anyhow::anyhow!("cannot read {}: {error}", file.display());
     let bytes = std::fs::metadata(file).map_err(unreadable)?.len();
-    if bytes > bytes_max {
-        let name = file.display();
-        let message = format!("{name} has {bytes} bytes; the maximum is {bytes_max}");
-        return Err(UsageError(message).into());
-    }
+    let name = file.display();
+    let message = || format!("{name} has {bytes} bytes; the maximum is {bytes_max}");
+    anyhow::ensure!(bytes <= bytes_max, UsageError(message()));
     std::fs::read_to_string(file).map_err(unreadable)
 }

@@ -6,7 +6,7 @@ use wire::proto::operate::v1::{
     SetApiKeyOriginsRequest,
 };
 
-use super::registry::{AsJson, Call, print_secret};
+use super::registry::Call;
 use crate::client::answer;
 use crate::exit::Exit;
 use crate::view::when;
@@ -78,6 +78,10 @@ enum Action {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
+    let print_created = |key: Option<ApiKey>, secret: &str| {
+        let id = key.unwrap_or_default().api_key_id;
+        args.call.print_secret("apiKeyId", &id, secret)
+    };
     let keys = match args.action {
         Action::Create {
             agent,
@@ -90,7 +94,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
                 allowed_origins: origins,
             };
             let created = answer(registry.create_api_key(request).await)?;
-            return print_created(args.call.json, created.api_key, &created.secret);
+            return print_created(created.api_key, &created.secret);
         }
         Action::Rotate {
             key,
@@ -101,15 +105,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
                 overlap_seconds,
             };
             let created = answer(registry.rotate_api_key(request).await)?;
-            return print_created(args.call.json, created.api_key, &created.secret);
+            return print_created(created.api_key, &created.secret);
         }
         Action::Origins { key, origins } => {
             let request = SetApiKeyOriginsRequest {
                 api_key_id: key,
                 allowed_origins: origins,
             };
-            let changed = answer(registry.set_api_key_origins(request).await)?;
-            Vec::from_iter(changed.api_key)
+            Vec::from_iter(answer(registry.set_api_key_origins(request).await)?.api_key)
         }
         Action::List { agent } => {
             let request = ListApiKeysRequest { agent_id: agent };
@@ -126,23 +129,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     args.call.print(MESSAGE, keys, header, row)
 }
 
-fn print_created(as_json: bool, key: Option<ApiKey>, secret: &str) -> anyhow::Result<Exit> {
-    let id = key.unwrap_or_default().api_key_id;
-    print_secret(AsJson(as_json), "apiKeyId", &id, secret)?;
-    Ok(Exit::Done)
-}
-
 fn row(key: ApiKey) -> [String; 7] {
-    let created = when::seconds(key.created_at.as_ref());
-    let expires = when::seconds(key.expires_at.as_ref());
-    let revoked = when::seconds(key.revoked_at.as_ref());
     [
         key.api_key_id,
         key.agent_id,
         key.display_name,
         key.allowed_origins.join(","),
-        created,
-        expires,
-        revoked,
+        when::seconds(key.created_at.as_ref()),
+        when::seconds(key.expires_at.as_ref()),
+        when::seconds(key.revoked_at.as_ref()),
     ]
 }

@@ -59,11 +59,8 @@ fn create(file: &std::path::Path) -> anyhow::Result<Exit> {
     let key = MasterKey::generate();
     let name = file.display();
     secret_file::create(file, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
-    writeln!(
-        console::out(),
-        "master key {} was written to {name}",
-        key.id()
-    )?;
+    let id = key.id();
+    writeln!(console::out(), "master key {id} was written to {name}")?;
     Ok(Exit::Done)
 }
 

@@ -20,42 +20,24 @@ pub(crate) const VARIABLES: [&str; 3] = [
 pub(crate) struct MasterKeyArgs {
     /// Master key: 64 hexadecimal digits. Use only the environment variable: other users can see command lines.
     #[arg(
-        long,
-        env = "HANSARD_MASTER_KEY",
-        hide = true,
-        hide_env_values = true,
-        value_name = "HEX",
-        value_parser = secret
+        long, env = VARIABLES[0], hide = true, hide_env_values = true, value_name = "HEX",
+        value_parser = secret()
     )]
     master_key: Option<Secret>,
     /// File with the master key, which encrypts secrets at rest.
-    #[arg(
-        long,
-        env = "HANSARD_MASTER_KEY_FILE",
-        hide_env_values = true,
-        value_name = "FILE"
-    )]
+    #[arg(long, env = VARIABLES[1], hide_env_values = true, value_name = "FILE")]
     master_key_file: Option<PathBuf>,
     /// File with the previous master key, which decrypts secrets during a rotation.
-    #[arg(
-        long,
-        env = "HANSARD_PREVIOUS_MASTER_KEY_FILE",
-        hide_env_values = true,
-        value_name = "FILE"
-    )]
+    #[arg(long, env = VARIABLES[2], hide_env_values = true, value_name = "FILE")]
     previous_master_key_file: Option<PathBuf>,
 }
 
 impl MasterKeyArgs {
     /// Reads the keys.
     pub(crate) fn read(&self) -> Result<MasterKeys, UsageError> {
+        let both = "both HANSARD_MASTER_KEY and a master key file are given: remove one";
         let current = match (&self.master_key, &self.master_key_file) {
-            (Some(_), Some(_)) => {
-                return Err(UsageError(
-                    "both HANSARD_MASTER_KEY and a master key file are given: remove one"
-                        .to_owned(),
-                ));
-            }
+            (Some(_), Some(_)) => return Err(UsageError(both.to_owned())),
             (Some(text), None) => Some(parse(text.expose(), "HANSARD_MASTER_KEY")?),
             (None, Some(file)) => Some(read(file)?),
             (None, None) => None,

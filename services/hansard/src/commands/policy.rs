@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use wire::proto::operate::v1::{ContextPolicy, GetContextPolicyRequest, SetContextPolicyRequest};
+use wire::proto::operate::v1::{GetContextPolicyRequest, SetContextPolicyRequest};
 
 use super::context::policy_json;
-use super::registry::{AsJson, Call, print_json};
+use super::registry::{Call, print_json};
 use crate::client::answer;
 use crate::console;
 use crate::exit::{Exit, UsageError};
@@ -70,16 +70,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             answer(registry.get_context_policy(request).await)?.policy
         }
     };
-    print(&policy.unwrap_or_default(), AsJson(args.call.json))?;
-    Ok(Exit::Done)
-}
-
-fn print(policy: &ContextPolicy, as_json: AsJson) -> anyhow::Result<()> {
-    if as_json.0 {
-        return print_json(MESSAGE, std::slice::from_ref(policy));
+    let policy = policy.unwrap_or_default();
+    if args.call.json {
+        return print_json(MESSAGE, &[policy]);
     }
     let settings: serde_json::Value = serde_json::from_str(&policy.policy_json)?;
     writeln!(console::out(), "{settings:#}")?;
     writeln!(console::err(), "sha256 {}", hex::encode(&policy.digest))?;
-    Ok(())
+    Ok(Exit::Done)
 }

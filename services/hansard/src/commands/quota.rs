@@ -37,16 +37,14 @@ fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
     let read = || {
         let (path, value) = option.split_once('=')?;
         let (scope, quota) = path.split_once('.')?;
-        let scope = Scope::ALL
-            .into_iter()
-            .find(|known| known.as_str() == scope)?;
-        let quota = Quota::ALL
-            .into_iter()
-            .find(|known| known.as_str() == quota)?;
+        let mut scopes = Scope::ALL.into_iter();
+        let mut quotas = Quota::ALL.into_iter();
         let value = match value {
             DEFAULT => None,
             number => Some(number.parse().ok()?),
         };
+        let scope = scopes.find(|known| known.as_str() == scope)?;
+        let quota = quotas.find(|known| known.as_str() == quota)?;
         Some((scope, quota, value))
     };
     read().ok_or_else(|| {
@@ -62,11 +60,10 @@ pub(crate) fn text(quotas: Option<&Quotas>) -> String {
     let named = set
         .iter()
         .map(|(scope, quota, value)| format!("{}.{}={value}", scope.as_str(), quota.as_str()));
-    let named: Vec<String> = named.collect();
-    if named.is_empty() {
-        return DEFAULT.to_owned();
+    match named.collect::<Vec<_>>().join(" ") {
+        text if text.is_empty() => DEFAULT.to_owned(),
+        text => text,
     }
-    named.join(" ")
 }
 
 #[cfg(test)]

@@ -3,16 +3,14 @@
 use std::io::Write as _;
 
 use clap::Subcommand;
-use domain::Timestamp;
 use event_log::{ReceiptKey, ReceiptKeys};
-use runtime::clock::Clock;
 use serde_json::{Value, json};
 
 use super::stores::RecordAddress;
 use crate::console;
 use crate::erase::keys::receipt_keys;
-use crate::erase::receipt::rfc3339;
 use crate::exit::Exit;
+use crate::view::when::{now, rfc3339};
 
 /// List and rotate the keys that sign erasure receipts.
 ///
@@ -44,10 +42,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-receipt-key").await?;
     let keys = match args.action {
         Action::List => receipt_keys(&record).await?,
-        Action::Rotate => {
-            let now = Timestamp(Clock::System.now_nanos());
-            record.rotate_receipt_key(now).await?
-        }
+        Action::Rotate => record.rotate_receipt_key(now()).await?,
     };
     print(&keys, args.json)?;
     Ok(Exit::Done)
@@ -60,10 +55,10 @@ fn print(keys: &ReceiptKeys, as_json: bool) -> anyhow::Result<()> {
             writeln!(out, "{}", json_of(key))?;
             continue;
         }
-        let state = key.rotated_at.map_or_else(
-            || "active".to_owned(),
-            |at| format!("rotated at {}", rfc3339(at)),
-        );
+        let state = match key.rotated_at {
+            Some(at) => format!("rotated at {}", rfc3339(at)),
+            None => "active".to_owned(),
+        };
         let (id, public_key, created) = (&key.id, &key.public_key, rfc3339(key.created_at));
         writeln!(out, "{id}  {public_key}  created at {created}, {state}")?;
     }

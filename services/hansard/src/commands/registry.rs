@@ -7,10 +7,11 @@ use runtime::config::Secret;
 
 use super::address::WRITER_PORT;
 use crate::client::{RegistryClient, Service};
+use crate::console::{self, AsJson};
 use crate::exit::{Exit, UsageError};
 use crate::ids::secret;
+use crate::table;
 use crate::view::json;
-use crate::{console, table};
 
 /// Address, token and output format. The options are valid before and after the subcommand.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,11 +23,11 @@ pub(crate) struct Call {
     )]
     writer_url: String,
     /// Service token. Prefer the environment variable: process lists show command-line arguments.
-    #[arg(long, global = true, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret)]
+    #[arg(long, global = true, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret())]
     token: Option<Secret>,
     /// Print protobuf JSON, one object per line.
     #[arg(long, global = true)]
-    pub(crate) json: bool,
+    pub(super) json: bool,
 }
 
 impl Call {
@@ -48,26 +49,26 @@ impl Call {
         row: fn(M) -> [String; N],
     ) -> anyhow::Result<Exit> {
         if self.json {
-            print_json(name, &messages)?;
-        } else {
-            let rows: Vec<[String; N]> = messages.into_iter().map(row).collect();
-            table::write(&mut console::out(), header, &rows)?;
+            return print_json(name, &messages);
         }
+        let rows: Vec<[String; N]> = messages.into_iter().map(row).collect();
+        table::write(&mut console::out(), header, &rows)?;
         Ok(Exit::Done)
+    }
+
+    /// Prints a created object with its secret, which is not stored.
+    pub(super) fn print_secret(&self, name: &str, id: &str, secret: &str) -> anyhow::Result<Exit> {
+        print_secret(AsJson(self.json), name, id, secret)
     }
 }
 
 /// Prints each message as a line of JSON.
-pub(super) fn print_json(name: &str, messages: &[impl Message]) -> anyhow::Result<()> {
+pub(super) fn print_json(name: &str, messages: &[impl Message]) -> anyhow::Result<Exit> {
     for message in messages {
         writeln!(console::out(), "{}", json::of(name, message)?)?;
     }
-    Ok(())
+    Ok(Exit::Done)
 }
-
-/// Whether the output is JSON.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AsJson(pub(super) bool);
 
 /// Prints a created object with its secret, which is not stored.
 pub(super) fn print_secret(
@@ -75,16 +76,14 @@ pub(super) fn print_secret(
     name: &str,
     id: &str,
     secret: &str,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Exit> {
     if as_json.0 {
         let created = serde_json::json!({ name: id, "secret": secret });
         writeln!(console::out(), "{created}")?;
     } else {
         writeln!(console::out(), "{secret}")?;
-        writeln!(
-            console::err(),
-            "created {id}; its secret is not shown again"
-        )?;
+        let note = format!("created {id}; its secret is not shown again");
+        writeln!(console::err(), "{note}")?;
     }
-    Ok(())
+    Ok(Exit::Done)
 }

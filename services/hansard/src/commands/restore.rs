@@ -4,12 +4,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::Archive;
+use archive::{Archive, check_objects};
 use event_log::{Record, RecordConfig, Restore};
+use futures::stream;
 use serde_json::json;
 
 use super::stores::{ArchiveAddress, NatsAddress};
-use crate::backup::{Manifest, archive, verified};
+use crate::backup::{Manifest, pieces, verified};
 use crate::console;
 use crate::erase::{Job, RepeatedErasure, finish_all, read_receipts, scan};
 use crate::exit::{Exit, UsageError};
@@ -61,10 +62,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         // The interrupted restore may have erased some segments already; the restored catalogue is checked later.
         0
     } else {
-        let found = args.archive.check_objects(catalogue).await;
-        found
-            .context(SEGMENTS_MISSING)
-            .context("nothing was changed")?
+        let found = check_objects(catalogue, args.archive.url.as_ref()).await;
+        let found = found.context(SEGMENTS_MISSING);
+        found.context("nothing was changed")?
     };
     let mut done = Done {
         resumed: restoration.is_resumed(),
@@ -126,12 +126,11 @@ async fn finish(
 }
 
 fn unfinished(erasures: usize) -> String {
-    let pending = if erasures > 0 {
-        format!(
+    let pending = match erasures {
+        0 => String::new(),
+        _ => format!(
             "{erasures} erasures may still have to be repeated, and until then their content is readable; "
-        )
-    } else {
-        String::new()
+        ),
     };
     format!(
         "the restore is not finished: {pending}start no role, and run the same command again to resume"
@@ -142,11 +141,9 @@ async fn restore(folder: &Path, manifest: &Manifest, restoration: &Restore) -> a
     let mut progress = Progress::begin("restore", Length::Bytes(manifest.size_bytes()));
     let mut bytes = 0;
     for archived in &manifest.streams {
-        let pieces = archive(folder, archived)?;
-        let name = &archived.name;
-        restoration
-            .stream(name, &archived.description, pieces)
-            .await?;
+        let pieces = stream::iter(pieces(folder, archived)?);
+        let (name, description) = (&archived.name, &archived.description);
+        restoration.stream(name, description, pieces).await?;
         bytes += archived.size_bytes;
         progress.advance(bytes, || format!("{} bytes", grouped(bytes)));
     }
@@ -164,20 +161,13 @@ async fn erase_again(archive: &Archive, again: &RepeatedErasure) -> anyhow::Resu
         forks: again.forks,
     };
     let erased = job.execute(&mut progress).await?.conversations.len();
-    progress.finish(&format!(
-        "{erased} conversations of {}",
-        job.subject.tenant()
-    ));
+    let tenant = job.subject.tenant();
+    progress.finish(&format!("{erased} conversations of {tenant}"));
     Ok(erased)
 }
 
 fn print(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
-    let Done {
-        resumed,
-        subjects,
-        erased,
-        segments,
-    } = done;
+    let (subjects, erased, segments) = (done.subjects, done.erased, done.segments);
     let messages: u64 = manifest.streams.iter().map(|stream| stream.messages).sum();
     let mut out = console::out();
     if args.json {
@@ -190,27 +180,23 @@ fn print(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> 
             "conversationsErased": erased,
             "segmentsFound": segments,
             "restored": !args.dry_run,
-            "resumed": resumed,
+            "resumed": done.resumed,
         });
         writeln!(out, "{output}")?;
         return Ok(Exit::Done);
     }
-    let verb = match (args.dry_run, resumed) {
+    let verb = match (args.dry_run, done.resumed) {
         (true, false) => "would restore",
         (true, true) => "would resume the restore of",
         (false, _) => "restored",
     };
-    let (record, begun_at) = (&manifest.record, &manifest.begun_at);
-    writeln!(
-        out,
-        "{verb} record {record} as of {begun_at}: {} messages",
-        grouped(messages)
-    )?;
+    let (backup, messages) = (manifest.name(), grouped(messages));
+    writeln!(out, "{verb} {backup}: {messages} messages")?;
     writeln!(
         out,
         "erasures to repeat: {subjects}, conversations erased: {erased}"
     )?;
-    if *segments > 0 {
+    if segments > 0 {
         writeln!(out, "archived segments found: {segments}")?;
     }
     Ok(Exit::Done)

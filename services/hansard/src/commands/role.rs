@@ -34,7 +34,7 @@ const RESERVED: [&str; 8] = [
 
 /// The sources of a role's settings.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// TOML file with settings.
     #[arg(long, env = CONFIG_PATH_VARIABLE, hide_env_values = true, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -52,45 +52,6 @@ pub struct Settings {
     end_with_stdin: bool,
 }
 
-/// Run a writer, which appends to the record and serves the registry.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
-
-Examples:
-  hansard writer --config /etc/hansard/writer.toml
-  HANSARD_RECORD__NATS_URL=nats://nats:4222 hansard writer --set grpc.addr=0.0.0.0:7301")]
-pub struct WriterArgs {
-    #[command(flatten)]
-    settings: Settings,
-}
-
-/// Run a projector, which writes the rows of the read models.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
-
-Examples:
-  hansard projector --config /etc/hansard/projector.toml
-  hansard projector --set read_model.database_url=postgres://hansard@db/hansard")]
-pub struct ProjectorArgs {
-    #[command(flatten)]
-    settings: Settings,
-}
-
-/// Run a gateway, which answers reads, assembles contexts, runs models and serves HTTP.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
-
-Examples:
-  hansard gateway --config /etc/hansard/gateway.toml
-  HANSARD_TELEMETRY__LOG_FORMAT=json hansard gateway --set grpc.addr=0.0.0.0:7302")]
-pub struct GatewayArgs {
-    #[command(flatten)]
-    settings: Settings,
-}
-
 /// The settings of a role and of its process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Process<T> {
@@ -99,15 +60,13 @@ struct Process<T> {
     role: T,
 }
 
-impl<T: Default + RoleConfig> Default for Process<T> {
+impl<T: RoleConfig> Default for Process<T> {
     fn default() -> Self {
-        let service_name = format!("hansard-{}", T::NAME);
-        let telemetry = TelemetryConfig {
-            service_name,
-            ..TelemetryConfig::default()
-        };
         Self {
-            telemetry,
+            telemetry: TelemetryConfig {
+                service_name: format!("hansard-{}", T::NAME),
+                ..TelemetryConfig::default()
+            },
             role: T::default(),
         }
     }
@@ -121,10 +80,12 @@ impl<T: Validate> Validate for Process<T> {
 }
 
 /// The configuration of a role.
-trait RoleConfig {
+pub(crate) trait RoleConfig: Serialize + DeserializeOwned + Default + Validate {
     const NAME: &'static str;
 
     fn record(&mut self) -> &mut RecordConfig;
+
+    async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()>;
 }
 
 impl RoleConfig for writer::WriterConfig {
@@ -132,6 +93,10 @@ impl RoleConfig for writer::WriterConfig {
 
     fn record(&mut self) -> &mut RecordConfig {
         &mut self.record
+    }
+
+    async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
+        Ok(writer::start(self, shutdown).await.map(drop)?)
     }
 }
 
@@ -141,6 +106,10 @@ impl RoleConfig for projector::ProjectorConfig {
     fn record(&mut self) -> &mut RecordConfig {
         &mut self.record
     }
+
+    async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
+        Ok(projector::start(self, shutdown).await.map(drop)?)
+    }
 }
 
 impl RoleConfig for gateway::GatewayConfig {
@@ -149,51 +118,14 @@ impl RoleConfig for gateway::GatewayConfig {
     fn record(&mut self) -> &mut RecordConfig {
         &mut self.record
     }
+
+    async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
+        Ok(gateway::start(self, shutdown).await.map(drop)?)
+    }
 }
 
-/// Runs a writer until a shutdown signal.
-///
-/// # Errors
-/// The settings are wrong, or what it needs to start is missing.
-pub async fn run_writer(args: WriterArgs) -> anyhow::Result<Exit> {
-    serve(args.settings, async |config, shutdown: &Shutdown| {
-        writer::start(config, shutdown).await?;
-        Ok(())
-    })
-    .await
-}
-
-/// Runs a projector until a shutdown signal.
-///
-/// # Errors
-/// The settings are wrong, or what it needs to start is missing.
-pub async fn run_projector(args: ProjectorArgs) -> anyhow::Result<Exit> {
-    serve(args.settings, async |config, shutdown: &Shutdown| {
-        projector::start(config, shutdown).await?;
-        Ok(())
-    })
-    .await
-}
-
-/// Runs a gateway until a shutdown signal.
-///
-/// # Errors
-/// The settings are wrong, or what it needs to start is missing.
-pub async fn run_gateway(args: GatewayArgs) -> anyhow::Result<Exit> {
-    serve(args.settings, async |config, shutdown: &Shutdown| {
-        gateway::start(config, shutdown).await?;
-        Ok(())
-    })
-    .await
-}
-
-async fn serve<T>(
-    settings: Settings,
-    start: impl AsyncFnOnce(T, &Shutdown) -> anyhow::Result<()>,
-) -> anyhow::Result<Exit>
-where
-    T: Serialize + DeserializeOwned + Default + Validate + RoleConfig,
-{
+/// Runs a role until a shutdown signal.
+pub(crate) async fn run<T: RoleConfig>(settings: Settings) -> anyhow::Result<Exit> {
     let mut config: Process<T> = load(&settings, Sources::new().environment())?;
     config.role.record().master_keys = settings.keys.read()?;
     if settings.check {
@@ -207,25 +139,19 @@ where
     }
     let role = shutdown.child();
     tokio::select! {
-        started = start(config.role, &role) => started?,
+        started = config.role.start(&role) => started?,
         // A signal during the start: there is nothing to drain yet.
         () = shutdown.begun() => return Ok(Exit::Done),
     }
     role.begun().await;
     let was_signalled = shutdown.has_begun();
     role.wait(END_DEADLINE).await?;
-    let name = T::NAME;
-    anyhow::ensure!(
-        was_signalled,
-        "the {name} stopped unexpectedly: see its log"
-    );
+    let stopped = format!("the {} stopped unexpectedly: see its log", T::NAME);
+    anyhow::ensure!(was_signalled, stopped);
     Ok(Exit::Done)
 }
 
-fn load<T>(settings: &Settings, sources: Sources) -> Result<Process<T>, ConfigErrors>
-where
-    T: Serialize + DeserializeOwned + Default + Validate + RoleConfig,
-{
+fn load<T: RoleConfig>(settings: &Settings, sources: Sources) -> Result<Process<T>, ConfigErrors> {
     let sources = sources
         .file(settings.config.clone())
         .reserved(&RESERVED)
@@ -244,10 +170,8 @@ fn end_with_stdin(shutdown: &Shutdown) {
 
 /// Parses `KEY=VALUE`.
 fn setting(text: &str) -> Result<(String, Value), UsageError> {
-    let (key, value) = text
-        .split_once('=')
-        .filter(|(key, _)| !key.is_empty())
-        .ok_or_else(|| UsageError("must be KEY=VALUE".to_owned()))?;
+    let setting = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = setting.ok_or_else(|| UsageError("must be KEY=VALUE".to_owned()))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     Ok((key.to_owned(), value))
 }

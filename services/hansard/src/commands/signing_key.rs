@@ -11,7 +11,7 @@ use wire::proto::operate::v1::{
 };
 
 use super::input_file;
-use super::registry::{AsJson, Call, print_secret};
+use super::registry::Call;
 use crate::client::answer;
 use crate::exit::Exit;
 use crate::view::when;
@@ -133,11 +133,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             };
             let added = answer(registry.add_signing_key(request).await)?;
             if !added.secret.is_empty() {
-                let as_json = AsJson(args.call.json);
-                print_secret(as_json, "signingKeyId", key.as_str(), &added.secret)?;
-                return Ok(Exit::Done);
+                let call = &args.call;
+                return call.print_secret("signingKeyId", &key, &added.secret);
             }
-            added.signing_key.into_iter().collect()
+            Vec::from_iter(added.signing_key)
         }
         Action::List { tenant } => {
             let request = ListSigningKeysRequest { tenant_id: tenant };
@@ -157,8 +156,6 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn row(key: SigningKey) -> [String; 6] {
-    let created = when::seconds(key.created_at.as_ref());
-    let retired = when::seconds(key.retired_at.as_ref());
     let key_use = match key.r#use() {
         SigningKeyUse::Unspecified => "?",
         SigningKeyUse::User => "user",
@@ -175,7 +172,7 @@ fn row(key: SigningKey) -> [String; 6] {
         key.tenant_id,
         key_use.to_owned(),
         kind,
-        created,
-        retired,
+        when::seconds(key.created_at.as_ref()),
+        when::seconds(key.retired_at.as_ref()),
     ]
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use event_log::RecordConfig;
 
 use super::stores::{ReadModelAddress, RecordAddress};
-use crate::console;
+use crate::console::{self, AsJson};
 use crate::exit::Exit;
 use crate::status::roles::Role;
 use crate::status::{Limits, Reader, Status, view};
@@ -44,12 +44,8 @@ pub(crate) struct StatusOptions {
     #[command(flatten)]
     read_model: ReadModelAddress,
     /// URL of the NATS server's monitoring port, which shows its sync settings.
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_RECORD__MONITOR_URL",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL", env = "HANSARD_RECORD__MONITOR_URL")]
+    #[arg(hide_env_values = true)]
     monitor_url: Option<String>,
     /// Name of a role and URL of its admin listener. Repeat the option for several. By default, the default ports of this
     /// machine are tried; a role that does not answer there is not reported.
@@ -92,29 +88,16 @@ impl StatusOptions {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let (mut reader, limits) = args.options.reader()?;
     let status = Status::from_readings(&reader.read().await, limits);
-    print(&status, args.json.then_some(AsJson))?;
-    Ok(exit_of(&status))
+    print(&status, AsJson(args.json))
 }
 
-/// Selects JSON output.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AsJson;
-
-/// Prints a report.
-pub(super) fn print(status: &Status, form: Option<AsJson>) -> anyhow::Result<()> {
+/// Prints a report. Returns the exit code for it.
+pub(super) fn print(status: &Status, as_json: AsJson) -> anyhow::Result<Exit> {
     let mut out = console::out();
-    match form {
-        Some(AsJson) => writeln!(out, "{}", serde_json::to_string(status)?)?,
-        None => view::write(&mut out, status)?,
-    }
-    Ok(())
-}
-
-/// The exit code for a status.
-pub(super) fn exit_of(status: &Status) -> Exit {
-    if status.needs.is_empty() {
-        Exit::Done
+    if as_json.0 {
+        writeln!(out, "{}", serde_json::to_string(status)?)?;
     } else {
-        Exit::NeedsOperator
+        view::write(&mut out, status)?;
     }
+    Ok(Exit::NeedsOperator.when(!status.needs.is_empty()))
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use archive::{Archive, ArchiveError, StoreUrl};
-use event_log::{ArchiveEntry, Record, RecordConfig};
+use archive::{Archive, StoreUrl};
+use event_log::{Record, RecordConfig};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 use runtime::config::Secret;
 
@@ -16,12 +16,8 @@ use crate::ids::secret;
 pub(crate) struct NatsAddress {
     /// URL of NATS.
     #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_RECORD__NATS_URL",
-        hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222",
-        value_parser = secret
+        long, value_name = "URL", env = "HANSARD_RECORD__NATS_URL", hide_env_values = true,
+        default_value = "nats://127.0.0.1:4222", value_parser = secret()
     )]
     pub(crate) nats_url: Secret,
     /// The master keys.
@@ -36,7 +32,7 @@ pub(crate) struct RecordAddress {
     nats: NatsAddress,
     /// Number of partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
-    pub(crate) partitions: u16,
+    partitions: u16,
 }
 
 impl RecordAddress {
@@ -61,13 +57,10 @@ impl RecordAddress {
 pub(crate) struct ReadModelAddress {
     /// URL of Postgres.
     #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_READ_MODEL__DATABASE_URL",
-        hide_env_values = true,
+        long, value_name = "URL", env = "HANSARD_READ_MODEL__DATABASE_URL", hide_env_values = true,
         default_value_t = ReadModelConfig::default().database_url
     )]
-    pub(crate) database_url: String,
+    database_url: String,
 }
 
 impl ReadModelAddress {
@@ -114,21 +107,13 @@ pub(crate) const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
 pub(crate) struct ArchiveAddress {
     /// Store of the archived segments, if it is not the one in the record's catalogue.
     #[arg(id = "archive_url", long = "archive", value_name = STORE, value_parser = store_url)]
-    url: Option<StoreUrl>,
+    pub(super) url: Option<StoreUrl>,
 }
 
 impl ArchiveAddress {
     /// The archive of a record.
     pub(crate) fn of(&self, record: &Record) -> Archive {
         Archive::of(record).moved_to(self.url.clone())
-    }
-
-    /// Checks that all segments of a catalogue exist. Returns their number.
-    pub(crate) async fn check_objects(
-        &self,
-        catalogue: &[ArchiveEntry],
-    ) -> Result<usize, ArchiveError> {
-        archive::check_objects(catalogue, self.url.as_ref()).await
     }
 }
 

@@ -5,12 +5,12 @@ use std::io::Write as _;
 use clap::Subcommand;
 use prost_types::FieldMask;
 use wire::proto::operate::v1::{
-    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, RevokeTokenResponse,
-    SetTenantQuotasRequest, SetTokenRulesRequest, Tenant,
+    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantQuotasRequest,
+    SetTokenRulesRequest, Tenant,
 };
 
 use super::quota;
-use super::registry::{AsJson, Call, print_json};
+use super::registry::{Call, print_json};
 use crate::client::{Failure, RegistryClient, answer};
 use crate::console;
 use crate::exit::{Exit, UsageError};
@@ -86,18 +86,9 @@ struct TokenRules {
     #[arg(long = "token-issuer", value_name = "ISSUER", group = "settings")]
     issuer: Option<String>,
     /// Maximum lifetime of a token, in seconds, at most a year. 0: a day.
-    #[arg(
-        long = "token-lifetime-max",
-        value_name = "SECONDS",
-        group = "settings"
-    )]
+    #[arg(long = "token-lifetime-max", value_name = "SECONDS")]
+    #[arg(group = "settings")]
     lifetime_max: Option<u32>,
-}
-
-impl TokenRules {
-    fn is_given(&self) -> bool {
-        self.audience.is_some() || self.issuer.is_some() || self.lifetime_max.is_some()
-    }
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
@@ -121,7 +112,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
                 token_id,
             };
             let revoked = answer(registry.revoke_token(request).await)?;
-            return print_revocation(&revoked, AsJson(args.call.json));
+            if args.call.json {
+                return print_json(REVOCATION, &[revoked]);
+            }
+            let kept_until = when::seconds(revoked.kept_until.as_ref());
+            let text = "revoked; the revocation is stored until the token has expired,";
+            writeln!(console::out(), "{text} {kept_until}")?;
+            return Ok(Exit::Done);
         }
         Action::Show { tenant } => show(&mut registry, &tenant).await?,
         Action::List => list(&mut registry).await?,
@@ -144,17 +141,15 @@ async fn set(
 ) -> anyhow::Result<Vec<Tenant>> {
     let mut changed = None;
     if !quotas.is_empty() {
-        let parsed = quota::parse_all(quotas)?;
+        let quota::QuotaChanges { quotas, paths } = quota::parse_all(quotas)?;
         let request = SetTenantQuotasRequest {
             tenant_id: tenant_id.clone(),
-            quotas: Some(parsed.quotas),
-            update_mask: Some(FieldMask {
-                paths: parsed.paths,
-            }),
+            quotas: Some(quotas),
+            update_mask: Some(FieldMask { paths }),
         };
         changed = answer(registry.set_tenant_quotas(request).await)?.tenant;
     }
-    if rules.is_given() {
+    if rules.audience.is_some() || rules.issuer.is_some() || rules.lifetime_max.is_some() {
         let request = SetTokenRulesRequest {
             tenant_id,
             audience: rules.audience,
@@ -164,20 +159,6 @@ async fn set(
         changed = answer(registry.set_token_rules(request).await)?.tenant;
     }
     Ok(Vec::from_iter(changed))
-}
-
-/// Prints until when the revocation is stored.
-fn print_revocation(revoked: &RevokeTokenResponse, as_json: AsJson) -> anyhow::Result<Exit> {
-    if as_json.0 {
-        print_json(REVOCATION, std::slice::from_ref(revoked))?;
-    } else {
-        let kept_until = when::seconds(revoked.kept_until.as_ref());
-        writeln!(
-            console::out(),
-            "revoked; the revocation is stored until the token has expired, {kept_until}"
-        )?;
-    }
-    Ok(Exit::Done)
 }
 
 async fn show(registry: &mut RegistryClient, tenant: &str) -> anyhow::Result<Vec<Tenant>> {

@@ -6,7 +6,7 @@ use wire::proto::operate::v1::{
     ServiceToken,
 };
 
-use super::registry::{AsJson, Call, print_secret};
+use super::registry::Call;
 use crate::client::answer;
 use crate::exit::Exit;
 use crate::view::when;
@@ -87,24 +87,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             scopes,
             tenant,
         } => {
-            let scopes = scopes
-                .into_iter()
-                .map(|scope| Scope::from(scope).into())
-                .collect();
+            let scopes = scopes.into_iter().map(|scope| Scope::from(scope).into());
             let request = CreateServiceTokenRequest {
                 display_name: name,
-                scopes,
+                scopes: scopes.collect(),
                 tenant_id: tenant,
             };
             let created = answer(registry.create_service_token(request).await)?;
             let id = created.service_token.unwrap_or_default().service_token_id;
-            let as_json = AsJson(args.call.json);
-            print_secret(as_json, "serviceTokenId", &id, &created.secret)?;
-            return Ok(Exit::Done);
+            let call = &args.call;
+            return call.print_secret("serviceTokenId", &id, &created.secret);
         }
         Action::List => {
-            let request = ListServiceTokensRequest {};
-            answer(registry.list_service_tokens(request).await)?.service_tokens
+            let listed = registry.list_service_tokens(ListServiceTokensRequest {});
+            answer(listed.await)?.service_tokens
         }
         Action::Revoke { token } => {
             let request = RevokeServiceTokenRequest {
@@ -119,16 +115,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 fn row(token: ServiceToken) -> [String; 6] {
     let scopes: Vec<&str> = token.scopes().map(name_of).collect();
-    let scopes = scopes.join(",");
-    let created = when::seconds(token.created_at.as_ref());
-    let revoked = when::seconds(token.revoked_at.as_ref());
     [
         token.service_token_id,
         token.display_name,
-        scopes,
+        scopes.join(","),
         token.tenant_id,
-        created,
-        revoked,
+        when::seconds(token.created_at.as_ref()),
+        when::seconds(token.revoked_at.as_ref()),
     ]
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::status::{AsJson, StatusOptions, exit_of, print};
-use crate::console;
+use super::status::{StatusOptions, print};
+use crate::console::{self, AsJson};
 use crate::exit::Exit;
 use crate::status::Status;
 
@@ -43,20 +43,19 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let (mut reader, limits) = args.options.reader()?;
-    let form = args.json.then_some(AsJson);
     let mut ticks = interval(Duration::from_secs(args.interval));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shown = 0_u64;
     loop {
         ticks.tick().await;
         let status = Status::from_readings(&reader.read().await, limits);
-        if form.is_none() {
+        if !args.json {
             separate(&status, shown)?;
         }
-        print(&status, form)?;
+        let exit = print(&status, AsJson(args.json))?;
         shown += 1;
         if args.count == Some(shown) {
-            return Ok(exit_of(&status));
+            return Ok(exit);
         }
     }
 }

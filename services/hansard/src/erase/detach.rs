@@ -7,19 +7,16 @@
 use anyhow::{anyhow, bail, ensure};
 use archive::Archive;
 use domain::{
-    Actor, CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Label, Owner,
-    RequestDigest, Sequence, Status, Timestamp, Version,
+    CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Owner, RequestDigest,
+    Sequence, Status, Version,
 };
-use event_log::{
-    Append, AppendOutcome, ErasedCounts, Record, StoredCommit, TailBounds, TraceHeaders,
-};
-use runtime::clock::Clock;
+use event_log::{AppendOutcome, ErasedCounts, Record, StoredCommit, TailBounds};
 use uuid::Uuid;
-use wire::commit::{Draft, seal};
 
 use super::copied_fact::{Origin, copied_fact};
 use super::integrity::{check_integrity, incomplete};
-use super::tombstone::{ACTOR, ATTEMPTS_MAX, append_tombstone, overwrite};
+use super::tombstone::{ATTEMPTS_MAX, append_tombstone, overwrite, seal_commit};
+use crate::ids::key;
 
 /// The suffix of a copy's id.
 const SUFFIX: &str = "-detached";
@@ -40,10 +37,7 @@ pub(super) async fn detach(
     fork: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<ErasedCounts> {
-    let copy = ConversationKey {
-        tenant: fork.tenant.clone(),
-        conversation: copy_of(&fork.conversation)?,
-    };
+    let copy = key(&fork.tenant, &copy_of(&fork.conversation)?);
     let record = archive.record();
     for _ in 0..ATTEMPTS_MAX {
         let version = copy_history(archive, fork, &copy, mark).await?;
@@ -51,10 +45,8 @@ pub(super) async fn detach(
             return overwrite(record, fork).await;
         }
     }
-    bail!(
-        "the fork {} keeps changing: run the same command again",
-        fork.conversation
-    )
+    let id = &fork.conversation;
+    bail!("the fork {id} keeps changing: run the same command again")
 }
 
 /// The part of a fork's history that is recorded in one conversation.
@@ -109,10 +101,7 @@ async fn segments(
     }];
     let mut next = head.forked_from.clone();
     while let Some(point) = next {
-        let key = ConversationKey {
-            tenant: fork.tenant.clone(),
-            conversation: point.conversation,
-        };
+        let key = key(&fork.tenant, &point.conversation);
         let ancestor = head_of(record, &key).await?;
         let parent = &key.conversation;
         ensure!(
@@ -137,7 +126,6 @@ struct DetachedCopy<'a> {
     key: &'a ConversationKey,
     owner: Owner,
     mark: RequestDigest,
-    actor: Actor,
     base: Option<(Head, Sequence)>,
 }
 
@@ -149,35 +137,31 @@ impl<'a> DetachedCopy<'a> {
         mark: RequestDigest,
     ) -> anyhow::Result<Self> {
         let last = archive.record().last_from_leader(key).await?;
-        let base = last.map(|last| {
-            Ok::<_, event_log::CorruptMessage>((last.open_head()?, last.position.sequence))
-        });
-        let base = base.transpose()?;
-        let is_own_copy = base.as_ref().is_none_or(|(head, _)| {
-            head.recent
-                .last()
-                .is_some_and(|commit| commit.request_digest == mark)
-        });
+        let base = match last {
+            Some(last) => Some((last.open_head()?, last.position.sequence)),
+            None => None,
+        };
+        let last_mark = |head: &Head| head.recent.last().map(|commit| commit.request_digest);
+        let is_own_copy = base
+            .as_ref()
+            .is_none_or(|(head, _)| last_mark(head) == Some(mark));
         ensure!(
             is_own_copy,
             "the conversation {} exists already and is not a copy of this erasure",
             key.conversation
         );
-        let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
         Ok(Self {
             archive,
             key,
             owner,
             mark,
-            actor: Actor(actor),
             base,
         })
     }
 
     fn version(&self) -> Version {
-        self.base
-            .as_ref()
-            .map_or(Version::ZERO, |(head, _)| head.version)
+        let base = self.base.as_ref();
+        base.map_or(Version::ZERO, |(head, _)| head.version)
     }
 
     /// Copies the missing commits of a segment.
@@ -201,10 +185,8 @@ impl<'a> DetachedCopy<'a> {
     ) -> anyhow::Result<()> {
         let commit = &stored.opened.commit;
         let copied_to = self.version();
-        let mut through = self
-            .base
-            .as_ref()
-            .map_or(0, |(head, _)| head.totals.context_tokens);
+        let head = self.base.as_ref().map(|(head, _)| head);
+        let mut through = head.map_or(0, |head| head.totals.context_tokens);
         let (mut version, mut events) = (commit.first_version, Vec::new());
         for event in &commit.events {
             if version > copied_to && version <= segment.last {
@@ -237,36 +219,17 @@ impl<'a> DetachedCopy<'a> {
     }
 
     async fn append(&mut self, events: &[Event]) -> anyhow::Result<()> {
+        let base = self.base.as_ref().map(|(head, sequence)| (head, *sequence));
         let id = CommitId(Uuid::now_v7());
-        let now = Timestamp(Clock::System.now_nanos());
-        let before = self.base.as_ref();
-        let draft = Draft {
-            tenant: &self.key.tenant,
-            conversation: &self.key.conversation,
-            id,
-            request_digest: self.mark,
-            recorded_at: before.map_or(now, |(head, _)| now.max(head.recorded_at)),
-            actor: &self.actor,
-            events,
-        };
-        let sealed = seal(&draft, before.map(|(head, sequence)| (head, *sequence)))
-            .map_err(|violation| anyhow!(violation.description))?;
-        let append = Append {
-            commit: id,
-            message: sealed.message,
-            expected: before.map(|(_, sequence)| *sequence),
-            trace: TraceHeaders::default(),
-        };
+        let (append, head) = seal_commit(self.key, base, id, self.mark, events)?;
         match self.archive.record().append(self.key, append).await? {
             AppendOutcome::Committed { sequence } => {
-                self.base = Some((sealed.head, sequence));
+                self.base = Some((head, sequence));
                 Ok(())
             }
             AppendOutcome::Duplicate { .. } | AppendOutcome::Superseded { .. } => {
-                bail!(
-                    "another process writes to the conversation {}: run the same command again",
-                    self.key.conversation
-                )
+                let id = &self.key.conversation;
+                bail!("another process writes to the conversation {id}: run the same command again")
             }
         }
     }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, Error, ensure};
 use domain::{ConversationId, TenantId};
 
 use super::plan::ForkRule;
 use super::receipt::{Receipt, Signed, SubjectName};
 use super::subject::Subject;
+use crate::ids;
 
 /// An erasure to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,14 +37,13 @@ pub(crate) fn read_receipts(
     let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
     for file in receipt_files(folder)? {
         let signed = Signed::read(&file)?;
-        let is_ours = signed.receipt.record == record && signed.is_by_any(receipt_keys);
-        let name = file.display();
         ensure!(
-            is_ours,
-            "{name} was changed, or belongs to another record than the backup"
+            signed.receipt.record == record && signed.is_by_any(receipt_keys),
+            "{} was changed, or belongs to another record than the backup",
+            file.display()
         );
         if let SubjectName::Tenant { tenant } = &signed.receipt.subject {
-            tenants.insert(tenant_id(tenant)?);
+            tenants.insert(ids::tenant(tenant).map_err(Error::msg)?);
         }
         list(&signed.receipt, &mut listed)?;
     }
@@ -56,9 +56,9 @@ pub(crate) fn read_receipts(
 
 fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::Result<()> {
     for entry in &receipt.conversations {
-        let of_tenant = listed.entry(tenant_id(&entry.tenant)?).or_default();
-        let id = ConversationId::parse(entry.conversation.as_str())
-            .map_err(|violation| anyhow!(violation.description))?;
+        let tenant = ids::tenant(&entry.tenant).map_err(Error::msg)?;
+        let id = ids::conversation(&entry.conversation).map_err(Error::msg)?;
+        let of_tenant = listed.entry(tenant).or_default();
         if receipt.detached.contains(&entry.conversation) {
             of_tenant.detached.insert(id.clone());
         }
@@ -69,40 +69,27 @@ fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::R
 
 /// Detached forks are forks again in the backup, and are detached again. All other forks were erased.
 fn repeated((tenant, listed): (TenantId, Listed)) -> RepeatedErasure {
-    let Listed {
-        mut erased,
-        detached,
-    } = listed;
-    erased.retain(|id| !detached.contains(id));
-    RepeatedErasure {
-        subject: Subject::Conversations {
-            tenant,
-            ids: erased,
-        },
-        forks: if detached.is_empty() {
-            ForkRule::Erase
-        } else {
-            ForkRule::Detach
-        },
-    }
+    let forks = if listed.detached.is_empty() {
+        ForkRule::Erase
+    } else {
+        ForkRule::Detach
+    };
+    let ids = listed.erased.difference(&listed.detached);
+    let ids = ids.cloned().collect();
+    let subject = Subject::Conversations { tenant, ids };
+    RepeatedErasure { subject, forks }
 }
 
 fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let unreadable = || format!("cannot read {}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(unreadable)? {
-        let file = entry.with_context(unreadable)?.path();
-        if file
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            files.push(file);
-        }
+        files.push(entry.with_context(unreadable)?.path());
     }
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     files.sort();
     Ok(files)
-}
-
-fn tenant_id(text: &str) -> anyhow::Result<TenantId> {
-    TenantId::parse(text).map_err(|violation| anyhow!(violation.description))
 }

@@ -18,12 +18,10 @@ pub(super) async fn check_integrity(
         for message in page {
             let opened = message.open().with_context(|| incomplete(key))?.opened;
             let previous = before.as_ref().map(|(head, at)| (head, *at));
-            let fault = faults(previous, &opened.commit, &opened.body).into_iter();
-            if let Some(fault) = fault.map(|fault| fault.to_string()).next() {
+            if let Some(fault) = faults(previous, &opened.commit, &opened.body).first() {
                 let version = opened.commit.first_version;
-                return Err(
-                    anyhow!("commit at version {version}: {fault}").context(incomplete(key))
-                );
+                let fault = anyhow!("commit at version {version}: {fault}");
+                return Err(fault.context(incomplete(key)));
             }
             if opened.commit.head.version >= last {
                 return Ok(());

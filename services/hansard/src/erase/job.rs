@@ -58,9 +58,6 @@ impl ErasureResult {
 
 impl Job {
     /// Plans the erasure. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`scan`].
     pub(crate) async fn plan(&self) -> anyhow::Result<Plan> {
         let mut found = scan(&self.record, Some(self.subject.tenant())).await?;
         mark_pending(&self.record, &mut found).await?;
@@ -70,9 +67,6 @@ impl Job {
     }
 
     /// The number of registry entries by kind, if the subject is a tenant.
-    ///
-    /// # Errors
-    /// The record does not answer.
     pub(crate) async fn registry_entries(&self) -> anyhow::Result<BTreeMap<String, u64>> {
         let Subject::Tenant(tenant) = &self.subject else {
             return Ok(BTreeMap::new());
@@ -87,9 +81,8 @@ impl Job {
     /// The record does not answer (a repeated run resumes), or forks started meanwhile that the rule does not erase.
     pub(crate) async fn execute(&self, progress: &mut Progress) -> anyhow::Result<ErasureResult> {
         let mut erased = ErasureResult::default();
-        let mark = self
-            .subject
-            .mark(receipt_keys(&self.record).await?.mark_secret());
+        let keys = receipt_keys(&self.record).await?;
+        let mark = self.subject.mark(keys.mark_secret());
         self.record.ensure_erasures().await?;
         // Checked before anything changes: an unreachable archive cannot be erased.
         self.archive.check_reachable().await?;
@@ -101,7 +94,10 @@ impl Job {
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan().await?;
             if self.forks == ForkRule::Detach && !plan.forks.is_empty() {
-                self.detach(&plan.forks, mark, &mut erased).await?;
+                // Each fork is copied and erased before its ancestors.
+                for fork in plan.forks.iter().rev() {
+                    erased.add(detach(&self.archive, &fork.key, mark).await?);
+                }
                 continue;
             }
             let targets = self.targets(&plan)?;
@@ -127,25 +123,9 @@ impl Job {
                 "{count} forks read through the conversations to erase: {names}; erase them with --forks erase, or copy them first with --forks detach"
             );
         }
-        let all = plan
-            .conversations
-            .iter()
-            .chain(&plan.forks)
-            .chain(&plan.unfinished);
+        let all = plan.conversations.iter().chain(&plan.forks);
+        let all = all.chain(&plan.unfinished);
         Ok(all.map(|found| found.key.clone()).collect())
-    }
-
-    /// Copies forks and erases them, each before its ancestors.
-    async fn detach(
-        &self,
-        forks: &[ScannedConversation],
-        mark: RequestDigest,
-        erased: &mut ErasureResult,
-    ) -> anyhow::Result<()> {
-        for fork in forks.iter().rev() {
-            erased.add(detach(&self.archive, &fork.key, mark).await?);
-        }
-        Ok(())
     }
 
     async fn round(

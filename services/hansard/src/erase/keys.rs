@@ -1,21 +1,15 @@
 //! Ed25519 signatures (RFC 8032) of erasure receipts. The keys are in the record's restricted bucket.
 
 use anyhow::anyhow;
-use domain::Timestamp;
 use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record, receipt_key_id};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
-use runtime::clock::Clock;
 
-/// The key that signs a record's receipts. `Debug` does not print it.
+use crate::view::when::now;
+
+/// The key that signs a record's receipts. It cannot be printed.
 pub(crate) struct SigningKey {
     id: String,
     pair: Ed25519KeyPair,
-}
-
-impl std::fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SigningKey(..)")
-    }
 }
 
 impl SigningKey {
@@ -52,8 +46,7 @@ impl SigningKey {
 
 /// The receipt keys of a record, created on first use.
 pub(crate) async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys> {
-    let now = Timestamp(Clock::System.now_nanos());
-    Ok(record.receipt_keys(now).await?)
+    Ok(record.receipt_keys(now()).await?)
 }
 
 /// The public keys of a record, including rotated ones, hexadecimal.
@@ -72,7 +65,6 @@ pub(super) fn verify_signature(public_key: &str, bytes: &[u8], signature: &str) 
     let (Ok(public_key), Ok(signature)) = (hex::decode(public_key), hex::decode(signature)) else {
         return false;
     };
-    UnparsedPublicKey::new(&ED25519, public_key)
-        .verify(bytes, &signature)
-        .is_ok()
+    let key = UnparsedPublicKey::new(&ED25519, public_key);
+    key.verify(bytes, &signature).is_ok()
 }

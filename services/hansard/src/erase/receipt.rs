@@ -4,18 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use domain::Timestamp;
 use event_log::Record;
-use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use super::entry::Entry;
-pub(crate) use super::entry::rfc3339;
 use super::job::ErasureResult;
 use super::keys::{SigningKey, is_id_of, verify_signature};
 use super::rows::Rows;
-use super::scan::ScannedConversation;
+use super::scan::{Entry, ScannedConversation};
 use super::subject::Subject;
+use crate::view::when::{now, rfc3339};
 
 /// The format version that this program writes and reads.
 const FORM: &str = "hansard-erasure-1";
@@ -87,12 +84,10 @@ impl Receipt {
         erased: &ErasureResult,
         rows: Rows,
     ) -> Self {
+        let detached = erased.detached.iter();
+        let detached = detached.map(|fork| fork.key.conversation.to_string());
         Self {
-            detached: erased
-                .detached
-                .iter()
-                .map(|fork| fork.key.conversation.as_str().to_owned())
-                .collect(),
+            detached: detached.collect(),
             registry: erased.registry.clone(),
             rows,
             ..Self::listing(record, name(subject), &erased.conversations)
@@ -109,7 +104,7 @@ impl Receipt {
             form: FORM.to_owned(),
             record: hex::encode(record.id().0),
             subject,
-            made_at: rfc3339(Timestamp(Clock::System.now_nanos())),
+            made_at: rfc3339(now()),
             conversations: erased.iter().map(|found| found.entry.clone()).collect(),
             detached: Vec::new(),
             registry: BTreeMap::new(),
@@ -167,17 +162,17 @@ impl Signed {
 }
 
 fn name(subject: &Subject) -> SubjectName {
-    let tenant = subject.tenant().as_str().to_owned();
+    let tenant = subject.tenant().to_string();
     match subject {
         Subject::Conversations { .. } => SubjectName::Conversations { tenant },
-        Subject::User { user, .. } => SubjectName::User {
-            tenant,
-            user: user.as_str().to_owned(),
-        },
-        Subject::Channel { channel, .. } => SubjectName::Channel {
-            tenant,
-            channel: channel.as_str().to_owned(),
-        },
+        Subject::User { user, .. } => {
+            let user = user.to_string();
+            SubjectName::User { tenant, user }
+        }
+        Subject::Channel { channel, .. } => {
+            let channel = channel.to_string();
+            SubjectName::Channel { tenant, channel }
+        }
         Subject::Tenant(_) => SubjectName::Tenant { tenant },
     }
 }

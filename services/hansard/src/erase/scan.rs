@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use domain::{
-    ConversationId, ConversationKey, Owner, Partition, RequestDigest, Sequence, Status, TenantId,
-    Version,
+    ConversationId, ConversationKey, Head, Owner, Partition, Position, RequestDigest, Sequence,
+    Status, TenantId,
 };
 use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, entry};
 use super::tombstone::overwrite;
+use crate::view::when::rfc3339;
 
 /// Heads that are read concurrently.
 const READS_IN_FLIGHT: usize = 32;
@@ -22,7 +23,6 @@ pub(crate) struct ScannedConversation {
     pub(crate) key: ConversationKey,
     /// The number of its commits in the record.
     pub(crate) commits: u64,
-    pub(crate) version: Version,
     /// Whether it is erased.
     pub(crate) status: Status,
     /// Its owner; `None` if it is erased.
@@ -35,6 +35,42 @@ pub(crate) struct ScannedConversation {
     pub(crate) entry: Entry,
     /// Whether it is erased, but commits, parts of runs or logged calls may remain besides the tombstone.
     pub(crate) is_pending: bool,
+}
+
+/// An erased conversation in a receipt: position and time, no content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Entry {
+    pub(crate) tenant: String,
+    /// The id of the conversation.
+    pub(crate) conversation: String,
+    /// The version of the tombstone: the number of events, including inherited ones.
+    pub(crate) version: u64,
+    /// The number of commits, including the tombstone.
+    pub(crate) commits: u64,
+    /// The hash chain over all commits, hexadecimal. It proves whether a copy equals what was erased.
+    pub(crate) chain: String,
+    /// The time of the tombstone, RFC 3339.
+    pub(crate) erased_at: String,
+    /// The partition of the tombstone.
+    pub(crate) partition: u16,
+    /// The stream sequence of the tombstone.
+    pub(crate) sequence: u64,
+}
+
+impl Entry {
+    fn of(key: &ConversationKey, head: &Head, position: Position) -> Self {
+        Self {
+            tenant: key.tenant.to_string(),
+            conversation: key.conversation.to_string(),
+            version: head.version.0,
+            commits: head.totals.commits,
+            chain: head.chain.to_string(),
+            erased_at: rfc3339(head.recorded_at),
+            partition: position.partition.0,
+            sequence: position.sequence.0,
+        }
+    }
 }
 
 /// Sets `is_pending` of the conversations in the list of erasures in progress.
@@ -78,10 +114,7 @@ pub(crate) async fn scan(
         let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());
     }
-    found.sort_unstable_by(|one, other| {
-        let name = |key: &ConversationKey| (key.tenant.clone(), key.conversation.clone());
-        name(&one.key).cmp(&name(&other.key))
-    });
+    found.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     Ok(found)
 }
 
@@ -97,10 +130,9 @@ async fn read(
     Ok(Some(ScannedConversation {
         is_pending: head.status == Status::Erased && commits > 1,
         commits,
-        version: head.version,
         status: head.status,
         mark: head.recent.last().map(|commit| commit.request_digest),
-        entry: entry(&key, &head, last.position),
+        entry: Entry::of(&key, &head, last.position),
         forked_from: head.forked_from.map(|point| point.conversation),
         owner: head.owner,
         key,

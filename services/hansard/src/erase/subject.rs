@@ -8,9 +8,6 @@ use ring::hmac;
 
 use super::scan::ScannedConversation;
 
-/// The length of a mark: that of a request digest.
-const MARK_BYTES: usize = 16;
-
 /// What is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -57,35 +54,22 @@ impl Subject {
     /// The mark in the tombstones of this subject. An interrupted job recognises its tombstones by the mark, although they
     /// contain no owner. It is an HMAC, so that others cannot derive the subject from it.
     pub(crate) fn mark(&self, secret: &[u8; RECEIPT_SEED_BYTES]) -> RequestDigest {
-        let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, secret));
-        let mut part = |text: &str| {
-            context.update(text.as_bytes());
-            context.update(&[0]);
-        };
-        part("hansard-erasure");
-        part(self.tenant().as_str());
-        match self {
+        let (kind, ids) = match self {
             Self::Conversations { ids, .. } => {
-                part("conversations");
-                for id in ids {
-                    part(id.as_str());
-                }
+                let ids = ids.iter().map(ConversationId::as_str);
+                ("conversations", ids.collect())
             }
-            Self::User { user, .. } => {
-                part("user");
-                part(user.as_str());
-            }
-            Self::Channel { channel, .. } => {
-                part("channel");
-                part(channel.as_str());
-            }
-            Self::Tenant(_) => part("tenant"),
+            Self::User { user, .. } => ("user", vec![user.as_str()]),
+            Self::Channel { channel, .. } => ("channel", vec![channel.as_str()]),
+            Self::Tenant(_) => ("tenant", Vec::new()),
+        };
+        let parts = ["hansard-erasure", self.tenant().as_str(), kind];
+        let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, secret));
+        for part in parts.into_iter().chain(ids) {
+            context.update(part.as_bytes());
+            context.update(&[0]);
         }
-        let mut mark = [0; MARK_BYTES];
         let tag = context.sign();
-        mark.iter_mut()
-            .zip(tag.as_ref())
-            .for_each(|(to, from)| *to = *from);
-        RequestDigest(mark)
+        RequestDigest(tag.as_ref().first_chunk().copied().unwrap_or_default())
     }
 }

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use domain::{
-    Action, Actor, Command, CommitId, ConversationKey, Decision, Expectation, ForkRule, Label,
-    RequestDigest, Status, Timestamp, Version, decide,
+    Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule,
+    Head, Label, RequestDigest, Sequence, Status, Version, decide,
 };
 use event_log::{Append, AppendOutcome, ErasedCounts, Record, TraceHeaders};
-use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
+use crate::view::when::now;
+
 /// The actor of tombstones.
-pub(super) const ACTOR: &str = "hansard erase";
+const ACTOR: &str = "hansard erase";
 /// The maximum number of attempts while other processes append.
 pub(super) const ATTEMPTS_MAX: u32 = 64;
 /// The increase of the wait between two attempts.
@@ -31,10 +32,8 @@ pub(super) async fn erase(
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
     }
-    bail!(
-        "the conversation {} keeps changing: run the same command again",
-        key.conversation
-    )
+    let id = &key.conversation;
+    bail!("the conversation {id} keeps changing: run the same command again")
 }
 
 /// Overwrites everything before a tombstone, and removes the erasure from the list of erasures in progress.
@@ -84,30 +83,40 @@ pub(super) async fn append_tombstone(
     let Decision::Commit(events) = decide(Some(&head), &command)? else {
         return Ok(true);
     };
+    let base = Some((&head, sequence));
+    let (append, _) = seal_commit(key, base, command.commit, mark, &events)?;
+    // If this process ends now, a writer completes the erasure.
+    let erasure = Uuid::now_v7();
+    record.begin_erasure(key, sequence, erasure, now()).await?;
+    let outcome = record.append(key, append).await?;
+    Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))
+}
+
+/// Seals a commit that continues `base`. Returns it with its head.
+pub(super) fn seal_commit(
+    key: &ConversationKey,
+    base: Option<(&Head, Sequence)>,
+    id: CommitId,
+    mark: RequestDigest,
+    events: &[Event],
+) -> anyhow::Result<(Append, Head)> {
     let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
+    let now = now();
     let draft = Draft {
         tenant: &key.tenant,
         conversation: &key.conversation,
-        id: command.commit,
+        id,
         request_digest: mark,
-        recorded_at: Timestamp(Clock::System.now_nanos()).max(head.recorded_at),
+        recorded_at: base.map_or(now, |(head, _)| now.max(head.recorded_at)),
         actor: &Actor(actor),
-        events: &events,
+        events,
     };
-    let sealed = seal(&draft, Some((&head, sequence)));
+    let sealed = seal(&draft, base).map_err(|violation| anyhow!(violation.description))?;
     let append = Append {
-        commit: command.commit,
-        message: sealed
-            .map_err(|violation| anyhow!(violation.description))?
-            .message,
-        expected: Some(sequence),
+        commit: id,
+        message: sealed.message,
+        expected: base.map(|(_, sequence)| sequence),
         trace: TraceHeaders::default(),
     };
-    // If this process ends now, a writer completes the erasure.
-    let now = Timestamp(Clock::System.now_nanos());
-    record
-        .begin_erasure(key, sequence, Uuid::now_v7(), now)
-        .await?;
-    let outcome = record.append(key, append).await?;
-    Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))
+    Ok((append, sealed.head))
 }

@@ -11,6 +11,7 @@ use prost::Message as _;
 use uuid::Uuid;
 use wire::proto::event::v1 as proto;
 
+use super::fields::malformed;
 use super::{Dialogue, SourceEvent};
 
 /// Checks owner, title, metadata, each event, and that every tool result answers an open call.
@@ -25,12 +26,10 @@ pub(super) fn check(dialogue: &Dialogue) -> Result<(), Violation> {
         domain::JsonText::parse_metadata(dialogue.metadata_json.clone(), METADATA_BYTES_MAX)
             .map_err(|violation| violation.within("metadata"))?;
     }
-    let events = dialogue
-        .events
-        .iter()
-        .map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)))
-        .collect::<Result<Vec<NewEvent>, Violation>>()?;
-    decide_append(dialogue, events)
+    let events = dialogue.events.iter();
+    let events = events
+        .map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)));
+    decide_append(dialogue, events.collect::<Result<_, _>>()?)
 }
 
 fn event(placed: &SourceEvent) -> Result<NewEvent, Violation> {
@@ -65,30 +64,27 @@ fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Viola
 )]
 fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
     let (index, description) = match rejection {
-        Rejection::CallNotOpen { index, .. } => (
-            *index,
-            "is the result of no open call: the call is missing or already has a result".to_owned(),
-        ),
-        Rejection::CallAlreadyOpen { index, .. } => (
-            *index,
-            "contains a call with the id of an open call".to_owned(),
-        ),
+        Rejection::CallNotOpen { index, .. } => {
+            let what = "is the result of no open call: the call is missing or already has a result";
+            (*index, what.to_owned())
+        }
+        Rejection::CallAlreadyOpen { index, .. } => {
+            let what = "contains a call with the id of an open call";
+            (*index, what.to_owned())
+        }
         Rejection::ToolMismatch { index, .. } => {
             (*index, "has another tool name than its call".to_owned())
         }
-        Rejection::TooManyOpenCalls { index, open_max } => (
-            *index,
-            format!("contains a call while {open_max} calls, the maximum, are open"),
-        ),
-        other => return Violation::new(ViolationReason::Malformed, other.to_string()),
+        Rejection::TooManyOpenCalls { index, open_max } => {
+            let what = format!("contains a call while {open_max} calls, the maximum, are open");
+            (*index, what)
+        }
+        other => return malformed(other.to_string()),
     };
-    let message = dialogue
-        .events
-        .get(index)
-        .map_or(0, |placed| placed.message);
+    let placed = dialogue.events.get(index);
     in_message(
-        Violation::new(ViolationReason::Malformed, description),
-        message,
+        malformed(description),
+        placed.map_or(0, |placed| placed.message),
     )
 }
 

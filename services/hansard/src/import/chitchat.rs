@@ -20,15 +20,11 @@ struct Message {
     sender: String,
 }
 
-/// Parses the conversation `id` from the text of its JSON object.
-///
-/// # Errors
-/// The path of the first invalid value. The index of a message counts through all turns, from 0.
-pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
+/// Parses the conversation `id` from the text of its JSON object. The index of a message in a violation counts through all
+/// turns, from 0.
+pub(super) fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(text)?;
-    let turns = fields.require("messages")?;
-    let turns: Vec<Vec<Message>> =
-        read(turns.get()).map_err(|violation| violation.within("messages"))?;
+    let turns: Vec<Vec<Message>> = fields.require_as("messages")?;
     let messages: Vec<Message> = turns.into_iter().flatten().collect();
     let first = messages.first().ok_or_else(|| {
         malformed("is empty: a conversation needs at least one message").within("messages")
@@ -47,13 +43,10 @@ pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
         events: Vec::with_capacity(messages.len()),
         remarks: Vec::new(),
     };
-    for (index, message) in messages.into_iter().enumerate() {
-        let event =
-            event(message, &owner).map_err(|violation| violation.at(index).within("messages"))?;
-        dialogue.events.push(SourceEvent {
-            message: index,
-            event,
-        });
+    for (message, spoken) in messages.into_iter().enumerate() {
+        let event = event(spoken, &owner);
+        let event = event.map_err(|violation| violation.at(message).within("messages"))?;
+        dialogue.events.push(SourceEvent { message, event });
     }
     check::check(&dialogue)?;
     Ok(dialogue)

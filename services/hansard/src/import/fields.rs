@@ -32,11 +32,9 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &str,
     ) -> Result<Option<T>, Violation> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        read(value.get())
-            .map(Some)
+        let value = self.take(name).map(|value| read(value.get()));
+        value
+            .transpose()
             .map_err(|violation| violation.within(name))
     }
 
@@ -45,8 +43,8 @@ impl<'a> Fields<'a> {
         Ok(self.take_as(name)?.unwrap_or_default())
     }
 
-    /// Takes a required text.
-    pub(super) fn require_text(&mut self, name: &str) -> Result<String, Violation> {
+    /// Takes and parses a required member.
+    pub(super) fn require_as<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, Violation> {
         self.take_as(name)?.ok_or_else(|| missing().within(name))
     }
 
@@ -63,17 +61,10 @@ impl<'a> Fields<'a> {
 
     /// The remaining members as the JSON text of an object; empty if there are none.
     pub(super) fn rest(&self) -> String {
-        let rest: BTreeMap<&str, &RawValue> = self
-            .0
-            .iter()
-            .filter(|(_, value)| is_present(value))
-            .map(|(name, value)| (name.as_str(), *value))
-            .collect();
-        if rest.is_empty() {
-            String::new()
-        } else {
-            serde_json::to_string(&rest).unwrap_or_default()
-        }
+        let mut rest = self.0.clone();
+        rest.retain(|_, value| is_present(value));
+        let text = serde_json::to_string(&rest).ok();
+        text.filter(|_| !rest.is_empty()).unwrap_or_default()
     }
 }
 

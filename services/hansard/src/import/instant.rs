@@ -3,10 +3,9 @@
 use domain::{Timestamp, Violation, ViolationReason};
 use prost_types::Timestamp as ProtoTimestamp;
 use serde_json::value::RawValue;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::fields::read;
+use crate::view::when;
 
 const NANOS_DIGITS: usize = 9;
 
@@ -22,18 +21,15 @@ pub(super) fn from_json(value: &RawValue) -> Result<ProtoTimestamp, Violation> {
 
 /// Parses RFC 3339 text, such as `2018-05-02T19:38:15Z`.
 pub(super) fn from_rfc3339(text: &str) -> Result<ProtoTimestamp, Violation> {
-    let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| invalid())?;
-    timestamp(time.unix_timestamp(), time.nanosecond())
+    let time = when::parse_rfc3339(text).ok_or_else(invalid)?;
+    Ok(wire::time::to_proto(time))
 }
 
 fn from_seconds(text: &str) -> Result<ProtoTimestamp, Violation> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let seconds: i64 = whole.parse().map_err(|_| invalid())?;
-    let digits: String = fraction
-        .chars()
-        .chain("0".repeat(NANOS_DIGITS).chars())
-        .take(NANOS_DIGITS)
-        .collect();
+    // Further digits are dropped.
+    let digits = format!("{fraction:0<NANOS_DIGITS$.NANOS_DIGITS$}");
     let nanos: u32 = digits.parse().map_err(|_| invalid())?;
     if text.starts_with('-') && nanos > 0 {
         return timestamp(seconds.saturating_sub(1), 1_000_000_000 - nanos);

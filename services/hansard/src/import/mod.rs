@@ -3,12 +3,12 @@
 //! import changes nothing, and [`run`] sends them.
 
 mod check;
-pub mod chitchat;
+mod chitchat;
 mod fields;
 mod instant;
-pub mod openai;
+mod openai;
 pub mod plan;
-pub mod run;
+pub(crate) mod run;
 pub mod source;
 
 use wire::proto::event::v1 as proto;
@@ -41,10 +41,8 @@ pub struct SourceEvent {
 
 /// The parts of a text message; none for an empty text.
 fn text_parts(text: String) -> Vec<proto::Part> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    vec![text_part(text)]
+    let text = Some(text).filter(|text| !text.is_empty());
+    text.map(text_part).into_iter().collect()
 }
 
 fn text_part(text: impl Into<String>) -> proto::Part {

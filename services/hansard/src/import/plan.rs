@@ -12,9 +12,9 @@ use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CreateConversat
 use super::Dialogue;
 
 /// The maximum number of events of one commit of an import.
-pub const EVENTS_PER_COMMIT: usize = 100;
+const EVENTS_PER_COMMIT: usize = 100;
 /// The maximum encoded size of the events of one commit of an import; a larger event gets its own commit.
-pub const BYTES_PER_COMMIT: usize = 256 * 1_024;
+const BYTES_PER_COMMIT: usize = 256 * 1_024;
 /// The version of the computation of ids and commits; part of every id.
 const SCHEME: &str = "hansard-import/1";
 
@@ -43,11 +43,8 @@ pub struct Plan {
 pub fn conversation_id(destination: &Destination, key: &str) -> Uuid {
     // The lengths ensure that different triples give different names.
     let Destination { agent, dataset } = destination;
-    let name = format!(
-        "{SCHEME}\n{} {} {agent}\n{dataset}\n{key}",
-        agent.len(),
-        dataset.len()
-    );
+    let (agent_bytes, dataset_bytes) = (agent.len(), dataset.len());
+    let name = format!("{SCHEME}\n{agent_bytes} {dataset_bytes} {agent}\n{dataset}\n{key}");
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 
@@ -57,6 +54,7 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
     let conversation = conversation_id(destination, &dialogue.key);
     let key = |name: &str| Uuid::new_v5(&conversation, name.as_bytes()).to_string();
     let messages = dialogue.events.last().map_or(0, |last| last.message + 1);
+    let first = dialogue.events.first();
     let create = CreateConversationRequest {
         agent_id: destination.agent.clone(),
         conversation_id: conversation.to_string(),
@@ -66,33 +64,27 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
         }),
         title: dialogue.title,
         metadata_json: dialogue.metadata_json,
-        occurred_at: dialogue
-            .events
-            .first()
-            .and_then(|first| first.event.occurred_at),
+        occurred_at: first.and_then(|first| first.event.occurred_at),
         ..CreateConversationRequest::default()
     };
+    let mut commands = vec![Command::CreateConversation(create)];
     let events = dialogue.events.into_iter().map(|placed| placed.event);
-    let appends = commits(events)
-        .into_iter()
-        .enumerate()
-        .map(|(index, events)| {
-            Command::AppendEvents(AppendEventsRequest {
-                target: Some(CommandTarget {
-                    agent_id: destination.agent.clone(),
-                    conversation_id: conversation.to_string(),
-                    idempotency_key: key(&format!("append {index}")),
-                    expected_version: None,
-                }),
-                events,
-            })
+    for (index, events) in commits(events).into_iter().enumerate() {
+        let target = Some(CommandTarget {
+            agent_id: destination.agent.clone(),
+            conversation_id: conversation.to_string(),
+            idempotency_key: key(&format!("append {index}")),
+            expected_version: None,
         });
+        commands.push(Command::AppendEvents(AppendEventsRequest {
+            target,
+            events,
+        }));
+    }
     Plan {
         conversation_id: conversation.to_string(),
         messages,
-        commands: std::iter::once(Command::CreateConversation(create))
-            .chain(appends)
-            .collect(),
+        commands,
     }
 }
 

@@ -9,64 +9,48 @@ use futures::StreamExt as _;
 use serde::Serialize;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
-use wire::proto::write::v1::CommitResult;
-use wire::proto::write::v1::append_stream_request::Command;
 
 use super::plan::{Destination, Plan, plan};
 use super::source::{Entries, Entry, SourceError};
 use crate::client::{AppendStream, Failure, retrying};
 
 /// The maximum number of conversations in flight.
-pub const CONVERSATIONS_IN_FLIGHT: usize = 256;
+pub(crate) const CONVERSATIONS_IN_FLIGHT: usize = 256;
 
 /// The result of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Conversations that are completely in the record.
-    pub conversations: u64,
+    pub(crate) conversations: u64,
     /// Those of them to which nothing was added, because an earlier import had completed them.
-    pub already_there: u64,
+    pub(crate) already_there: u64,
     /// Messages of the conversations.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// Commits that this import appended.
-    pub commits: u64,
+    commits: u64,
     /// Lines or conversations that were rejected.
-    pub refused: u64,
+    pub(crate) refused: u64,
     /// Values that are stored in another form.
-    pub remarks: u64,
-    /// The duration, in seconds.
-    pub seconds: f64,
+    remarks: u64,
+    pub(crate) seconds: f64,
 }
 
 /// A step of an import.
 #[derive(Debug)]
-pub enum Step<'a> {
-    /// A conversation is in the record or was rejected.
+pub(crate) enum Step<'a> {
+    /// A conversation is in the record or was rejected: the counts so far, and the bytes of the source that have been read.
     Completed {
-        /// The counts so far.
         summary: &'a Summary,
-        /// The number of bytes of the source that have been read.
         bytes_read: u64,
     },
-    /// A line or conversation was rejected.
-    Rejected {
-        /// Its number, from 1.
-        number: u64,
-        /// The path of the invalid value and the error, without content.
-        why: String,
-    },
-    /// A value is stored in another form.
-    Remark {
-        /// The number of its line or conversation, from 1.
-        number: u64,
-        /// Its path and its form.
-        what: String,
-    },
+    /// A value of a line or conversation, whose number counts from 1, was rejected or is stored in another form: the path of
+    /// the value, and the error or the form, without content.
+    Noted { number: u64, what: String },
 }
 
 /// An error that ends an import. What was sent stays; a repeated import resumes.
 #[derive(Debug, thiserror::Error)]
-pub enum ImportError {
+pub(crate) enum ImportError {
     /// The source cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -76,10 +60,7 @@ pub enum ImportError {
 }
 
 /// Sends every entry and reports each step.
-///
-/// # Errors
-/// [`ImportError`].
-pub async fn run(
+pub(crate) async fn run(
     entries: Entries,
     stream: &AppendStream,
     destination: &Destination,
@@ -91,27 +72,23 @@ pub async fn run(
         .map(|entry| import_entry(entry, stream, destination))
         .buffer_unordered(CONVERSATIONS_IN_FLIGHT);
     while let Some(outcome) = completed.next().await {
-        let Outcome {
-            number,
-            bytes_read,
-            remarks,
-            imported,
-        } = outcome?;
-        for what in remarks {
+        let outcome = outcome?;
+        let number = outcome.number;
+        for what in outcome.remarks {
             summary.remarks += 1;
-            report(Step::Remark { number, what });
+            report(Step::Noted { number, what });
         }
-        match imported {
+        match outcome.imported {
             Ok(imported) => summary.add(&imported),
-            Err(why) => {
+            Err(what) => {
                 summary.refused += 1;
-                report(Step::Rejected { number, why });
+                report(Step::Noted { number, what });
             }
         }
         summary.seconds = started.elapsed().as_secs_f64();
         report(Step::Completed {
             summary: &summary,
-            bytes_read,
+            bytes_read: outcome.bytes_read,
         });
     }
     summary.seconds = started.elapsed().as_secs_f64();
@@ -144,28 +121,23 @@ async fn import_entry(
     stream: &AppendStream,
     destination: &Destination,
 ) -> Result<Outcome, ImportError> {
-    let Entry {
-        number,
-        bytes_read,
-        dialogue,
-    } = entry?;
-    let (remarks, imported) = match dialogue {
+    let entry = entry?;
+    let (remarks, imported) = match entry.dialogue {
         Err(violation) if violation.field.is_empty() => (Vec::new(), Err(violation.description)),
         Err(violation) => (Vec::new(), Err(violation.to_string())),
         Ok(mut dialogue) => {
             let remarks = std::mem::take(&mut dialogue.remarks);
             match send(plan(dialogue, destination), stream).await {
-                Ok(imported) => (remarks, Ok(imported)),
                 Err(failure) if is_fatal(&failure) => {
                     return Err(ImportError::Service(failure));
                 }
-                Err(failure) => (remarks, Err(failure.to_string())),
+                imported => (remarks, imported.map_err(|failure| failure.to_string())),
             }
         }
     };
     Ok(Outcome {
-        number,
-        bytes_read,
+        number: entry.number,
+        bytes_read: entry.bytes_read,
         remarks,
         imported,
     })
@@ -173,19 +145,12 @@ async fn import_entry(
 
 async fn send(plan: Plan, stream: &AppendStream) -> Result<Imported, Failure> {
     let messages = u64::try_from(plan.messages).unwrap_or(u64::MAX);
-    let mut imported = Imported {
-        messages,
-        commits: 0,
-    };
+    let mut commits = 0;
     for command in plan.commands {
-        let result = send_command(&command, stream).await?;
-        imported.commits += u64::from(!result.replayed);
+        let result = retrying(|| stream.send(command.clone())).await?;
+        commits += u64::from(!result.replayed);
     }
-    Ok(imported)
-}
-
-async fn send_command(command: &Command, stream: &AppendStream) -> Result<CommitResult, Failure> {
-    retrying(|| stream.send(command.clone())).await
+    Ok(Imported { messages, commits })
 }
 
 fn is_fatal(failure: &Failure) -> bool {

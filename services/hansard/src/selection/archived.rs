@@ -7,8 +7,7 @@ use domain::{ConversationKey, Timestamp};
 use futures::stream::{self, BoxStream, Peekable, StreamExt as _};
 use uuid::Uuid;
 
-use super::selected_message::{Messages, SelectedMessage};
-use super::{SequenceRange, Times};
+use super::{Messages, SelectedMessage, SequenceRange, Times};
 use crate::console;
 use crate::progress::grouped;
 
@@ -19,11 +18,11 @@ pub(super) async fn archived(
     times: Times,
     key: Option<&ConversationKey>,
 ) -> Result<Messages, ArchiveError> {
-    let reader = archive.read(range.partition, range.within.after).await?;
-    let reader = match key {
-        Some(key) => reader.only(key.clone()),
-        None => reader,
-    };
+    let reader = archive.read(range.partition, range.archived_after);
+    let mut reader = reader.await?;
+    if let Some(key) = key {
+        reader = reader.only(key.clone());
+    }
     let messages = stream::unfold(Some(reader), move |reader| next(reader, range, times));
     Ok(messages.boxed())
 }
@@ -37,7 +36,7 @@ async fn next(reader: Option<Reader>, range: SequenceRange, times: Times) -> Nex
             Ok(message) => message?,
             Err(error) => return Some((Err(error.into()), None)),
         };
-        if message.sequence() > range.within.through {
+        if message.sequence() > range.archived_through {
             return None;
         }
         if times.contains(message.stored_at) {
@@ -100,10 +99,8 @@ pub(super) async fn segments(
 ) -> Result<Vec<(Uuid, bool)>, ArchiveError> {
     let mut segments = Vec::new();
     for segment in archive.segments(None).await? {
-        if ranges
-            .iter()
-            .any(|range| range.partition == segment.partition())
-        {
+        let partition = segment.partition();
+        if ranges.iter().any(|range| range.partition == partition) {
             segments.push((segment.catalogued.entry.segment, segment.sealed.is_trimmed));
         }
     }
@@ -129,10 +126,9 @@ pub(super) async fn warn_about_archived(
         }
     }
     if omitted > 0 {
-        console::print_error(&format!(
-            "archived segments with {} commits of this range are not read",
-            grouped(omitted)
-        ));
+        let omitted = grouped(omitted);
+        let text = format!("archived segments with {omitted} commits of this range are not read");
+        console::print_error(&text);
     }
     Ok(())
 }

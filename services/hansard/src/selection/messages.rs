@@ -6,8 +6,7 @@ use event_log::{FollowedMessage, Record, TailBounds, Unavailable};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use uuid::Uuid;
 
-use super::selected_message::{Messages, SelectedMessage};
-use super::{Positions, Selection, SequenceRange, archived};
+use super::{Messages, Positions, SelectedMessage, Selection, SequenceRange, archived};
 use crate::console;
 
 /// When reading ends.
@@ -43,7 +42,7 @@ pub(crate) async fn messages(
         let past = if selection.without_archive {
             recorded
         } else {
-            let times = selection.times();
+            let times = selection.times;
             let archived = archived::archived(archive, *range, times, key.as_ref()).await?;
             let ended = unchanged(archive.clone(), *range, segments.clone());
             archived::merged(archived, recorded).chain(ended).boxed()
@@ -90,11 +89,10 @@ fn of_conversation(record: &Record, key: ConversationKey, range: SequenceRange) 
             let tail = record.tail(&key, next?, TailBounds::default()).await;
             let (items, next) = match tail {
                 Ok(tail) => {
+                    let key = Some(key);
                     let selected = tail.commits.into_iter().map(|message| {
-                        Ok(SelectedMessage {
-                            key: Some(key.clone()),
-                            message,
-                        })
+                        let key = key.clone();
+                        Ok(SelectedMessage { key, message })
                     });
                     (selected.collect(), tail.resume_after)
                 }

@@ -5,8 +5,6 @@ use std::time::Duration;
 use domain::{Partition, Sequence, Timestamp};
 use event_log::Durability;
 use read_model::projections::conversations::overview::PartitionOverview;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::needs;
 use super::readings::{
@@ -15,32 +13,25 @@ use super::readings::{
 use super::report::{
     Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, RoleStatus, Status,
 };
+use crate::view::when;
 
 impl Status {
     /// Computes the status from readings.
     pub(crate) fn from_readings(readings: &Readings, limits: Limits) -> Self {
         let record = readings.record.as_ref();
         let read_model = readings.read_model.as_ref();
-        let partitions = record.map_or_else(
-            |_| Vec::new(),
-            |record| {
-                let partitions = record.partitions.iter();
-                partitions
-                    .map(|partition| partition_status(partition, readings))
-                    .collect()
-            },
-        );
+        let roles = readings.roles.as_ref();
+        let partitions = record.into_iter().flat_map(|record| &record.partitions);
         let mut status = Self {
             at: rfc3339(readings.now),
             needs: Vec::new(),
             warnings: needs::warnings(readings),
             record: answer(record, record_status),
             read_model: answer(read_model, read_model_status),
-            partitions,
-            roles: readings
-                .roles
-                .as_ref()
-                .map(|roles| roles.iter().map(role_status).collect()),
+            partitions: partitions
+                .map(|partition| partition_status(partition, readings))
+                .collect(),
+            roles: roles.map(|roles| roles.iter().map(role_status).collect()),
         };
         status.needs = needs::of(&status, readings, limits);
         status
@@ -57,12 +48,8 @@ fn answer<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answ
 }
 
 fn record_status(record: &RecordReading) -> RecordStatus {
-    let standings = || {
-        record
-            .partitions
-            .iter()
-            .map(|partition| &partition.standing)
-    };
+    let partitions = &record.partitions;
+    let standings = || partitions.iter().map(|partition| &partition.standing);
     RecordStatus {
         id: record.id.clone(),
         durability: match &record.durability {
@@ -98,10 +85,10 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
     let standing = &read.standing;
     let overview = readings.read_model.as_ref().ok();
     let projected = overview.map(|rows| overview_of(read.partition, &rows.overview.partitions));
+    let projected = projected.as_ref();
     let last = standing.bounds.last.0;
-    let age = read.waits.map_or(0, |waits| {
-        readings.now.0.saturating_sub(waits.stored_at.0).max(0)
-    });
+    let age = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
+    let age = read.waits.map_or(0, |waits| age(waits.stored_at));
     let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
     let holes = Holes::of(read, readings);
     PartitionStatus {
@@ -115,16 +102,12 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         replicas: standing.replicas,
         leader: standing.leader.clone(),
         behind: standing.behind.clone(),
-        holder: projected
-            .as_ref()
-            .and_then(|overview| Some(overview.holder.as_ref()?.0.clone())),
-        epoch: projected.as_ref().map(|overview| overview.epoch),
-        checkpoint: projected.as_ref().map(|overview| overview.checkpoint.0),
-        lag_sequences: projected
-            .as_ref()
-            .map(|overview| last.saturating_sub(overview.checkpoint.0)),
-        lag_seconds: projected.as_ref().map(|_| age.as_secs_f64()),
-        parked: projected.as_ref().map(|overview| overview.parked),
+        holder: projected.and_then(|overview| Some(overview.holder.as_ref()?.0.clone())),
+        epoch: projected.map(|overview| overview.epoch),
+        checkpoint: projected.map(|overview| overview.checkpoint.0),
+        lag_sequences: projected.map(|overview| last.saturating_sub(overview.checkpoint.0)),
+        lag_seconds: projected.map(|_| age.as_secs_f64()),
+        parked: projected.map(|overview| overview.parked),
     }
 }
 
@@ -196,9 +179,8 @@ fn role_status(read: &RoleReading) -> RoleStatus {
     }
 }
 
+/// The time to the second.
 fn rfc3339(time: Timestamp) -> String {
-    OffsetDateTime::from_unix_timestamp(time.seconds())
-        .ok()
-        .and_then(|time| time.format(&Rfc3339).ok())
-        .unwrap_or_default()
+    let time = Timestamp::from_parts(time.seconds(), 0);
+    time.map(when::rfc3339).unwrap_or_default()
 }

@@ -41,12 +41,12 @@ pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
 pub(super) fn warnings(readings: &Readings) -> Vec<String> {
     let record = readings.record.as_ref();
     let count = record.map_or(0, |record| record.secrets_in_clear);
-    if count == 0 {
-        return Vec::new();
-    }
-    vec![format!(
-        "unencrypted secrets in the registry: {count}; set HANSARD_MASTER_KEY_FILE for writers and gateways, then run hansard master-key rotate"
-    )]
+    let warning = (count > 0).then(|| {
+        format!(
+            "unencrypted secrets in the registry: {count}; set HANSARD_MASTER_KEY_FILE for writers and gateways, then run hansard master-key rotate"
+        )
+    });
+    Vec::from_iter(warning)
 }
 
 /// An erasure that takes longer than writers need for the longest conversation.
@@ -78,9 +78,8 @@ fn of_read_model(read_model: &ReadModelStatus) -> Vec<String> {
     }
     if read_model.parked > 0 {
         let parked = read_model.parked;
-        needs.push(format!(
-            "parked conversations: {parked}; see hansard parked list"
-        ));
+        let what = "see hansard parked list";
+        needs.push(format!("parked conversations: {parked}; {what}"));
     }
     needs
 }
@@ -92,24 +91,17 @@ fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> 
     let checks: [(&str, Check<'_>); 6] = [
         (
             "the record ends before the rows, so its last commits are lost, in",
-            &|one| {
-                one.checkpoint
-                    .is_some_and(|checkpoint| checkpoint > one.last)
-            },
+            &|one| one.checkpoint > Some(one.last),
         ),
         (
             "messages are missing without an archive run or erasure, run hansard verify, in",
-            &|one| {
-                one.holes_unexplained
-                    .is_some_and(|count| count > limits.unexplained_max)
-            },
+            &|one| one.holes_unexplained > Some(limits.unexplained_max),
         ),
         ("no projector holds", &|one| {
             one.epoch.is_some() && one.holder.is_none()
         }),
         ("rows lag in", &|one| {
-            one.lag_seconds
-                .is_some_and(|lag| lag > limits.lag_max.as_secs_f64())
+            one.lag_seconds > Some(limits.lag_max.as_secs_f64())
         }),
         ("no NATS server leads", &|one| {
             one.replicas > 1 && one.leader.is_none()
@@ -119,48 +111,28 @@ fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> 
         }),
     ];
     let needs = checks.into_iter().filter_map(|(what, is_so)| {
-        let found: Vec<String> = partitions
-            .iter()
-            .filter(|one| is_so(one))
-            .map(|one| one.partition.to_string())
-            .collect();
+        let found = partitions.iter().filter(|one| is_so(one));
+        let found: Vec<String> = found.map(|one| one.partition.to_string()).collect();
         (!found.is_empty()).then(|| format!("{what} {}", named(&found)))
     });
     needs.collect()
 }
 
 fn named(partitions: &[String]) -> String {
-    let what = if partitions.len() == 1 {
-        "partition"
-    } else {
-        "partitions"
-    };
-    let shown: Vec<&str> = partitions
-        .iter()
-        .take(NAMED_MAX)
-        .map(String::as_str)
-        .collect();
-    let shown = shown.join(", ");
-    match partitions.len().saturating_sub(NAMED_MAX) {
-        0 => format!("{what} {shown}"),
-        more => format!("{what} {shown} and {more} more"),
+    let plural = if partitions.len() == 1 { "" } else { "s" };
+    let more = partitions.len().saturating_sub(NAMED_MAX);
+    let shown = partitions.get(..NAMED_MAX).unwrap_or(partitions).join(", ");
+    match more {
+        0 => format!("partition{plural} {shown}"),
+        more => format!("partition{plural} {shown} and {more} more"),
     }
 }
 
 fn of_role(role: &RoleStatus, presence: RolePresence) -> Option<String> {
-    let RoleStatus {
-        role: name,
-        address,
-        state,
-        missing,
-        ..
-    } = role;
-    match (*state, presence) {
+    let text = format!("{} at {}: {}", role.role, role.address, role.state);
+    match (role.state, presence) {
         ("ready", _) | ("no answer", RolePresence::Optional) => None,
-        _ if missing.is_empty() => Some(format!("{name} at {address}: {state}")),
-        _ => Some(format!(
-            "{name} at {address}: {state}, {}",
-            missing.join(", ")
-        )),
+        _ if role.missing.is_empty() => Some(text),
+        _ => Some(format!("{text}, {}", role.missing.join(", "))),
     }
 }

@@ -64,7 +64,7 @@ impl Reader {
             Err(error) => Err(error),
         };
         let erased = match &record {
-            Ok(record) if read_model.is_ok() && has_holes(record) => {
+            Ok(record) if read_model.is_ok() && record.partitions.iter().any(has_others) => {
                 erased(&self.model, record).await.ok().flatten()
             }
             _ => None,
@@ -125,10 +125,6 @@ async fn erased(
     }
 }
 
-fn has_holes(record: &RecordReading) -> bool {
-    record.partitions.iter().any(has_others)
-}
-
 /// Whether it has holes that the archive does not cause.
 fn has_others(read: &PartitionReading) -> bool {
     read.standing.removed() > read.archived
@@ -140,12 +136,10 @@ async fn read_record(
 ) -> Result<RecordReading, RecordError> {
     let durability = record.durability().await?;
     let archived = archived(record).await?;
-    let archived = &archived;
     let partitions = stream::iter((0..record.partitions()).map(Partition))
-        .map(|partition| async move {
-            let read = read_partition(record, partition, checkpoints).await?;
+        .map(|partition| {
             let archived = archived.get(&partition).copied().unwrap_or(0);
-            Ok::<_, Unavailable>(PartitionReading { archived, ..read })
+            read_partition(record, partition, checkpoints, archived)
         })
         .buffered(PARTITIONS_IN_FLIGHT)
         .try_collect();
@@ -163,10 +157,8 @@ async fn erasures(record: &Record) -> Result<ErasuresReading, Unavailable> {
     if count == 0 {
         return Ok(ErasuresReading::default());
     }
-    let entries = record
-        .pending_erasures(Sequence(0), ERASURES_READ_MAX)
-        .await?;
-    let oldest = entries.into_iter().map(|entry| entry.begun_at).min();
+    let entries = record.pending_erasures(Sequence(0), ERASURES_READ_MAX);
+    let oldest = entries.await?.into_iter().map(|entry| entry.begun_at).min();
     Ok(ErasuresReading { count, oldest })
 }
 
@@ -190,6 +182,7 @@ async fn read_partition(
     record: &Record,
     partition: Partition,
     checkpoints: Option<&Checkpoints>,
+    archived: u64,
 ) -> Result<PartitionReading, Unavailable> {
     let standing = record.partition_status(partition).await?;
     // A partition without a checkpoint has no rows yet.
@@ -203,7 +196,7 @@ async fn read_partition(
     Ok(PartitionReading {
         partition,
         standing,
-        archived: 0,
+        archived,
         waits,
     })
 }

@@ -88,9 +88,8 @@ fn read_model(status: &Status) -> String {
         Answer::Failed { error } => format!("no answer: {error}"),
         Answer::Received(read_model) => {
             let live = read_model.live_schemas.iter();
-            let live: Vec<String> = live
-                .map(|(name, live)| format!("{name} in {live}"))
-                .collect();
+            let live = live.map(|(name, live)| format!("{name} in {live}"));
+            let live = live.collect::<Vec<_>>();
             format!(
                 "migration {} of {}; {}; {} parked",
                 read_model.migration,
@@ -107,11 +106,8 @@ fn projectors(status: &Status) -> String {
         Answer::Failed { .. } => UNKNOWN.to_owned(),
         Answer::Received(read_model) if read_model.projectors.is_empty() => "none".to_owned(),
         Answer::Received(read_model) => {
-            let names: Vec<&str> = read_model
-                .projectors
-                .iter()
-                .map(|name| short(name))
-                .collect();
+            let names = read_model.projectors.iter();
+            let names: Vec<&str> = names.map(|name| short(name)).collect();
             format!("{} alive: {}", names.len(), names.join(", "))
         }
     }
@@ -149,13 +145,11 @@ fn holes(status: &PartitionStatus) -> String {
     let archived = (status.holes_archived, " in the archive");
     let holes = std::iter::once(archived).chain(others);
     let holes = holes.filter(|(count, _)| *count > 0);
-    let holes: Vec<String> = holes
-        .map(|(count, what)| format!("{}{what}", grouped(count)))
-        .collect();
-    if holes.is_empty() {
-        return "0".to_owned();
+    let holes = holes.map(|(count, what)| format!("{}{what}", grouped(count)));
+    match &holes.collect::<Vec<_>>()[..] {
+        [] => "0".to_owned(),
+        holes => holes.join(", "),
     }
-    holes.join(", ")
 }
 
 fn leader(status: &PartitionStatus) -> String {

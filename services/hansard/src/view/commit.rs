@@ -9,18 +9,14 @@ use super::json as view;
 
 /// A commit as protobuf messages.
 #[derive(Debug, Clone)]
-pub struct DecodedCommit {
-    /// The envelope.
-    pub envelope: proto::Envelope,
+pub(crate) struct DecodedCommit {
+    pub(crate) envelope: proto::Envelope,
     /// The events, in order.
-    pub events: Vec<proto::Event>,
+    pub(crate) events: Vec<proto::Event>,
 }
 
-/// Decodes a message of the record.
-///
-/// # Errors
-/// The message is not a commit.
-pub fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
+/// Decodes a message of the record, which must be a commit.
+pub(crate) fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
     let opened = message.open()?.opened;
     let envelope = proto::Commit::decode(message.message.clone())?.envelope;
     Ok(DecodedCommit {
@@ -29,16 +25,11 @@ pub fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
     })
 }
 
-/// A commit as one JSON object.
-///
-/// # Errors
-/// The message is not a commit.
-pub fn json_of(message: &StoredMessage) -> anyhow::Result<Value> {
+/// A message of the record, which must be a commit, as one JSON object.
+pub(crate) fn json_of(message: &StoredMessage) -> anyhow::Result<Value> {
     let commit = open(message)?;
-    let events = commit
-        .events
-        .iter()
-        .map(|event| view::of("hansard.event.v1.Event", event));
+    let events = commit.events.iter();
+    let events = events.map(|event| view::of("hansard.event.v1.Event", event));
     let id = uuid::Uuid::from_slice(&commit.envelope.commit_id)?;
     Ok(json!({
         "partition": message.position.partition.0,

@@ -14,10 +14,7 @@ use crate::progress::grouped;
 pub(super) const ROLE_WIDTH: usize = 9;
 
 /// Writes a context: the lines of each message, with the role before the first one.
-///
-/// # Errors
-/// The output is closed.
-pub fn write(out: &mut impl Write, context: &AssembleContextResponse) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, context: &AssembleContextResponse) -> io::Result<()> {
     let mut previous = String::new();
     for message in &context.messages {
         let (name, lines) = match &message.kind {
@@ -69,30 +66,21 @@ pub(super) fn role_name(role: Role) -> &'static str {
 
 fn turn_lines(turn: &Turn) -> Vec<String> {
     let calls = turn.tool_calls.iter().map(call_line);
-    turn.parts
-        .iter()
-        .flat_map(part_lines)
-        .chain(calls)
-        .collect()
+    let parts = turn.parts.iter().flat_map(part_lines);
+    parts.chain(calls).collect()
 }
 
 pub(super) fn call_line(call: &ToolCalled) -> String {
-    format!(
-        "-> {}({}) [{}]",
-        call.tool_name, call.input_json, call.call_id
-    )
+    let (tool, input, id) = (&call.tool_name, &call.input_json, &call.call_id);
+    format!("-> {tool}({input}) [{id}]")
 }
 
 pub(super) fn result_lines(result: &ToolReturned) -> Vec<String> {
-    let failed = if result.outcome() == ToolOutcome::Failed {
-        " failed"
-    } else {
-        ""
-    };
-    let mut lines = vec![format!(
-        "<- {}{failed} [{}]",
-        result.tool_name, result.call_id
-    )];
+    let (tool, id) = (&result.tool_name, &result.call_id);
+    let mut lines = vec![match result.outcome() {
+        ToolOutcome::Failed => format!("<- {tool} failed [{id}]"),
+        ToolOutcome::Unspecified | ToolOutcome::Succeeded => format!("<- {tool} [{id}]"),
+    }];
     match &result.output {
         Some(Output::OutputJson(json)) => lines.push(json.clone()),
         Some(Output::OutputParts(parts)) => lines.extend(parts.parts.iter().flat_map(part_lines)),
@@ -129,15 +117,7 @@ fn source(source: Option<&proto::MediaSource>) -> &str {
 
 /// Replaces control characters, which could control the terminal.
 pub(super) fn printable(line: &str) -> String {
-    line.chars()
-        .map(|c| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
+    line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
 }
 
 #[cfg(test)]

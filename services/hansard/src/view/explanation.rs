@@ -6,45 +6,28 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1::{ContextFormat, Receipt, RecordedEvent, StageEffect, StageOutcome};
 
+use super::context::role_name;
 use crate::table;
 
 /// Writes a receipt and the outcomes of the stages; `events` are the newest events of its version, oldest first.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn write(
+pub(crate) fn write(
     out: &mut impl Write,
     receipt: &Receipt,
     outcomes: &[StageOutcome],
     events: &[RecordedEvent],
 ) -> io::Result<()> {
     let tokens = receipt.tokens.unwrap_or_default();
-    let (ranges, of_events): (Vec<&StageOutcome>, Vec<&StageOutcome>) = outcomes
-        .iter()
-        .partition(|outcome| is_before_turns(outcome, receipt));
-    let mut rows = Vec::new();
-    rows.extend(section(
-        "instructions",
-        tokens.instructions,
-        "included, first",
-    ));
-    rows.extend(
-        ranges
-            .iter()
-            .filter_map(|outcome| range_row(outcome, receipt)),
-    );
-    rows.extend(section(
-        "opening",
-        tokens.opening,
-        "included, before the turns",
-    ));
+    let is_range = |outcome: &&StageOutcome| is_before_turns(outcome, receipt);
+    let (ranges, of_events): (Vec<_>, Vec<_>) = outcomes.iter().partition(is_range);
+    let range_row = |outcome: &&StageOutcome| range_row(outcome, receipt);
+    let event_row = |event: &RecordedEvent| event_row(event, &ranges, &of_events);
+    let instructions = section("instructions", tokens.instructions, "first");
+    let mut rows = Vec::from_iter(instructions);
+    rows.extend(ranges.iter().map(range_row));
+    rows.extend(section("opening", tokens.opening, "before the turns"));
     rows.extend(not_listed(receipt, events));
-    rows.extend(
-        events
-            .iter()
-            .filter_map(|event| event_row(event, &ranges, &of_events)),
-    );
-    rows.extend(section("closing", tokens.closing, "included, last"));
+    rows.extend(events.iter().filter_map(event_row));
+    rows.extend(section("closing", tokens.closing, "last"));
     table::write(out, ["VERSION", "WHAT", "TOKENS", "OUTCOME"], &rows)?;
     writeln!(out)?;
     for (name, value) in summary(receipt) {
@@ -53,33 +36,18 @@ pub fn write(
     Ok(())
 }
 
-fn section(name: &str, tokens: u64, outcome: &str) -> Option<[String; 4]> {
+fn section(name: &str, tokens: u64, place: &str) -> Option<[String; 4]> {
     let tokens = (tokens > 0).then(|| tokens.to_string())?;
-    Some([String::new(), name.to_owned(), tokens, outcome.to_owned()])
+    let outcome = format!("included, {place}");
+    Some([String::new(), name.to_owned(), tokens, outcome])
 }
 
-/// The effects that have a row for a range of versions: what is in the range, and the text of the row.
-const RANGES: [(StageEffect, &str, &str); 4] = [
-    (
-        StageEffect::MovedToInstructions,
-        "system",
-        "included with the instructions",
-    ),
-    (
-        StageEffect::Summarised,
-        "turns",
-        "omitted: the summary covers them",
-    ),
-    (
-        StageEffect::OverBudget,
-        "turns",
-        "omitted: the budget has no room",
-    ),
-    (
-        StageEffect::OverBound,
-        "turns",
-        "omitted: a bound on messages",
-    ),
+/// The effects that have a row for a range of versions.
+const RANGES: [StageEffect; 4] = [
+    StageEffect::MovedToInstructions,
+    StageEffect::Summarised,
+    StageEffect::OverBudget,
+    StageEffect::OverBound,
 ];
 
 /// The effects of a row whose tokens the receipt counts.
@@ -89,14 +57,19 @@ const LEFT_OUT: [StageEffect; 2] = [StageEffect::OverBudget, StageEffect::OverBo
 fn is_before_turns(outcome: &StageOutcome, receipt: &Receipt) -> bool {
     let effect = outcome.effect();
     let first = receipt.epoch.unwrap_or_default().first_version;
-    RANGES.iter().any(|(known, _, _)| *known == effect)
-        && (!LEFT_OUT.contains(&effect) || outcome.last_version < first)
+    RANGES.contains(&effect) && (!LEFT_OUT.contains(&effect) || outcome.last_version < first)
 }
 
 /// The row of versions before the turns.
-fn range_row(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
+fn range_row(outcome: &StageOutcome, receipt: &Receipt) -> [String; 4] {
     let effect = outcome.effect();
-    let (_, what, text) = RANGES.iter().find(|(known, _, _)| *known == effect)?;
+    let (what, text) = if effect == StageEffect::MovedToInstructions {
+        ("system", text(effect))
+    } else if effect == StageEffect::Summarised {
+        ("turns", "omitted: the summary covers them")
+    } else {
+        ("turns", text(effect))
+    };
     let versions = format!("{}..{}", outcome.first_version, outcome.last_version);
     let left_out = receipt.left_out.filter(|_| LEFT_OUT.contains(&effect));
     // With a summary, a receipt counts the tokens from version 1 on.
@@ -105,10 +78,10 @@ fn range_row(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
             let text = format!("{text}; {} tokens since version 1", left_out.tokens);
             (String::new(), text)
         }
-        Some(left_out) => (left_out.tokens.to_string(), (*text).to_owned()),
-        None => (String::new(), (*text).to_owned()),
+        Some(left_out) => (left_out.tokens.to_string(), text.to_owned()),
+        None => (String::new(), text.to_owned()),
     };
-    Some([versions, (*what).to_owned(), tokens, text])
+    [versions, what.to_owned(), tokens, text]
 }
 
 /// The included versions before the events that are listed one by one.
@@ -138,10 +111,9 @@ fn event_row(
         return None;
     }
     let texts: Vec<&str> = own.iter().map(|outcome| text(outcome.effect())).collect();
-    let text = if texts.is_empty() {
-        "included".to_owned()
-    } else {
-        texts.join("; ")
+    let text = match &texts[..] {
+        [] => "included".to_owned(),
+        texts => texts.join("; "),
     };
     Some([version.to_string(), what, event.tokens.to_string(), text])
 }
@@ -169,23 +141,17 @@ fn text(effect: StageEffect) -> &'static str {
 
 /// What an event is to a model; none for an event that models do not read.
 fn what(event: &Event) -> Option<String> {
-    if let Some(Fact::MessageAppended(message)) = &event.fact {
-        let role = match message.role() {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::System => "system",
-            Role::Developer => "developer",
-            Role::Unspecified => return None,
-        };
-        return Some(role.to_owned());
+    match &event.fact {
+        Some(Fact::MessageAppended(message)) => {
+            let role = Some(message.role()).filter(|role| *role != Role::Unspecified);
+            role.map(|role| role_name(role).to_owned())
+        }
+        Some(Fact::ToolCalled(call)) => Some(format!("call of {}", printable(&call.tool_name))),
+        Some(Fact::ToolReturned(result)) => {
+            Some(format!("result of {}", printable(&result.tool_name)))
+        }
+        _ => None,
     }
-    if let Some(Fact::ToolCalled(call)) = &event.fact {
-        return Some(format!("call of {}", printable(&call.tool_name)));
-    }
-    if let Some(Fact::ToolReturned(result)) = &event.fact {
-        return Some(format!("result of {}", printable(&result.tool_name)));
-    }
-    None
 }
 
 fn printable(name: &str) -> String {
@@ -198,57 +164,41 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let used = tokens.instructions + tokens.opening + tokens.turns + tokens.closing;
     let form = receipt.format().as_str_name();
     let form = form.strip_prefix("CONTEXT_FORMAT_").unwrap_or(form);
-    let is_provider = receipt.format() != ContextFormat::Canonical;
+    let form = format!("{}, {} bytes", form.to_lowercase(), receipt.body_bytes);
+    let epoch = format!(
+        "first version {}, results cleared before {} tokens, summary {}, revised {}",
+        epoch.first_version, epoch.line_tokens, epoch.summary_version, epoch.revised_version
+    );
+    let used = format!("{used}: turns {} of {}", tokens.turns, tokens.room);
+    let redacted = receipt.redactions.iter();
+    let redacted = redacted.map(|redaction| format!("{} {}", redaction.count, redaction.rule));
     let mut lines = vec![
         ("version", receipt.version.to_string()),
-        (
-            "form",
-            format!("{}, {} bytes", form.to_lowercase(), receipt.body_bytes),
-        ),
-        (
-            "tokens",
-            format!("{used}: turns {} of {}", tokens.turns, tokens.room),
-        ),
-        (
-            "epoch",
-            format!(
-                "first version {}, results cleared before {} tokens, summary {}, revised {}",
-                epoch.first_version,
-                epoch.line_tokens,
-                epoch.summary_version,
-                epoch.revised_version
-            ),
-        ),
+        ("form", form),
+        ("tokens", used),
+        ("epoch", epoch),
         ("policy", hex::encode(&receipt.policy_digest)),
         ("sha256", hex::encode(&receipt.body_sha256)),
+        ("redacted", list(redacted)),
     ];
-    let redacted = receipt.redactions.iter();
-    let redacted: Vec<String> = redacted
-        .map(|redaction| format!("{} {}", redaction.count, redaction.rule))
-        .collect();
-    lines.push(("redacted", list(&redacted)));
     if !receipt.dropped_parts.is_empty() {
         let dropped = receipt.dropped_parts.iter();
-        let dropped: Vec<String> = dropped
-            .map(|part| format!("{} at {}", part.what, part.version))
-            .collect();
-        lines.push(("dropped", format!("{}: they had secrets", list(&dropped))));
+        let dropped = dropped.map(|part| format!("{} at {}", part.what, part.version));
+        lines.push(("dropped", format!("{}: they had secrets", list(dropped))));
     }
-    if is_provider {
+    if receipt.format() != ContextFormat::Canonical {
         let losses = receipt.losses.iter();
-        let losses: Vec<String> = losses
-            .map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became))
-            .collect();
-        lines.push(("lost", list(&losses)));
+        let losses =
+            losses.map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became));
+        lines.push(("lost", list(losses)));
     }
     lines
 }
 
-fn list(items: &[String]) -> String {
-    if items.is_empty() {
-        "nothing".to_owned()
-    } else {
-        items.join(", ")
+fn list(items: impl Iterator<Item = String>) -> String {
+    match &items.collect::<Vec<_>>()[..] {
+        [] => "nothing".to_owned(),
+        items => items.join(", "),
     }
 }
 

@@ -13,26 +13,19 @@ static POOL: LazyLock<Option<DescriptorPool>> =
     LazyLock::new(|| DescriptorPool::decode(wire::proto::FILE_DESCRIPTOR_SET).ok());
 
 /// Converts a message to JSON; `name` is its full name, such as `hansard.read.v1.Conversation`.
-///
-/// # Errors
-/// The message has another type, or the name is unknown.
-pub fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
+pub(crate) fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
     let bytes = message.encode_to_vec();
     let dynamic = DynamicMessage::decode(descriptor(name)?, bytes.as_slice())?;
     Ok(serde_json::to_value(dynamic)?)
 }
 
 /// Parses a message that [`of`] printed.
-///
-/// # Errors
-/// The text is not a message of this type.
-pub fn read<M: Message + Default>(name: &str, text: &str) -> anyhow::Result<M> {
+pub(crate) fn read<M: Message + Default>(name: &str, text: &str) -> anyhow::Result<M> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
     let dynamic = dynamic.with_context(|| format!("not a {name}"))?;
-    reader
-        .end()
-        .with_context(|| format!("not a single {name}"))?;
+    let end = reader.end();
+    end.with_context(|| format!("not a single {name}"))?;
     Ok(dynamic.transcode_to()?)
 }
 

@@ -1,8 +1,8 @@
 //! The output of commands: readable text and JSON.
 
-pub mod commit;
-pub mod context;
-pub mod explanation;
-pub mod json;
-pub mod transcript;
-pub mod when;
+pub(crate) mod commit;
+pub(crate) mod context;
+pub(crate) mod explanation;
+pub(crate) mod json;
+pub(crate) mod transcript;
+pub(crate) mod when;

@@ -12,26 +12,21 @@ use super::when;
 
 /// A transcript, with the last printed conversation.
 #[derive(Debug, Default)]
-pub struct Transcript {
+pub(crate) struct Transcript {
     conversation: Option<(String, String)>,
 }
 
 impl Transcript {
     /// Writes a commit: the lines of each event, with time and role before the first one. Prints the conversation when it
     /// changes.
-    ///
-    /// # Errors
-    /// The output is closed.
-    pub fn write(&mut self, out: &mut impl Write, commit: &DecodedCommit) -> io::Result<()> {
+    pub(crate) fn write(&mut self, out: &mut impl Write, commit: &DecodedCommit) -> io::Result<()> {
         let envelope = &commit.envelope;
         let of = (envelope.tenant_id.clone(), envelope.conversation_id.clone());
         if self.conversation.as_ref() != Some(&of) {
-            let gap = if self.conversation.is_some() {
-                "\n"
-            } else {
-                ""
-            };
-            writeln!(out, "{gap}{} / {}", of.0, of.1)?;
+            if self.conversation.is_some() {
+                writeln!(out)?;
+            }
+            writeln!(out, "{} / {}", of.0, of.1)?;
             self.conversation = Some(of);
         }
         for event in &commit.events {
@@ -91,10 +86,8 @@ fn event_lines(event: &Event) -> (&'static str, Vec<String>) {
 
 fn headed(head: &str, text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    if head.is_empty() {
-        return lines;
-    }
     match lines.first_mut() {
+        _ if head.is_empty() => {}
         Some(first) => *first = format!("{head}: {first}"),
         None => lines.push(head.to_owned()),
     }

@@ -1,7 +1,5 @@
 //! `hansard archive list`: the sealed segments.
 
-use std::io::Write as _;
-
 use archive::{Archive, CataloguedSegment};
 use indicatif::HumanBytes;
 
@@ -9,7 +7,7 @@ use super::report::object;
 use crate::commands::stores::RecordAddress;
 use crate::exit::Exit;
 use crate::progress::grouped;
-use crate::{console, table};
+use crate::table;
 
 /// List the segments in the record's catalogue.
 #[derive(Debug, clap::Args)]
@@ -28,13 +26,6 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-archive").await?;
     let segments = Archive::of(&record).segments(None).await?;
-    let mut out = console::out();
-    if args.json {
-        for segment in &segments {
-            writeln!(out, "{}", object(segment))?;
-        }
-        return Ok(Exit::Done);
-    }
     let header = [
         "SEGMENT",
         "PARTITION",
@@ -46,18 +37,13 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         "RECORD",
         "STORE",
     ];
-    let rows: Vec<_> = segments.iter().map(row).collect();
-    table::write(&mut out, header, &rows)?;
+    table::print_list(&segments, args.json.then_some(object), header, row)?;
     Ok(Exit::Done)
 }
 
 fn row(segment: &CataloguedSegment) -> [String; 9] {
     let (entry, sealed) = (&segment.catalogued.entry, &segment.sealed);
-    let held = if sealed.is_trimmed {
-        "trimmed"
-    } else {
-        "not trimmed"
-    };
+    let not = if sealed.is_trimmed { "" } else { "not " };
     [
         entry.segment.to_string(),
         entry.partition.to_string(),
@@ -66,7 +52,7 @@ fn row(segment: &CataloguedSegment) -> [String; 9] {
         grouped(sealed.commits),
         HumanBytes(sealed.size_bytes).to_string(),
         sealed.made_at.clone(),
-        held.to_owned(),
+        format!("{not}trimmed"),
         entry.store.clone(),
     ]
 }

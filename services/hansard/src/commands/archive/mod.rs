@@ -8,12 +8,14 @@ mod plan;
 mod read;
 mod report;
 mod run;
-mod run_scope;
 mod segment_builder;
 mod sweep;
 mod unfinished;
 mod verify;
 
+use anyhow::Context as _;
+use archive::Archive;
+use domain::{TenantId, Timestamp};
 use read_model::ReadModel;
 use read_model::schemas::SchemasLock;
 
@@ -56,10 +58,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
+/// The stores and the selection of an archive run.
+struct RunScope {
+    archive: Archive,
+    model: ReadModel,
+    /// Conversations whose last commit is older are archived.
+    before: Timestamp,
+    tenant: Option<TenantId>,
+}
+
 /// Takes the lock that excludes rebuilds and other archive runs.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
     let lock = SchemasLock::take(model).await?;
-    lock.ok_or_else(|| {
-        anyhow::anyhow!("a rebuild or another archive run is running: wait until it ends")
-    })
+    lock.context("a rebuild or another archive run is running: wait until it ends")
 }

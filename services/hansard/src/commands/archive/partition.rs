@@ -10,8 +10,8 @@ use event_log::{StoredMessage, TailBounds, TimedMessage};
 use read_model::projections::conversations::idle_conversations;
 use read_model::projections::conversations::verification::RowPosition;
 
+use super::RunScope;
 use super::report::Report;
-use super::run_scope::RunScope;
 use super::segment_builder::SegmentBuilder;
 
 /// Conversations per query of the rows.
@@ -91,19 +91,14 @@ async fn archive_conversation(
                 }
             };
             let sequence = commit.message.position.sequence;
-            if is_first
-                && sequence < last.position.sequence
-                && !builder.is_preceded(key, &commit).await?
-            {
-                return report.unsound(
-                    key,
-                    "commits before its first commit in the record are in no segment",
-                );
-            }
-            is_first = false;
             if sequence >= last.position.sequence {
                 return Ok(());
             }
+            if is_first && !builder.is_preceded(key, &commit).await? {
+                let why = "commits before its first commit in the record are in no segment";
+                return report.unsound(key, why);
+            }
+            is_first = false;
             builder.push(key, commit);
             if builder.is_full() {
                 builder.close(report).await?;

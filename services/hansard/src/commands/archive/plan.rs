@@ -6,8 +6,8 @@ use domain::{ConversationKey, Partition};
 use read_model::projections::conversations::idle_conversations;
 use serde_json::json;
 
+use super::RunScope;
 use super::partition::{PAGE, archivable, candidates};
-use super::run_scope::RunScope;
 use crate::console;
 use crate::progress::grouped;
 
@@ -18,7 +18,6 @@ struct Plan {
     commits: u64,
     untrimmed: u64,
     loose: u64,
-    erased: usize,
 }
 
 /// Prints what a run would do, and changes nothing.
@@ -30,38 +29,36 @@ pub(super) async fn print(scope: &RunScope, json: bool) -> anyhow::Result<()> {
         let sealed = catalogued.entry.sealed;
         plan.untrimmed += u64::from(sealed.is_some_and(|sealed| !sealed.is_trimmed));
     }
-    plan.erased = scope.archive.erased_conversations(None).await?.len();
+    let erased = scope.archive.erased_conversations(None).await?.len();
     for partition in (0..record.partitions()).map(Partition) {
         count(scope, partition, &mut plan).await?;
     }
     let mut out = console::out();
+    let Plan {
+        conversations,
+        commits,
+        untrimmed,
+        loose,
+    } = plan;
     if json {
         let output = json!({
-            "conversations": plan.conversations, "commits": plan.commits,
-            "untrimmedSegments": plan.untrimmed, "looseObjects": plan.loose, "erasedInSegments": plan.erased,
+            "conversations": conversations, "commits": commits,
+            "untrimmedSegments": untrimmed, "looseObjects": loose, "erasedInSegments": erased,
         });
-        writeln!(out, "{output}")?;
-        return Ok(());
+        return Ok(writeln!(out, "{output}")?);
     }
-    writeln!(
-        out,
-        "would archive {} commits of {} conversations",
-        grouped(plan.commits),
-        grouped(plan.conversations)
-    )?;
-    if plan.untrimmed + plan.loose > 0 {
-        let (untrimmed, loose) = (plan.untrimmed, plan.loose);
+    let (commits, conversations) = (grouped(commits), grouped(conversations));
+    let of = format!("of {conversations} conversations");
+    writeln!(out, "would archive {commits} commits {of}")?;
+    if untrimmed + loose > 0 {
         writeln!(
             out,
             "would trim {untrimmed} segments that an earlier run sealed, and remove the loose objects of {loose} segments"
         )?;
     }
-    if plan.erased > 0 {
-        let erased = plan.erased;
-        writeln!(
-            out,
-            "would remove {erased} erased conversations from their segments"
-        )?;
+    if erased > 0 {
+        let what = format!("{erased} erased conversations");
+        writeln!(out, "would remove {what} from their segments")?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 use crate::commands::commit_printer::{CommitFormat, CommitPrinter};
 use crate::commands::stores::{ArchiveAddress, RecordAddress, STORE, store_url};
 use crate::exit::Exit;
-use crate::ids::{conversation, tenant};
+use crate::ids::{conversation, key, tenant};
 
 /// Print the archived commits of a conversation as JSON Lines or as a chat, oldest first.
 ///
@@ -36,10 +36,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let key = ConversationKey {
-        tenant: args.tenant.clone(),
-        conversation: args.conversation.clone(),
-    };
+    let key = key(&args.tenant, &args.conversation);
     let mut reader = open(&args, &key).await?;
     let mut printer = CommitPrinter::new(args.format);
     while let Some(message) = reader.next().await? {

@@ -6,17 +6,25 @@ use std::time::Instant;
 use archive::{CataloguedSegment, SweepResult, TrimResult};
 use domain::ConversationKey;
 use indicatif::HumanBytes;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::console;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped, per_second};
 
-/// The counts of a run.
+/// The output of a run.
 pub(super) struct Report {
     json: bool,
     started: Instant,
     progress: Progress,
+    counts: Counts,
+}
+
+/// The counts of a run.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
     segments: u64,
     conversations: u64,
     commits: u64,
@@ -24,7 +32,9 @@ pub(super) struct Report {
     trimmed: u64,
     left: u64,
     unsound: u64,
-    swept: SweepResult,
+    swept_segments: u64,
+    swept_commits: u64,
+    seconds: f64,
 }
 
 impl Report {
@@ -33,25 +43,18 @@ impl Report {
             json,
             started: Instant::now(),
             progress: Progress::begin("archive", Length::Unknown),
-            segments: 0,
-            conversations: 0,
-            commits: 0,
-            size_bytes: 0,
-            trimmed: 0,
-            left: 0,
-            unsound: 0,
-            swept: SweepResult::default(),
+            counts: Counts::default(),
         }
     }
 
     /// A segment was sealed; its messages are still in the record.
     pub(super) fn sealed(&mut self, segment: &CataloguedSegment) -> anyhow::Result<()> {
         let sealed = &segment.sealed;
-        self.segments += 1;
-        self.conversations += sealed.conversations;
-        self.commits += sealed.commits;
-        self.size_bytes += sealed.size_bytes;
-        let (commits, segments) = (self.commits, self.segments);
+        self.counts.segments += 1;
+        self.counts.conversations += sealed.conversations;
+        self.counts.commits += sealed.commits;
+        self.counts.size_bytes += sealed.size_bytes;
+        let (commits, segments) = (self.counts.commits, self.counts.segments);
         self.progress.advance(commits, || {
             format!("{} commits in {segments} segments", grouped(commits))
         });
@@ -60,7 +63,7 @@ impl Report {
 
     /// The messages of a segment were trimmed from the record.
     pub(super) fn trimmed(&mut self, trimmed: &TrimResult) {
-        self.trimmed += trimmed.commits;
+        self.counts.trimmed += trimmed.commits;
         let kept =
             "not trimmed: its last commit in the record is older than its last archived commit";
         let unsealed =
@@ -75,21 +78,21 @@ impl Report {
 
     /// Erased conversations were removed from segments.
     pub(super) fn swept(&mut self, swept: SweepResult) {
-        self.swept.segments += swept.segments;
-        self.swept.commits += swept.commits;
+        self.counts.swept_segments += swept.segments;
+        self.counts.swept_commits += swept.commits;
     }
 
     /// A conversation was skipped: it has newer commits, or is not projected yet.
     pub(super) fn skipped(&mut self) {
-        self.left += 1;
+        self.counts.left += 1;
     }
 
     /// A conversation has faults in the record and stays there.
     pub(super) fn unsound(&mut self, key: &ConversationKey, why: &str) -> anyhow::Result<()> {
-        self.unsound += 1;
+        self.counts.unsound += 1;
         let (tenant, id) = (key.tenant.as_str(), key.conversation.as_str());
-        self.progress
-            .note(&format!("{tenant}/{id}: not archived: {why}"));
+        let note = format!("{tenant}/{id}: not archived: {why}");
+        self.progress.note(&note);
         self.line(&json!({"kind": "unsound", "tenant": tenant, "conversation": id, "what": why}))
     }
 
@@ -101,31 +104,24 @@ impl Report {
     }
 
     /// Prints the summary and returns the exit code.
-    pub(super) fn end(self) -> anyhow::Result<Exit> {
-        let seconds = self.started.elapsed().as_secs_f64();
-        self.line(&json!({"summary": {
-            "segments": self.segments, "conversations": self.conversations, "commits": self.commits,
-            "sizeBytes": self.size_bytes, "trimmed": self.trimmed, "left": self.left, "unsound": self.unsound,
-            "sweptSegments": self.swept.segments, "sweptCommits": self.swept.commits, "seconds": seconds,
-        }}))?;
+    pub(super) fn end(mut self) -> anyhow::Result<Exit> {
+        self.counts.seconds = self.started.elapsed().as_secs_f64();
+        self.line(&json!({"summary": self.counts}))?;
+        let counts = self.counts;
         let summary = format!(
             "{} commits of {} conversations archived in {} segments of {}, {} commits trimmed from the record, {} commits/s; {} erased commits removed from segments; {} conversations skipped, {} with faults",
-            grouped(self.commits),
-            grouped(self.conversations),
-            grouped(self.segments),
-            HumanBytes(self.size_bytes),
-            grouped(self.trimmed),
-            grouped(per_second(self.commits, seconds)),
-            grouped(self.swept.commits),
-            grouped(self.left),
-            grouped(self.unsound),
+            grouped(counts.commits),
+            grouped(counts.conversations),
+            grouped(counts.segments),
+            HumanBytes(counts.size_bytes),
+            grouped(counts.trimmed),
+            grouped(per_second(counts.commits, counts.seconds)),
+            grouped(counts.swept_commits),
+            grouped(counts.left),
+            grouped(counts.unsound),
         );
         self.progress.finish(&summary);
-        Ok(if self.unsound > 0 {
-            Exit::Differs
-        } else {
-            Exit::Done
-        })
+        Ok(Exit::Differs.when(counts.unsound > 0))
     }
 }
 

@@ -1,17 +1,16 @@
 //! `hansard archive run`: moves old commits to sealed segments, partition by partition.
 
 use archive::{Store, StoreUrl};
-use domain::{Partition, TenantId, Timestamp};
-use runtime::clock::Clock;
+use domain::{Partition, TenantId};
 
 use super::age::{self, Age};
 use super::partition::archive_partition;
 use super::report::Report;
-use super::run_scope::RunScope;
-use super::{lock, plan, unfinished};
+use super::{RunScope, lock, plan, unfinished};
 use crate::commands::stores::{STORE, Stores, store_url};
 use crate::exit::Exit;
 use crate::ids::tenant;
+use crate::view::when::now;
 
 /// Archive conversations without recent commits.
 ///
@@ -49,7 +48,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let scope = RunScope {
         archive: args.stores.open_archive("hansard-archive").await?,
         model: args.stores.read_model.open_for_long_statements()?,
-        before: args.older_than.before(Timestamp(Clock::System.now_nanos())),
+        before: args.older_than.before(now()),
         tenant: args.tenant,
     };
     scope.model.check().await?;

@@ -2,14 +2,13 @@
 
 use archive::segment::{ArchivedMessage, SEGMENT_BYTES, SEGMENT_MESSAGES_MAX};
 use archive::{Draft, Store};
-use domain::{ConversationKey, Partition, Timestamp};
+use domain::{ConversationKey, Partition};
 use event_log::TimedMessage;
-use runtime::clock::Clock;
 
+use super::RunScope;
 use super::report::Report;
-use super::run_scope::RunScope;
 use super::unfinished::trim;
-use crate::erase::receipt::rfc3339;
+use crate::view::when::{now, rfc3339};
 
 /// The messages of a segment that is not sealed yet.
 pub(super) struct SegmentBuilder<'s> {
@@ -60,11 +59,7 @@ impl<'s> SegmentBuilder<'s> {
 
     pub(super) fn push(&mut self, key: &ConversationKey, message: TimedMessage) {
         self.bytes = self.bytes.saturating_add(message.message.message.len());
-        self.messages.push(ArchivedMessage {
-            key: key.clone(),
-            message: message.message,
-            stored_at: message.stored_at,
-        });
+        self.messages.push(archived(key, message));
     }
 
     /// Whether all earlier commits of the conversation are sealed, or there are none.
@@ -73,11 +68,7 @@ impl<'s> SegmentBuilder<'s> {
         key: &ConversationKey,
         first: &TimedMessage,
     ) -> anyhow::Result<bool> {
-        let first = ArchivedMessage {
-            key: key.clone(),
-            message: first.message.clone(),
-            stored_at: first.stored_at,
-        };
+        let first = archived(key, first.clone());
         Ok(self.scope.archive.has_predecessor(&first).await?)
     }
 
@@ -96,10 +87,17 @@ impl<'s> SegmentBuilder<'s> {
             return Ok(draft.discard().await?);
         }
         messages.sort_unstable_by_key(ArchivedMessage::sequence);
-        let now = rfc3339(Timestamp(Clock::System.now_nanos()));
-        let segment = draft.seal(&messages, &now).await?;
+        let segment = draft.seal(&messages, &rfc3339(now())).await?;
         drop(messages);
         report.sealed(&segment)?;
         trim(&self.scope.archive, segment, report).await
+    }
+}
+
+fn archived(key: &ConversationKey, message: TimedMessage) -> ArchivedMessage {
+    ArchivedMessage {
+        key: key.clone(),
+        message: message.message,
+        stored_at: message.stored_at,
     }
 }

@@ -4,7 +4,6 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use super::lock;
 use crate::commands::stores::Stores;
 use crate::console;
 use crate::exit::Exit;
@@ -36,36 +35,33 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let archive = args.stores.open_archive("hansard-archive").await?;
     let model = args.stores.read_model.open()?;
-    let lock = if args.dry_run {
-        None
-    } else {
-        Some(lock(&model).await?)
-    };
+    let mut lock = None;
+    if !args.dry_run {
+        lock = Some(super::lock(&model).await?);
+    }
     let erased = archive.erased_conversations(None).await?;
-    let swept = if lock.is_some() {
+    let mut swept = archive::SweepResult::default();
+    if lock.is_some() {
         archive.tidy(None).await?;
-        archive.sweep(&erased).await?
-    } else {
-        archive::SweepResult::default()
-    };
+        swept = archive.sweep(&erased).await?;
+    }
     let unknown = archive.unknown_objects().await?;
+    let count = erased.len();
     let mut out = console::out();
     if args.json {
         let unknown: Vec<&str> = unknown.iter().map(|(_, object)| object.as_str()).collect();
         let output = json!({
-            "erased": erased.len(), "segments": swept.segments, "commits": swept.commits, "swept": lock.is_some(),
+            "erased": count, "segments": swept.segments, "commits": swept.commits, "swept": lock.is_some(),
             "unknown": unknown,
         });
         writeln!(out, "{output}")?;
         return Ok(Exit::Done);
     }
-    let count = erased.len();
     writeln!(out, "erased conversations found in segments: {count}")?;
+    let (segments, commits) = (grouped(swept.segments), grouped(swept.commits));
     writeln!(
         out,
-        "segments rewritten: {}, commits removed: {}",
-        grouped(swept.segments),
-        grouped(swept.commits)
+        "segments rewritten: {segments}, commits removed: {commits}"
     )?;
     for (store, object) in unknown {
         writeln!(

@@ -37,6 +37,10 @@ pub(super) struct Args {
     archive: ArchiveAddress,
 }
 
+/// The kinds of findings for segments that cannot be read.
+const MISSING: &str = "segment_missing";
+const CORRUPT: &str = "segment_corrupt";
+
 /// A fault of a segment, a conversation or an object.
 struct Finding {
     /// The segment, conversation or object.
@@ -53,6 +57,12 @@ struct Findings {
     stretches: BTreeMap<ConversationKey, Vec<ConversationEntry>>,
 }
 
+impl Findings {
+    fn add(&mut self, what: String, kind: &'static str, why: String) {
+        self.list.push(Finding { what, kind, why });
+    }
+}
+
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let archive = args.archive.of(&args.record.open("hansard-archive").await?);
     let segments = archive.segments(None).await?;
@@ -61,33 +71,22 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut findings = Findings::default();
     for segment in &segments {
         check_segment(&archive, segment, &mut findings).await?;
-        let commits = findings.commits;
-        progress.advance(findings.segments, || {
-            format!("{} commits", grouped(commits))
-        });
+        let text = || format!("{} commits", grouped(findings.commits));
+        progress.advance(findings.segments, text);
     }
     for (key, stretches) in std::mem::take(&mut findings.stretches) {
         if let Some((kind, why)) = gap(&archive, &key, stretches).await? {
-            findings.list.push(Finding {
-                what: format!("{}/{}", key.tenant, key.conversation),
-                kind,
-                why,
-            });
+            findings.add(format!("{}/{}", key.tenant, key.conversation), kind, why);
         }
     }
     for (store, object) in archive.unknown_objects().await? {
-        findings.list.push(Finding {
-            what: object,
-            kind: "object_unknown",
-            why: format!("in {store} is not in the catalogue: erasures do not reach it"),
-        });
+        let why = format!("in {store} is not in the catalogue: erasures do not reach it");
+        findings.add(object, "object_unknown", why);
     }
-    progress.finish(&format!(
-        "{} commits in {} segments, {} findings",
-        grouped(findings.commits),
-        grouped(findings.segments),
-        findings.list.len()
-    ));
+    let (commits, segments) = (grouped(findings.commits), grouped(findings.segments));
+    let count = findings.list.len();
+    let summary = format!("{commits} commits in {segments} segments, {count} findings");
+    progress.finish(&summary);
     print(&findings, args.json)
 }
 
@@ -109,30 +108,19 @@ async fn check_segment(
                     }
                     return Ok(());
                 }
-                Ok(_) => (
-                    "segment_corrupt",
-                    "its index does not match its commits".to_owned(),
-                ),
+                Ok(_) => (CORRUPT, "its index does not match its commits".to_owned()),
                 Err(unsound) => ("commit_unsound", unsound.to_string()),
             }
         }
         Err(error @ (ArchiveError::Record(_) | ArchiveError::Catalogue(_))) => return Err(error),
-        Err(error) => (kind_of(&error), format!("{:#}", anyhow::Error::new(error))),
+        Err(error) => {
+            let is_missing = matches!(error, ArchiveError::Unreachable { .. });
+            let kind = if is_missing { MISSING } else { CORRUPT };
+            (kind, format!("{:#}", anyhow::Error::new(error)))
+        }
     };
-    findings.list.push(Finding {
-        what: segment.catalogued.entry.segment.to_string(),
-        kind,
-        why,
-    });
+    findings.add(segment.catalogued.entry.segment.to_string(), kind, why);
     Ok(())
-}
-
-fn kind_of(error: &ArchiveError) -> &'static str {
-    if matches!(error, ArchiveError::Unreachable { .. }) {
-        "segment_missing"
-    } else {
-        "segment_corrupt"
-    }
 }
 
 /// The kind of a finding, and the cause.
@@ -148,10 +136,7 @@ async fn gap(
     let record = archive.record();
     let last = record.last_from_leader(key).await?;
     let head = last.map(|last| last.open_head()).transpose()?;
-    if head
-        .as_ref()
-        .is_some_and(|head| head.status == Status::Erased)
-    {
+    if head.as_ref().map(|head| head.status) == Some(Status::Erased) {
         let why = "is erased, but is in a segment: run `hansard archive sweep`";
         return Ok(Some(("erased", why.to_owned())));
     }
@@ -183,11 +168,10 @@ fn between(stretches: &[ConversationEntry], head: Option<&Head>) -> Option<Strin
     let forked = head.and_then(|head| head.forked_from.as_ref());
     let mut expected = forked.map_or(domain::Version(1), |point| point.version.next());
     for stretch in stretches {
-        if stretch.first_version != expected {
-            return Some(format!(
-                "expected version {expected}, found version {}",
-                stretch.first_version
-            ));
+        let found = stretch.first_version;
+        if found != expected {
+            let why = format!("expected version {expected}, found version {found}");
+            return Some(why);
         }
         expected = stretch.last_version.next();
     }
@@ -196,22 +180,19 @@ fn between(stretches: &[ConversationEntry], head: Option<&Head>) -> Option<Strin
 
 fn print(findings: &Findings, json: bool) -> anyhow::Result<Exit> {
     let mut out = console::out();
+    let list = &findings.list;
     if json {
-        for Finding { what, kind, why } in &findings.list {
+        for Finding { what, kind, why } in list {
             writeln!(out, "{}", json!({"kind": kind, "of": what, "what": why}))?;
         }
         let summary = json!({"summary": {
-            "segments": findings.segments, "commits": findings.commits, "findings": findings.list.len(),
+            "segments": findings.segments, "commits": findings.commits, "findings": list.len(),
         }});
         writeln!(out, "{summary}")?;
-    } else if !findings.list.is_empty() {
+    } else if !list.is_empty() {
         let row = |one: &Finding| [one.what.clone(), one.kind.to_owned(), one.why.clone()];
-        let rows: Vec<_> = findings.list.iter().map(row).collect();
+        let rows: Vec<_> = list.iter().map(row).collect();
         table::write(&mut out, ["OF", "KIND", "WHAT"], &rows)?;
     }
-    Ok(if findings.list.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Differs
-    })
+    Ok(Exit::Differs.when(!list.is_empty()))
 }

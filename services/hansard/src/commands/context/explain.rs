@@ -7,7 +7,7 @@ use wire::proto::read::v1 as proto;
 
 use super::request_args::ContextRequestArgs;
 use super::{RECEIPT, assemble};
-use crate::client::{Failure, Service, retrying};
+use crate::client::{Failure, Service, answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ Examples:
   hansard context explain conversation-1 --agent support
   hansard context explain conversation-1 --agent support --format gemini --at 120 --json | jq .tokens
   hansard context explain conversation-1 --agent support --json | jq -c '.outcomes[]'")]
-pub struct Args {
+pub(crate) struct Args {
     /// The conversation.
     conversation: String,
     #[command(flatten)]
@@ -39,11 +39,7 @@ pub struct Args {
     address: GatewayAddress,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(mut args: Args) -> anyhow::Result<Exit> {
+pub(super) async fn run(mut args: Args) -> anyhow::Result<Exit> {
     args.request.format = args.request.format.or(Some(Format::Canonical));
     let gateway = args.address.service()?;
     let mut request = args.request.request(&args.conversation)?;
@@ -53,10 +49,11 @@ pub async fn run(mut args: Args) -> anyhow::Result<Exit> {
     let mut out = console::out();
     if args.json {
         writeln!(out, "{}", as_json(&receipt, &context.outcomes)?)?;
-        return Ok(Exit::Done);
+    } else {
+        let target = args.request.target(&args.conversation);
+        let events = events(&gateway, target, &receipt).await?;
+        explanation::write(&mut out, &receipt, &context.outcomes, &events)?;
     }
-    let events = events(&gateway, args.request.target(&args.conversation), &receipt).await?;
-    explanation::write(&mut out, &receipt, &context.outcomes, &events)?;
     Ok(Exit::Done)
 }
 
@@ -89,10 +86,7 @@ async fn events(
         page_size: u32::try_from(EVENTS_SHOWN_MAX).unwrap_or(u32::MAX),
         ..proto::ListEventsRequest::default()
     };
-    let page = retrying(|| async {
-        let answer = gateway.reader().list_events(request.clone()).await?;
-        Ok(answer.into_inner())
-    });
+    let page = retrying(|| async { answer(gateway.reader().list_events(request.clone()).await) });
     let mut events = page.await?.events;
     events.reverse();
     Ok(events)

@@ -1,6 +1,6 @@
 //! `hansard context`: prints or explains a context.
 
-pub mod explain;
+mod explain;
 mod request_args;
 
 use std::io::Write as _;
@@ -22,10 +22,8 @@ pub(super) const RECEIPT: &str = "hansard.read.v1.Receipt";
 
 /// The arguments: without the subcommand `explain`, those of printing.
 #[derive(Debug)]
-pub enum Args {
-    /// Prints a context.
+pub(crate) enum Args {
     Print(Print),
-    /// Explains a context.
     Explain(explain::Args),
 }
 
@@ -44,7 +42,7 @@ Examples:
   hansard context conversation-1 --agent support --format openai-chat --policy policy.json --at 120
   hansard context explain conversation-1 --agent support"
 )]
-pub struct Print {
+pub(crate) struct Print {
     /// Id of the conversation.
     conversation: String,
     #[command(flatten)]
@@ -59,15 +57,13 @@ pub struct Print {
     address: GatewayAddress,
 }
 
-const EXPLAIN: &str = "explain";
-
 // clap cannot derive arguments that are required only without a subcommand.
 impl clap::FromArgMatches for Args {
     fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        match matches.subcommand() {
-            Some((_, explain)) => explain::Args::from_arg_matches(explain).map(Self::Explain),
-            None => Print::from_arg_matches(matches).map(Self::Print),
-        }
+        Ok(match matches.subcommand() {
+            Some((_, explain)) => Self::Explain(explain::Args::from_arg_matches(explain)?),
+            None => Self::Print(Print::from_arg_matches(matches)?),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
@@ -78,7 +74,7 @@ impl clap::FromArgMatches for Args {
 
 impl clap::Args for Args {
     fn augment_args(command: clap::Command) -> clap::Command {
-        let explain = explain::Args::augment_args(clap::Command::new(EXPLAIN));
+        let explain = explain::Args::augment_args(clap::Command::new("explain"));
         Print::augment_args(command).subcommand(explain)
     }
 
@@ -87,11 +83,7 @@ impl clap::Args for Args {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args {
         Args::Print(args) => show(args).await,
         Args::Explain(args) => explain::run(args).await,
@@ -119,10 +111,7 @@ async fn show(args: Print) -> anyhow::Result<Exit> {
 }
 
 /// Assembles a context.
-///
-/// # Errors
-/// What the service says, or that it does not answer.
-pub async fn assemble(
+pub(super) async fn assemble(
     gateway: &Service,
     request: &AssembleContextRequest,
 ) -> Result<AssembleContextResponse, Failure> {

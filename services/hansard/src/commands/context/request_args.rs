@@ -75,11 +75,7 @@ impl ContextRequestArgs {
         conversation: &str,
     ) -> anyhow::Result<proto::AssembleContextRequest> {
         let policy = self.policy.as_deref().map(policy_json).transpose()?;
-        let shown = if self.format.is_none() {
-            MESSAGES_SHOWN
-        } else {
-            0
-        };
+        let shown = self.format.map_or(MESSAGES_SHOWN, |_| 0);
         Ok(proto::AssembleContextRequest {
             target: Some(self.target(conversation)),
             messages_max: self.messages.unwrap_or(shown),

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use devstack::StackError;
+use models::ServerKind;
 use serde::{Deserialize, Serialize};
 
-use super::model_server_arg::ModelServer;
 use super::ports::PortBase;
 
 /// Start all servers and roles on this machine, with a demo tenant and sample conversations.
@@ -51,12 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "model_server")]
     pub(crate) model: Option<String>,
     /// API key of the model server.
-    #[arg(
-        long,
-        value_name = "KEY",
-        env = "HANSARD_MODEL_API_KEY",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "KEY", env = "HANSARD_MODEL_API_KEY")]
+    #[arg(hide_env_values = true)]
     pub(crate) model_api_key: Option<String>,
     /// Base of the ports: writer +1, gateway +2 (HTTP +3), metrics +11 to +13, NATS +20, Postgres +30. A port in use is
     /// replaced by a free one.
@@ -73,10 +69,8 @@ pub(crate) struct Args {
 impl Args {
     /// The folder of all data.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, StackError> {
-        match &self.data_dir {
-            Some(data_dir) => Ok(data_dir.clone()),
-            None => devstack::default_data_dir(),
-        }
+        let given = self.data_dir.clone();
+        given.map_or_else(devstack::default_data_dir, Ok)
     }
 }
 
@@ -100,10 +94,10 @@ impl FromStr for Amount {
         match text {
             "none" | "0" => Ok(Self::None),
             "all" => Ok(Self::All),
-            _ => text
-                .parse()
-                .map(Self::Some)
-                .map_err(|_| "must be a number, `all` or `none`"),
+            _ => match text.parse() {
+                Ok(count) => Ok(Self::Some(count)),
+                Err(_) => Err("must be a number, `all` or `none`"),
+            },
         }
     }
 }
@@ -115,6 +109,34 @@ impl fmt::Display for Amount {
             Self::Some(count) => write!(f, "{count}"),
             Self::All => f.write_str("all"),
         }
+    }
+}
+
+/// A model server, as `KIND=URL`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelServer {
+    pub(super) kind: ServerKind,
+    pub(super) base_url: String,
+}
+
+impl FromStr for ModelServer {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (kind, base_url) = text
+            .split_once('=')
+            .ok_or("must be KIND=URL, such as openai_chat=http://127.0.0.1:8080/v1")?;
+        let kind = match kind {
+            "openai_chat" => ServerKind::OpenAiChat,
+            "openai_responses" => ServerKind::OpenAiResponses,
+            "anthropic" => ServerKind::Anthropic,
+            "ollama" => ServerKind::Ollama,
+            _ => return Err("the kind must be openai_chat, openai_responses, anthropic or ollama"),
+        };
+        Ok(Self {
+            kind,
+            base_url: base_url.to_owned(),
+        })
     }
 }
 
@@ -133,5 +155,22 @@ mod tests {
         check("-1", None);
         assert!(Amount::None < Amount::Some(1) && Amount::Some(u64::MAX) < Amount::All);
         assert!(Amount::Some(1) < Amount::Some(2));
+    }
+
+    #[test]
+    fn a_server_is_a_kind_and_a_url() {
+        let check = |text: &str, expected: Option<ServerKind>| {
+            let server: Option<ModelServer> = text.parse().ok();
+            assert_eq!(server.map(|server| server.kind), expected, "{text}");
+        };
+        check("openai_chat=http://a/v1?b=c", Some(ServerKind::OpenAiChat));
+        check(
+            "openai_responses=https://a",
+            Some(ServerKind::OpenAiResponses),
+        );
+        check("anthropic=http://a", Some(ServerKind::Anthropic));
+        check("ollama=http://a", Some(ServerKind::Ollama));
+        check("echo=http://a", None);
+        check("http://a", None);
     }
 }

@@ -4,18 +4,17 @@
 //! record, everything is created again.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use domain::{AgentId, Label, TenantId, Timestamp};
+use domain::{AgentId, Label, TenantId};
 use event_log::registry::{AllowedOrigins, NewServiceToken, RegistryError, Scope};
 use event_log::{Record, Registry};
-use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::args::Amount;
 use crate::commands::secret_file;
+use crate::view::when::now;
 
 /// The id of the demo tenant and of its agent.
 pub(super) const NAME: &str = "demo";
@@ -36,19 +35,16 @@ pub(super) struct Settings {
 
 /// The settings and their file.
 pub(super) struct Demo {
-    settings: Settings,
+    pub(super) settings: Settings,
     path: PathBuf,
 }
 
 impl Demo {
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Changes the settings and saves them.
     pub(super) fn save(&mut self, change: impl FnOnce(&mut Settings)) -> anyhow::Result<()> {
         change(&mut self.settings);
-        write(&self.path, &self.settings)
+        let text = serde_json::to_string_pretty(&self.settings)?;
+        secret_file::write(&self.path, &text)
             .with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
@@ -77,14 +73,14 @@ pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<
 }
 
 async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
-    let now = || Timestamp(Clock::System.now_nanos());
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
     ignore_existing(registry.create_tenant(&tenant, "Demo", now()).await)?;
     ignore_existing(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
     // Pages of any origin on a developer's machine may use the key.
     let origins = AllowedOrigins::any();
-    let created = registry.create_api_key(&agent, "dev", origins, now());
-    let (_, api_key) = created.await?;
+    let (_, api_key) = registry
+        .create_api_key(&agent, "dev", origins, now())
+        .await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),
@@ -105,10 +101,6 @@ fn ignore_existing<T>(result: Result<T, RegistryError>) -> Result<(), RegistryEr
 /// Returns `None` if the file is missing, unreadable or malformed.
 fn read(path: &Path) -> Option<Settings> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-fn write(path: &Path, settings: &Settings) -> io::Result<()> {
-    secret_file::write(path, &serde_json::to_string_pretty(settings)?)
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use domain::{Label, Timestamp};
+use domain::Label;
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
-use runtime::clock::Clock;
 use runtime::config::Secret;
 
 use crate::commands::secret_file;
+use crate::view::when::now;
 
 const FILE: &str = "gateway.token";
 
@@ -36,9 +36,8 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
         scopes: SCOPES.into_iter().collect(),
         tenant: None,
     };
-    let now = Timestamp(Clock::System.now_nanos());
-    let (_, token) = registry.create_service_token(new, now).await?;
-    secret_file::write(&path, token.reveal())
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    let (_, token) = registry.create_service_token(new, now()).await?;
+    let written = secret_file::write(&path, token.reveal());
+    written.with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Secret::new(token.reveal()))
 }

@@ -45,12 +45,10 @@ impl Guide<'_> {
             ..AssembleContextRequest::default()
         };
         let context = assemble(&gateway, &request).await?;
-        writeln!(
-            console::out(),
-            "\nThe context of the conversation {conversation}, as a model reads it:\n"
-        )?;
-        context::write(&mut console::out(), &context)?;
-        Ok(())
+        let mut out = console::out();
+        let title = format!("The context of the conversation {conversation}");
+        writeln!(out, "\n{title}, as a model reads it:\n")?;
+        Ok(context::write(&mut out, &context)?)
     }
 
     /// Prints all addresses and the next commands.
@@ -61,23 +59,13 @@ impl Guide<'_> {
     }
 
     fn text(&self, took: Duration, program: &str) -> String {
-        let Roles {
-            writer,
-            gateway,
-            gateway_http,
-            admin,
-            ..
-        } = self.roles;
-        let Settings {
-            token,
-            api_key,
-            conversation,
-            ..
-        } = self.demo;
-        let metrics = admin
-            .map(|(role, address)| format!("{role} http://{address}/metrics"))
-            .join(", ");
-        let conversation = conversation.as_deref().unwrap_or("ID");
+        let roles = self.roles;
+        let (writer, gateway, gateway_http) = (roles.writer, roles.gateway, roles.gateway_http);
+        let (token, api_key) = (&self.demo.token, &self.demo.api_key);
+        let metrics = roles.admin;
+        let metrics = metrics.map(|(role, address)| format!("{role} http://{address}/metrics"));
+        let metrics = metrics.join(", ");
+        let conversation = self.demo.conversation.as_deref().unwrap_or("ID");
         let request = format!(
             r#"{{"target":{{"agentId":"{NAME}","conversationId":"{conversation}"}},"messagesMax":5}}"#
         );
@@ -103,9 +91,9 @@ impl Guide<'_> {
              Ctrl-C stops everything.\n",
             took.as_secs_f64(),
             self.data_dir.display(),
-            port_note(self.ports.writer(), *writer),
-            port_note(self.ports.gateway(), *gateway),
-            port_note(self.ports.gateway_http(), *gateway_http),
+            port_note(self.ports.writer(), writer),
+            port_note(self.ports.gateway(), gateway),
+            port_note(self.ports.gateway_http(), gateway_http),
             self.stack.nats_url(),
             self.stack.database_url(),
             super::master_key::path(self.data_dir).display(),
@@ -128,8 +116,6 @@ fn program() -> String {
         return "hansard".to_owned();
     };
     let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(here)
-        .unwrap_or(&path)
-        .display()
-        .to_string()
+    let path = path.strip_prefix(here).unwrap_or(&path);
+    path.display().to_string()
 }

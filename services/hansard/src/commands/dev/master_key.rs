@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use event_log::seal::{MasterKey, MasterKeys};
 
 use crate::commands::secret_file;
@@ -21,22 +21,22 @@ pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     let path = path(data_dir);
     let name = path.display();
     let key = match fs::read_to_string(&path) {
-        Ok(text) => MasterKey::parse(&text)
-            .ok_or_else(|| anyhow!("{name} does not contain a master key"))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => create(&path)?,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let key = MasterKey::generate();
+            let written = secret_file::write(&path, &key.reveal());
+            written.with_context(|| format!("cannot write {name}"))?;
+            key
+        }
+        text => {
+            let text = text.with_context(|| format!("cannot read {name}"))?;
+            let invalid = || format!("{name} does not contain a master key");
+            MasterKey::parse(&text).with_context(invalid)?
+        }
     };
     Ok(MasterKeys {
         current: Some(key),
         previous: None,
     })
-}
-
-fn create(path: &Path) -> anyhow::Result<MasterKey> {
-    let key = MasterKey::generate();
-    let name = path.display();
-    secret_file::write(path, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
-    Ok(key)
 }
 
 #[cfg(test)]

@@ -9,12 +9,10 @@ mod gateway_token;
 mod guide;
 mod master_key;
 mod model_server;
-mod model_server_arg;
 mod ports;
 mod roles;
 mod sample_data;
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use devstack::{ServerChoice, Stack, StackConfig, StackError};
@@ -71,7 +69,7 @@ async fn start_servers(args: &Args) -> Result<Stack, StackError> {
         postgres: choice(&args.database_url, args.port_base.postgres()),
         ..StackConfig::new(args.data_dir()?)
     };
-    devstack::start(config, &print_step).await
+    devstack::start(config, &console::print_step).await
 }
 
 /// Runs until it is dropped; with `--once` until the context is printed.
@@ -90,7 +88,7 @@ async fn start_and_wait(
     let guide = Guide {
         roles: &roles,
         stack,
-        demo: demo.settings(),
+        demo: &demo.settings,
         data_dir: &data_dir,
         ports: args.port_base,
     };
@@ -100,16 +98,7 @@ async fn start_and_wait(
     }
     guide.show_addresses(started.elapsed())?;
     tokio::select! {
-        ended = stack.keep_running(&print_step) => match ended? {},
+        ended = stack.keep_running(&console::print_step) => match ended? {},
         () = shutdowns.begun() => anyhow::bail!("a role stopped unexpectedly: see its log above"),
     }
-}
-
-/// Prints the progress of the servers' start to standard error.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the shape that devstack calls"
-)]
-fn print_step(step: devstack::Step) {
-    drop(writeln!(console::err(), "{step}"));
 }

@@ -1,8 +1,5 @@
 //! Imports the first conversations of the data set, through the write service.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use anyhow::Context as _;
 use wire::proto::event::v1::Role;
 use wire::proto::event::v1::event::Fact;
@@ -13,10 +10,10 @@ use super::roles::Roles;
 use crate::client::{AppendStream, Service};
 use crate::commands::import::import as import_source;
 use crate::console;
-use crate::import::Dialogue;
 use crate::import::plan::{Destination, conversation_id};
 use crate::import::run::CONVERSATIONS_IN_FLIGHT;
 use crate::import::source::{Format, Source, read};
+use crate::import::{Dialogue, SourceEvent};
 
 /// The name of the data set.
 const DATASET: &str = "chitchat";
@@ -27,36 +24,33 @@ const SHOWN_EVENTS: std::ops::RangeInclusive<usize> = 12..=20;
 
 /// Imports `amount` conversations, unless an earlier run did.
 pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> anyhow::Result<()> {
-    if amount <= demo.settings().imported {
+    if amount <= demo.settings.imported {
         return Ok(());
     }
-    let print_step = |step: devstack::Step| drop(writeln!(console::err(), "{step}"));
-    let path = devstack::dataset::chitchat(&print_step)
-        .await
-        .context("cannot get the data set; start without it by --import none")?;
+    let path = devstack::dataset::chitchat(&console::print_step).await;
+    let path = path.context("cannot get the data set; start without it by --import none")?;
     let destination = Destination {
         agent: NAME.to_owned(),
         dataset: DATASET.to_owned(),
     };
-    let service = Service::at(&format!("http://{}", roles.writer), &demo.settings().token)?;
+    let service = Service::at(&format!("http://{}", roles.writer), &demo.settings.token)?;
     let stream = AppendStream::to(&service, CONVERSATIONS_IN_FLIGHT);
     let limit = match amount {
         Amount::None => Some(0),
         Amount::Some(count) => Some(count),
         Amount::All => None,
     };
-    let source = Source {
+    let source = |limit| Source {
         path: Some(path.clone()),
         format: Format::Chitchat,
         limit,
     };
-    let summary = import_source(source, &stream, &destination).await?;
-    anyhow::ensure!(
-        summary.refused == 0,
-        "{} conversations were rejected",
-        summary.refused
-    );
-    let shown = choose_shown(&path, limit).await;
+    let refused = import_source(source(limit), &stream, &destination)
+        .await?
+        .refused;
+    anyhow::ensure!(refused == 0, "{refused} conversations were rejected");
+    let candidates = limit.map_or(CANDIDATES_MAX, |limit| limit.min(CANDIDATES_MAX));
+    let shown = choose_shown(source(Some(candidates))).await;
     demo.save(|settings| {
         settings.imported = amount;
         settings.conversation = shown.map(|key| conversation_id(&destination, &key).to_string());
@@ -64,14 +58,8 @@ pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> an
 }
 
 /// Returns a conversation that fits a screen and contains answers, else the first one.
-async fn choose_shown(path: &Path, limit: Option<u64>) -> Option<String> {
-    let limit = Some(limit.map_or(CANDIDATES_MAX, |limit| limit.min(CANDIDATES_MAX)));
-    let source = Source {
-        path: Some(path.to_owned()),
-        format: Format::Chitchat,
-        limit,
-    };
-    let mut entries = read(source);
+async fn choose_shown(candidates: Source) -> Option<String> {
+    let mut entries = read(candidates);
     let mut first = None;
     while let Some(Ok(entry)) = entries.recv().await {
         let Ok(dialogue) = entry.dialogue else {
@@ -86,14 +74,11 @@ async fn choose_shown(path: &Path, limit: Option<u64>) -> Option<String> {
 }
 
 fn is_presentable(dialogue: &Dialogue) -> bool {
-    let is_answer = |placed: &crate::import::SourceEvent| match &placed.event.fact {
+    let events = &dialogue.events;
+    let is_answer = |placed: &&SourceEvent| match &placed.event.fact {
         Some(Fact::MessageAppended(message)) => message.role() == Role::Assistant,
         _ => false,
     };
-    let answered = dialogue
-        .events
-        .iter()
-        .filter(|placed| is_answer(placed))
-        .count();
-    SHOWN_EVENTS.contains(&dialogue.events.len()) && answered * 3 >= dialogue.events.len()
+    let answers = events.iter().filter(is_answer).count();
+    SHOWN_EVENTS.contains(&events.len()) && answers * 3 >= events.len()
 }

@@ -12,7 +12,6 @@ use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 
-/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Print what would be erased again, and erase nothing.
@@ -25,37 +24,39 @@ pub(super) struct Args {
     record: RecordAddress,
 }
 
-/// The counts of what is erased again.
-#[derive(Debug, Default)]
-struct Counts {
-    /// Erased conversations.
-    erased: usize,
-    /// Commits of erased conversations, other than tombstones, that the leaders still held.
-    commits: u64,
-    /// Sequences without a message at the leaders, in every stream from which erasures remove messages.
-    removed: u64,
-}
-
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
-    let mut found = Counts::default();
     let mut erased = scan(&record, None).await?;
     erased.retain(|one| one.status == Status::Erased);
     mark_pending(&record, &mut erased).await?;
-    found.erased = erased.len();
-    found.commits = erased.iter().map(|one| one.commits.saturating_sub(1)).sum();
-    if !args.dry_run {
-        finish_all(&record, &erased).await?;
-    }
-    found.removed = if args.dry_run {
+    // Commits of erased conversations, other than tombstones, that the leaders still held.
+    let commits: u64 = erased.iter().map(|one| one.commits.saturating_sub(1)).sum();
+    let removed = if args.dry_run {
         removed(&record).await?
     } else {
+        finish_all(&record, &erased).await?;
         erase_again(&record).await?
     };
-    print(&found, &args)?;
+    let mut out = console::out();
+    if args.json {
+        let output = json!({
+            "dry_run": args.dry_run, "conversations": erased.len(), "standing": commits, "removed": removed,
+        });
+        writeln!(out, "{output}")?;
+        return Ok(Exit::Done);
+    }
+    let verb = if args.dry_run { "would be" } else { "were" };
+    writeln!(
+        out,
+        "{} erased conversations: {} commits that were still stored {verb} erased, and {} removed messages {verb} erased again on every server",
+        grouped(u64::try_from(erased.len()).unwrap_or(u64::MAX)),
+        grouped(commits),
+        grouped(removed)
+    )?;
     Ok(Exit::Done)
 }
 
+/// The number of sequences without a message at the leaders, in every stream from which erasures remove messages.
 async fn removed(record: &Record) -> anyhow::Result<u64> {
     let mut removed = 0;
     for stream in record.erased_streams() {
@@ -69,43 +70,11 @@ async fn erase_again(record: &Record) -> anyhow::Result<u64> {
     let mut progress = Progress::begin("erase again", Length::Items(total));
     let mut done = 0;
     for stream in record.erased_streams() {
-        let advance = |count: u64| {
-            let position = done + count;
-            progress.advance(position, || {
-                format!(
-                    "{} of {} removed messages",
-                    grouped(position),
-                    grouped(total)
-                )
-            });
-        };
+        let of_all = format!("of {} removed messages", grouped(total));
+        let text = |position| format!("{} {of_all}", grouped(position));
+        let advance = |count: u64| progress.advance(done + count, || text(done + count));
         done += record.erase_again(&stream, advance).await?;
     }
     progress.finish(&format!("{} removed messages", grouped(done)));
     Ok(done)
-}
-
-fn print(found: &Counts, args: &Args) -> anyhow::Result<()> {
-    let mut out = console::out();
-    let Counts {
-        erased,
-        commits,
-        removed,
-    } = found;
-    if args.json {
-        let output = json!({
-            "dry_run": args.dry_run, "conversations": erased, "standing": commits, "removed": removed,
-        });
-        writeln!(out, "{output}")?;
-        return Ok(());
-    }
-    let verb = if args.dry_run { "would be" } else { "were" };
-    writeln!(
-        out,
-        "{} erased conversations: {} commits that were still stored {verb} erased, and {} removed messages {verb} erased again on every server",
-        grouped(u64::try_from(*erased).unwrap_or(u64::MAX)),
-        grouped(*commits),
-        grouped(*removed)
-    )?;
-    Ok(())
 }

@@ -13,7 +13,6 @@ use crate::erase::receipt::Receipt;
 use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 
-/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// File for the ledger.

@@ -1,7 +1,6 @@
 //! `hansard erase`: erases conversations, users, channels and tenants. Accesses NATS directly, without a service.
 
 mod again;
-mod conversation_names;
 mod ledger;
 mod plan;
 mod run;
@@ -143,4 +142,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Again(args) => return again::run(args).await,
     };
     run::run(subject, options).await
+}
+
+/// The ids as strings.
+fn names(ids: &[ConversationId]) -> Vec<&str> {
+    ids.iter().map(ConversationId::as_str).collect()
+}
+
+/// The ids as part of a sentence.
+fn listed(ids: &[ConversationId]) -> String {
+    let plural = if ids.len() == 1 { "" } else { "s" };
+    format!("conversation{plural} {}", names(ids).join(", "))
 }

@@ -4,8 +4,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use super::EraseArgs;
-use super::conversation_names::{listed, names};
+use super::{EraseArgs, listed, names};
 use crate::console;
 use crate::erase::{DryRun, Job, Plan, ScannedConversation};
 use crate::exit::Exit;
@@ -49,19 +48,13 @@ fn print_counts(plan: &Plan, dry_run: &DryRun, options: &EraseArgs) -> anyhow::R
     let commits = grouped(commits(&plan.conversations));
     let archived = dry_run.archived.map(grouped);
     let archived = archived.unwrap_or_else(|| "cannot be read".to_owned());
-    let forks = plan.forks.len();
-    writeln!(
-        out,
-        "conversations to erase:   {}",
-        plan.conversations.len()
-    )?;
+    let (conversations, forks) = (plan.conversations.len(), plan.forks.len());
+    let rule = clap::ValueEnum::to_possible_value(&options.forks);
+    let rule = rule.as_ref().map_or("", |rule| rule.get_name());
+    writeln!(out, "conversations to erase:   {conversations}")?;
     writeln!(out, "commits in the record:    {commits}")?;
     writeln!(out, "archived commits:         {archived}")?;
-    writeln!(
-        out,
-        "forks that read through:  {forks} (--forks {})",
-        rule(options)
-    )?;
+    writeln!(out, "forks that read through:  {forks} (--forks {rule})")?;
     for fork in &plan.forks {
         writeln!(out, "  {}", fork.key.conversation)?;
     }
@@ -77,11 +70,4 @@ fn commits(found: &[ScannedConversation]) -> u64 {
 fn ids(found: &[ScannedConversation]) -> Vec<&str> {
     let ids = found.iter().map(|one| one.key.conversation.as_str());
     ids.collect()
-}
-
-fn rule(options: &EraseArgs) -> String {
-    let value = clap::ValueEnum::to_possible_value(&options.forks);
-    value
-        .map(|value| value.get_name().to_owned())
-        .unwrap_or_default()
 }

@@ -7,8 +7,7 @@ use anyhow::{bail, ensure};
 use domain::ConversationId;
 use serde_json::json;
 
-use super::conversation_names::{listed, names};
-use super::{EraseArgs, plan};
+use super::{EraseArgs, listed, names, plan};
 use crate::console;
 use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
@@ -61,20 +60,13 @@ pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<
         job.subject.tenant(),
         listed(&unknown)
     );
-    Ok(if rows == Rows::Left {
-        Exit::Failed
-    } else {
-        Exit::Done
-    })
+    Ok(Exit::Failed.when(rows == Rows::Left))
 }
 
 /// The unknown ids that did not come into existence while the others were erased.
 fn still_unknown(mut unknown: Vec<ConversationId>, erased: &ErasureResult) -> Vec<ConversationId> {
-    let erased: HashSet<&ConversationId> = erased
-        .conversations
-        .iter()
-        .map(|found| &found.key.conversation)
-        .collect();
+    let erased = erased.conversations.iter();
+    let erased: HashSet<_> = erased.map(|found| &found.key.conversation).collect();
     unknown.retain(|id| !erased.contains(id));
     unknown
 }
@@ -82,26 +74,20 @@ fn still_unknown(mut unknown: Vec<ConversationId>, erased: &ErasureResult) -> Ve
 /// Fails if the record contains nothing of the subject: most likely the id is misspelt.
 fn reject_unknown(subject: &Subject, options: &EraseArgs) -> anyhow::Result<Exit> {
     let tenant = subject.tenant();
-    let (what, unknown) = match subject {
+    let mut unknown: Vec<ConversationId> = Vec::new();
+    let what = match subject {
         Subject::Conversations { ids, .. } => {
-            let ids: Vec<ConversationId> = ids.iter().cloned().collect();
-            let what = format!("the tenant {tenant} has no {}", listed(&ids));
-            (what, ids)
+            unknown.extend(ids.iter().cloned());
+            format!("the tenant {tenant} has no {}", listed(&unknown))
         }
-        Subject::User { user, .. } => (
-            format!(
-                "the user {user} of the tenant {tenant} has no conversations, and no erasure of this user is recorded (tombstones \
-                 of erasures by callers name no user)"
-            ),
-            Vec::new(),
+        Subject::User { user, .. } => format!(
+            "the user {user} of the tenant {tenant} has no conversations, and no erasure of this user is recorded (tombstones \
+             of erasures by callers name no user)"
         ),
-        Subject::Channel { channel, .. } => (
-            format!(
-                "the channel {channel} of the tenant {tenant} has no history, and no erasure of it is recorded"
-            ),
-            Vec::new(),
+        Subject::Channel { channel, .. } => format!(
+            "the channel {channel} of the tenant {tenant} has no history, and no erasure of it is recorded"
         ),
-        Subject::Tenant(_) => (format!("the tenant {tenant} does not exist"), Vec::new()),
+        Subject::Tenant(_) => format!("the tenant {tenant} does not exist"),
     };
     if options.json {
         let output = json!({
@@ -132,25 +118,17 @@ async fn has_erased_usage(job: &Job, options: &EraseArgs) -> anyhow::Result<bool
         return Ok(erase_metered(&job.record, &job.subject).await? > 0);
     }
     let model = options.stores.read_model.open()?;
-    let usage = erase_usage(&job.record, &model, &job.subject).await?;
-    Ok(usage.is_some_and(|usage| usage > 0))
+    Ok(erase_usage(&job.record, &model, &job.subject).await? > Some(0))
 }
 
 fn print(erased: &ErasureResult, rows: Rows) -> anyhow::Result<()> {
     let mut out = console::out();
-    let count = |count: usize| grouped(u64::try_from(count).unwrap_or(u64::MAX));
-    writeln!(
-        out,
-        "conversations erased:     {}",
-        count(erased.conversations.len())
-    )?;
+    let conversations = grouped(u64::try_from(erased.conversations.len()).unwrap_or(u64::MAX));
+    let archived = grouped(erased.swept.commits);
+    writeln!(out, "conversations erased:     {conversations}")?;
     writeln!(out, "commits overwritten now:  {}", grouped(erased.commits))?;
     writeln!(out, "parts overwritten now:    {}", grouped(erased.parts))?;
-    writeln!(
-        out,
-        "archived commits removed: {}",
-        grouped(erased.swept.commits)
-    )?;
+    writeln!(out, "archived commits removed: {archived}")?;
     for (kind, count) in &erased.registry {
         writeln!(out, "registry, {kind:<16}{count}")?;
     }

@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::anyhow;
+use anyhow::Error;
 use archive::Archive;
-use domain::{ConversationId, ConversationKey, Status, TenantId};
+use domain::{ConversationKey, Status};
 use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 
 use crate::commands::stores::{ArchiveAddress, RecordAddress};
-use crate::console;
+use crate::erase::Entry;
 use crate::erase::keys::public_keys;
-use crate::erase::receipt::{Entry, Signed};
+use crate::erase::receipt::Signed;
 use crate::exit::Exit;
+use crate::{console, ids};
 
 /// Conversations that are read concurrently.
 const READS_IN_FLIGHT: usize = 32;
 
-/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// File with the receipt.
@@ -49,26 +49,19 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         (is_genuine, remaining)
     };
     let mut out = console::out();
+    let count = signed.receipt.conversations.len();
     if args.json {
-        let output = json!({
-            "genuine": is_genuine,
-            "conversations": signed.receipt.conversations.len(),
-            "standing": remaining,
-        });
+        let output = json!({"genuine": is_genuine, "conversations": count, "standing": remaining});
         writeln!(out, "{output}")?;
     } else if !is_genuine {
-        writeln!(
-            out,
-            "not genuine: it was changed, or belongs to another record"
-        )?;
+        let text = "not genuine: it was changed, or belongs to another record";
+        writeln!(out, "{text}")?;
     } else if remaining.is_empty() {
-        let count = signed.receipt.conversations.len();
         writeln!(out, "genuine: {count} conversations, all erased")?;
     } else {
         writeln!(out, "genuine, but not erased: {}", remaining.join(", "))?;
     }
-    let is_true = is_genuine && remaining.is_empty();
-    Ok(if is_true { Exit::Done } else { Exit::Differs })
+    Ok(Exit::Differs.when(!is_genuine || !remaining.is_empty()))
 }
 
 /// The conversations of a receipt of which the record holds more than a tombstone, or an archived segment holds commits.
@@ -87,10 +80,8 @@ async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<Str
 
 fn key(entry: &Entry) -> anyhow::Result<ConversationKey> {
     Ok(ConversationKey {
-        tenant: TenantId::parse(entry.tenant.as_str())
-            .map_err(|violation| anyhow!(violation.description))?,
-        conversation: ConversationId::parse(entry.conversation.as_str())
-            .map_err(|violation| anyhow!(violation.description))?,
+        tenant: ids::tenant(&entry.tenant).map_err(Error::msg)?,
+        conversation: ids::conversation(&entry.conversation).map_err(Error::msg)?,
     })
 }
 

@@ -45,9 +45,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         messages: given.unwrap_or_default(),
         messages_max: args.messages_max,
     };
-    let loaded =
-        retrying(|| async { answer(gateway.history().load_history(request.clone()).await) });
-    let loaded = loaded.await?;
+    let load = async || answer(gateway.history().load_history(request.clone()).await);
+    let loaded = retrying(load).await?;
     let exit = print_warnings(&loaded.refused_keys, &loaded.warnings);
     if args.json {
         writeln!(console::out(), "{}", json::of(MESSAGE, &loaded)?)?;
@@ -59,11 +58,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
     let count = loaded.messages.len();
-    let truncated = if loaded.truncated {
-        "; older ones omitted"
-    } else {
-        ""
-    };
+    let omitted = "; older ones omitted";
+    let truncated = if loaded.truncated { omitted } else { "" };
     let read = AssembleContextResponse {
         messages: loaded.messages.into_iter().map(turn).collect(),
         ..AssembleContextResponse::default()
@@ -71,10 +67,11 @@ fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
     let mut out = console::out();
     context::write(&mut out, &read)?;
     if !loaded.history_key.is_empty() {
+        let (history, conversation) = (loaded.history_key, loaded.conversation_id);
+        let version = format!("version {} of {conversation}", loaded.version);
         writeln!(
             out,
-            "  ({count} messages of {}, version {} of {}{truncated})",
-            loaded.history_key, loaded.version, loaded.conversation_id
+            "  ({count} messages of {history}, {version}{truncated})"
         )?;
     }
     Ok(())

@@ -64,17 +64,11 @@ fn messages(file: &Path) -> anyhow::Result<Vec<MessageAppended>> {
 /// Prints rejected keys and warnings to standard error. A history with warnings gives the exit code of a failure.
 fn print_warnings(refused: &[RefusedKey], warnings: &[HistoryWarning]) -> Exit {
     for refused in refused {
-        console::print_error(&format!(
-            "the key {} was rejected: {}",
-            refused.candidate, refused.reason
-        ));
+        let RefusedKey { candidate, reason } = refused;
+        console::print_error(&format!("the key {candidate} was rejected: {reason}"));
     }
     for warning in warnings {
         console::print_error(&format!("{}: {}", warning.code, warning.message));
     }
-    if warnings.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Failed
-    }
+    Exit::Failed.when(!warnings.is_empty())
 }

@@ -48,21 +48,18 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         loaded_version: args.loaded_version,
         idempotency_key: idempotency_key.to_string(),
     };
-    let recorded =
-        retrying(|| async { answer(gateway.history().record_history(request.clone()).await) });
-    let recorded = recorded.await?;
+    let record = async || answer(gateway.history().record_history(request.clone()).await);
+    let recorded = retrying(record).await?;
     let exit = print_warnings(&recorded.refused_keys, &recorded.warnings);
     let mut out = console::out();
     if args.json {
         writeln!(out, "{}", json::of(MESSAGE, &recorded)?)?;
     } else if !recorded.history_key.is_empty() {
+        let (history, conversation) = (recorded.history_key, recorded.conversation_id);
+        let (count, version) = (recorded.appended_count, recorded.version);
         writeln!(
             out,
-            "{} appended to {}, now version {} of {}",
-            recorded.appended_count,
-            recorded.history_key,
-            recorded.version,
-            recorded.conversation_id
+            "{count} appended to {history}, now version {version} of {conversation}"
         )?;
     }
     Ok(exit)

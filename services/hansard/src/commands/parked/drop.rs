@@ -2,11 +2,12 @@
 
 use std::io::Write as _;
 
+use anyhow::Context as _;
 use domain::Sequence;
 use read_model::projections::conversations::parking;
 use serde_json::json;
 
-use super::{ConversationArgs, not_parked};
+use super::{ConversationArgs, find_parked};
 use crate::commands::stores::ReadModelAddress;
 use crate::console;
 use crate::exit::{Exit, UsageError};
@@ -41,51 +42,40 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let key = args.conversation.key();
-    let parked = parking::find(&model, &key).await?;
-    parked.ok_or_else(|| not_parked(&args.conversation))?;
+    find_parked(&model, &key).await?;
     let waiting = parking::waiting(&model, &key, WAITING_MAX).await?;
     let (tenant, conversation) = (&key.tenant, &key.conversation);
-    let none = || anyhow::anyhow!("{tenant} / {conversation} has no waiting commit");
+    let none = || format!("{tenant} / {conversation} has no waiting commit");
     let sequence = match args.sequence {
         Some(sequence) => Sequence(sequence),
-        None => *waiting.first().ok_or_else(none)?,
+        None => *waiting.first().with_context(none)?,
     };
     anyhow::ensure!(
         waiting.contains(&sequence),
-        "{tenant} / {conversation} has no waiting commit at sequence {sequence}: see `hansard parked show`"
+        "{} at sequence {sequence}: see `hansard parked show`",
+        none()
     );
     let is_dropped = args.yes && parking::drop_commit(&model, &key, sequence).await?;
-    print(&args, sequence, is_dropped)?;
-    if args.yes || args.dry_run {
-        return Ok(Exit::Done);
-    }
-    Err(UsageError("nothing was dropped: give --yes to drop the commit".to_owned()).into())
-}
-
-fn print(args: &Args, sequence: Sequence, is_dropped: bool) -> anyhow::Result<()> {
     let mut out = console::out();
-    let (tenant, conversation) = (&args.conversation.tenant, &args.conversation.conversation);
-    if args.json {
-        let output = json!({
-            "tenantId": tenant.as_str(),
-            "conversationId": conversation.as_str(),
-            "sequence": sequence.0,
-            "dropped": is_dropped,
-        });
-        writeln!(out, "{output}")?;
-        return Ok(());
-    }
     let what = match (is_dropped, args.yes) {
         (true, _) => "dropped",
         (false, true) => "another command already dropped",
         (false, false) => "would drop",
     };
-    writeln!(
-        out,
-        "{what} the commit at sequence {sequence} of {tenant} / {conversation}"
-    )?;
-    if is_dropped {
-        writeln!(out, "next: hansard parked retry {tenant} {conversation}")?;
+    if args.json {
+        let output = json!({
+            "tenantId": tenant.as_str(), "conversationId": conversation.as_str(), "sequence": sequence.0,
+            "dropped": is_dropped,
+        });
+        writeln!(out, "{output}")?;
+    } else {
+        let of = format!("{tenant} / {conversation}");
+        writeln!(out, "{what} the commit at sequence {sequence} of {of}")?;
+        if is_dropped {
+            writeln!(out, "next: hansard parked retry {tenant} {conversation}")?;
+        }
     }
-    Ok(())
+    let hint = "nothing was dropped: give --yes to drop the commit";
+    anyhow::ensure!(args.yes || args.dry_run, UsageError(hint.to_owned()));
+    Ok(Exit::Done)
 }

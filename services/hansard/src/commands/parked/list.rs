@@ -1,7 +1,5 @@
 //! `hansard parked list`: lists parked conversations.
 
-use std::io::Write as _;
-
 use domain::Partition;
 use read_model::ReadModel;
 use read_model::projections::conversations::parking::{self, ParkedConversation};
@@ -9,7 +7,7 @@ use read_model::projections::conversations::parking::{self, ParkedConversation};
 use super::json_of;
 use crate::commands::stores::ReadModelAddress;
 use crate::exit::Exit;
-use crate::{console, table};
+use crate::table;
 
 /// Parked conversations per page.
 const PAGE: u32 = 500;
@@ -30,13 +28,6 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let all = all(&model, args.partition.map(Partition)).await?;
-    let mut out = console::out();
-    if args.json {
-        for parked in &all {
-            writeln!(out, "{}", json_of(parked))?;
-        }
-        return Ok(Exit::Done);
-    }
     let header = [
         "TENANT",
         "CONVERSATION",
@@ -46,8 +37,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         "WAITING",
         "REASON",
     ];
-    let rows: Vec<_> = all.iter().map(row).collect();
-    table::write(&mut out, header, &rows)?;
+    table::print_list(&all, args.json.then_some(json_of), header, row)?;
     Ok(Exit::Done)
 }
 

@@ -5,13 +5,15 @@ mod list;
 mod retry;
 mod show;
 
+use anyhow::Context as _;
 use clap::Subcommand;
 use domain::{ConversationId, ConversationKey, TenantId};
-use read_model::projections::conversations::parking::ParkedConversation;
+use read_model::ReadModel;
+use read_model::projections::conversations::parking::{self, ParkedConversation};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::ids::{conversation, tenant};
+use crate::ids::{conversation, key, tenant};
 
 /// Show conversations that cannot be projected, retry them, or drop their commits.
 ///
@@ -52,10 +54,7 @@ struct ConversationArgs {
 
 impl ConversationArgs {
     fn key(&self) -> ConversationKey {
-        ConversationKey {
-            tenant: self.tenant.clone(),
-            conversation: self.conversation.clone(),
-        }
+        key(&self.tenant, &self.conversation)
     }
 }
 
@@ -81,8 +80,12 @@ fn json_of(parked: &ParkedConversation) -> Value {
     })
 }
 
-/// The error for a conversation that is not parked.
-fn not_parked(conversation: &ConversationArgs) -> anyhow::Error {
-    let (tenant, conversation) = (&conversation.tenant, &conversation.conversation);
-    anyhow::anyhow!("{tenant} / {conversation} is not parked: see `hansard parked list`")
+/// Finds a parked conversation; an error if it is not parked.
+async fn find_parked(
+    model: &ReadModel,
+    key: &ConversationKey,
+) -> anyhow::Result<ParkedConversation> {
+    let (tenant, conversation) = (&key.tenant, &key.conversation);
+    let missing = || format!("{tenant} / {conversation} is not parked: see `hansard parked list`");
+    parking::find(model, key).await?.with_context(missing)
 }

@@ -1,15 +1,13 @@
 //! `hansard parked retry`: projects the waiting commits of parked conversations again.
 
-use std::io::Write as _;
-
 use domain::{ConversationId, ConversationKey, Partition, TenantId};
 use projector::parked::{self, Outcome};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{conversation, list, tenant};
+use super::{conversation, key, list, tenant};
 use crate::commands::stores::{ReadModelAddress, RecordAddress};
 use crate::exit::{Exit, UsageError};
-use crate::{console, table};
+use crate::table;
 
 /// Read the waiting commits from the record again and project them.
 ///
@@ -44,10 +42,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let record = args.record.open("hansard-parked").await?;
     let keys: Vec<ConversationKey> = match (&args.tenant, &args.conversation) {
-        (Some(tenant), Some(conversation)) => vec![ConversationKey {
-            tenant: tenant.clone(),
-            conversation: conversation.clone(),
-        }],
+        (Some(tenant), Some(conversation)) => vec![key(tenant, conversation)],
         _ if args.all => {
             let all = list::all(&model, args.partition.map(Partition)).await?;
             all.into_iter().map(|parked| parked.key).collect()
@@ -56,92 +51,75 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let mut results = Vec::with_capacity(keys.len());
     for key in keys {
-        let result = if args.dry_run {
-            RetryResult {
-                word: "would be tried",
-                why: String::new(),
-                is_settled: true,
-            }
+        let outcome = if args.dry_run {
+            None
         } else {
-            result_of(parked::retry(&record, &model, &key).await?)
+            Some(parked::retry(&record, &model, &key).await?)
         };
-        results.push((key, result));
+        results.push(RetryResult::of(key, outcome));
     }
-    print(&results, &args)?;
-    let is_settled = results.iter().all(|(_, result)| result.is_settled);
-    Ok(if is_settled {
-        Exit::Done
-    } else {
-        Exit::NeedsOperator
-    })
+    let header = ["TENANT", "CONVERSATION", "OUTCOME", "WHY"];
+    table::print_list(&results, args.json.then_some(json_of), header, row)?;
+    let is_open = results.iter().any(|result| !result.is_settled);
+    Ok(Exit::NeedsOperator.when(is_open))
 }
 
 /// The result of a retry, as it is printed.
 struct RetryResult {
+    key: ConversationKey,
     word: &'static str,
     why: String,
     /// Whether the conversation needs no further action.
     is_settled: bool,
 }
 
-fn result_of(outcome: Outcome) -> RetryResult {
-    let (word, why, is_settled) = match outcome {
-        Outcome::Freed => ("freed", String::new(), true),
-        Outcome::StillParked(reason) => ("still parked", reason.to_string(), false),
-        Outcome::Lost(position) => {
-            let why = format!(
-                "the record has no message at sequence {}: run `hansard parked drop` to continue without it",
-                position.sequence
-            );
-            ("still parked", why, false)
+impl RetryResult {
+    /// The result for an outcome; `None`: only a dry run.
+    fn of(key: ConversationKey, outcome: Option<Outcome>) -> Self {
+        let (word, why, is_settled) = match outcome {
+            None => ("would be tried", String::new(), true),
+            Some(Outcome::Freed) => ("freed", String::new(), true),
+            Some(Outcome::StillParked(reason)) => ("still parked", reason.to_string(), false),
+            Some(Outcome::Lost(position)) => {
+                let why = format!(
+                    "the record has no message at sequence {}: run `hansard parked drop` to continue without it",
+                    position.sequence
+                );
+                ("still parked", why, false)
+            }
+            Some(Outcome::NothingWaits) => {
+                let why =
+                    "it is not parked, or is projected with its next commit: retry after that";
+                ("nothing waits", why.to_owned(), true)
+            }
+            Some(Outcome::Changed) => {
+                let why = "another process changed it meanwhile: retry";
+                ("changed", why.to_owned(), false)
+            }
+        };
+        Self {
+            key,
+            word,
+            why,
+            is_settled,
         }
-        Outcome::NothingWaits => (
-            "nothing waits",
-            "it is not parked, or is projected with its next commit: retry after that".to_owned(),
-            true,
-        ),
-        Outcome::Changed => (
-            "changed",
-            "another process changed it meanwhile: retry".to_owned(),
-            false,
-        ),
-    };
-    RetryResult {
-        word,
-        why,
-        is_settled,
     }
 }
 
-fn print(results: &[(ConversationKey, RetryResult)], args: &Args) -> anyhow::Result<()> {
-    let mut out = console::out();
-    if args.json {
-        for (key, result) in results {
-            let line = json!({
-                "tenantId": key.tenant.as_str(),
-                "conversationId": key.conversation.as_str(),
-                "outcome": result.word,
-                "why": result.why,
-            });
-            writeln!(out, "{line}")?;
-        }
-        return Ok(());
-    }
-    let rows: Vec<_> = results
-        .iter()
-        .map(|(key, result)| {
-            [
-                key.tenant.to_string(),
-                key.conversation.to_string(),
-                result.word.to_owned(),
-                result.why.clone(),
-            ]
-        })
-        .collect();
-    table::write(
-        &mut out,
-        ["TENANT", "CONVERSATION", "OUTCOME", "WHY"],
-        &rows,
-    )?;
-    Ok(())
+fn json_of(result: &RetryResult) -> Value {
+    json!({
+        "tenantId": result.key.tenant.as_str(),
+        "conversationId": result.key.conversation.as_str(),
+        "outcome": result.word,
+        "why": result.why,
+    })
+}
+
+fn row(result: &RetryResult) -> [String; 4] {
+    [
+        result.key.tenant.to_string(),
+        result.key.conversation.to_string(),
+        result.word.to_owned(),
+        result.why.clone(),
+    ]
 }

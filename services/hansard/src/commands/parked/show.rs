@@ -7,7 +7,7 @@ use event_log::StoredMessage;
 use read_model::projections::conversations::parking;
 use serde_json::{Value, json};
 
-use super::{ConversationArgs, json_of, not_parked};
+use super::{ConversationArgs, find_parked, json_of};
 use crate::commands::stores::{ReadModelAddress, RecordAddress};
 use crate::exit::Exit;
 use crate::view::when;
@@ -49,8 +49,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let record = args.record.open("hansard-parked").await?;
     let key = args.conversation.key();
-    let parked = parking::find(&model, &key).await?;
-    let parked = parked.ok_or_else(|| not_parked(&args.conversation))?;
+    let parked = find_parked(&model, &key).await?;
     let mut waiting = Vec::new();
     for sequence in parking::waiting(&model, &key, SHOWN_MAX).await? {
         let position = Position {
@@ -72,11 +71,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     writeln!(out, "{:12}{}", "reason", parked.reason)?;
     let (partition, sequence) = (parked.position.partition, parked.position.sequence);
-    writeln!(
-        out,
-        "{:12}partition {partition}, sequence {sequence}",
-        "failed at"
-    )?;
+    let failed_at = format!("partition {partition}, sequence {sequence}");
+    writeln!(out, "{:12}{failed_at}", "failed at")?;
     writeln!(out, "{:12}{} times", "tried", parked.attempts)?;
     writeln!(out, "{:12}{} commits\n", "waiting", parked.commits)?;
     let header = ["SEQUENCE", "COMMIT", "VERSIONS", "RECORDED", "BYTES"];

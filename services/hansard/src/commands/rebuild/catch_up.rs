@@ -42,9 +42,8 @@ pub(super) async fn catch_up(
 fn lags(ahead: &[Checkpoint], behind: &[Checkpoint]) -> Vec<(Partition, u64)> {
     let lag = |one: &Checkpoint| {
         let partition = one.lease.partition;
-        let other = behind
-            .iter()
-            .find(|other| other.lease.partition == partition);
+        let mut others = behind.iter();
+        let other = others.find(|other| other.lease.partition == partition);
         let reached = other.map_or(0, |other| other.sequence.0);
         (partition, one.sequence.0.saturating_sub(reached))
     };

@@ -45,10 +45,8 @@ pub(super) async fn compare(
         differing.extend(page.differing);
         progress.advance(count, || progress_text(count, started.elapsed()));
         after = page.next;
-        anyhow::ensure!(
-            !shutdown.has_begun(),
-            "stopped: run the same command again to resume"
-        );
+        let is_running = !shutdown.has_begun();
+        anyhow::ensure!(is_running, "stopped: run the same command again to resume");
         if after.is_none() || differing.len() > DIFFERING_MAX {
             break;
         }

@@ -14,8 +14,7 @@ use super::compare::{Compared, compare};
 use super::copy::copy;
 use super::drop::drop_one;
 use super::report::{Form, Step};
-use super::temporary_projector::TemporaryProjector;
-use super::{lock, plan};
+use super::{TemporaryProjector, lock, plan};
 use crate::commands::stores::Stores;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress};
@@ -31,10 +30,7 @@ Examples:
   hansard rebuild conversations --dry-run
   hansard rebuild conversations --keep --json
   hansard rebuild conversations --rate 5000")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct Args {
     #[command(flatten)]
     stores: Stores,
@@ -140,10 +136,10 @@ impl Rebuild {
             Compared::Differ(conversations) | Compared::Same(conversations)
                 if accept_differences =>
             {
-                self.print_differences(&conversations)?;
+                self.report(&conversations)?;
                 Vec::new()
             }
-            Compared::Differ(conversations) => return self.reject(&conversations),
+            Compared::Differ(conversations) => return self.report(&conversations),
             Compared::Same(to_check) => to_check,
         };
         let switched = switch(Switch {
@@ -154,7 +150,7 @@ impl Rebuild {
             to_check: &to_check,
         });
         if let SwitchOutcome::Differs(conversations) = switched.await? {
-            return self.reject(&conversations);
+            return self.report(&conversations);
         }
         self.form.print(&Step::Switched {
             live: building.name(),
@@ -163,15 +159,11 @@ impl Rebuild {
         Ok(Exit::Done)
     }
 
-    fn print_differences(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<()> {
-        if conversations.is_empty() {
-            return Ok(());
+    /// Prints the conversations that differ. Returns the exit code if they are not accepted.
+    fn report(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<Exit> {
+        if !conversations.is_empty() {
+            self.form.print(&Step::Differ { conversations })?;
         }
-        self.form.print(&Step::Differ { conversations })
-    }
-
-    fn reject(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<Exit> {
-        self.print_differences(conversations)?;
         Ok(Exit::Differs)
     }
 

@@ -78,12 +78,8 @@ fn progress_text(from: u64, done: u64, total: u64, took: Duration) -> String {
         0 => "unknown".to_owned(),
         rate => format!("{} s", grouped(total.saturating_sub(done) / rate)),
     };
-    format!(
-        "{} of {} commits, {}/s, time left {left}",
-        grouped(done),
-        grouped(total),
-        grouped(rate)
-    )
+    let (done, total, rate) = (grouped(done), grouped(total), grouped(rate));
+    format!("{done} of {total} commits, {rate}/s, time left {left}")
 }
 
 #[cfg(test)]

@@ -63,12 +63,10 @@ fn droppable(schemas: &[SchemaInfo], named: Option<&str>) -> Result<Vec<SchemaNa
         return Ok(idle.collect());
     };
     let found: Vec<_> = idle.filter(|name| name.to_string() == named).collect();
-    if found.is_empty() {
-        let why =
-            format!("the schema {named} is live or does not exist: see `hansard rebuild list`");
-        return Err(UsageError(why));
-    }
-    Ok(found)
+    let why =
+        || format!("the schema {named} is live or does not exist: see `hansard rebuild list`");
+    let found = Some(found).filter(|found| !found.is_empty());
+    found.ok_or_else(|| UsageError(why()))
 }
 
 /// Drops a schema that is not live, as soon as no reader uses it.

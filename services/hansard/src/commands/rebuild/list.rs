@@ -1,7 +1,5 @@
 //! `hansard rebuild list`: lists the schemas.
 
-use std::io::Write as _;
-
 use domain::Timestamp;
 use indicatif::HumanBytes;
 use read_model::schemas::{SchemaInfo, SchemaState, list};
@@ -9,8 +7,8 @@ use serde_json::json;
 
 use crate::commands::stores::ReadModelAddress;
 use crate::exit::Exit;
+use crate::table;
 use crate::view::when;
-use crate::{console, table};
 
 /// List the schemas: the live one, kept ones, and one that is being built.
 #[derive(Debug, clap::Args)]
@@ -30,16 +28,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     model.check().await?;
     let schemas = list(&model).await?;
-    let mut out = console::out();
-    if args.json {
-        for schema in &schemas {
-            writeln!(out, "{}", object(schema))?;
-        }
-        return Ok(Exit::Done);
-    }
     let header = ["SCHEMA", "STATE", "PHASE", "SIZE", "MADE", "LEFT"];
-    let rows: Vec<_> = schemas.iter().map(row).collect();
-    table::write(&mut out, header, &rows)?;
+    table::print_list(&schemas, args.json.then_some(object), header, row)?;
     Ok(Exit::Done)
 }
 
@@ -74,6 +64,5 @@ fn word(state: SchemaState) -> &'static str {
 }
 
 fn time(time: Timestamp) -> String {
-    let time = wire::time::to_proto(time);
-    when::seconds(Some(&time))
+    when::seconds(Some(&wire::time::to_proto(time)))
 }

@@ -9,11 +9,15 @@ mod list;
 mod plan;
 mod report;
 mod rollback;
-mod temporary_projector;
 
+use anyhow::Context as _;
+use archive::Archive;
 use clap::Subcommand;
+use projector::{ProjectionDependencies, ProjectorConfig, project};
 use read_model::ReadModel;
 use read_model::schemas::SchemasLock;
+use runtime::shutdown::Shutdown;
+use tokio::task::JoinHandle;
 
 use crate::exit::Exit;
 
@@ -55,7 +59,34 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 /// Takes the lock for changes of the schemas.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
     let lock = SchemasLock::take(model).await?;
-    lock.ok_or_else(|| {
-        anyhow::anyhow!("another process is changing the schemas: wait until it ends")
-    })
+    lock.context("another process is changing the schemas: wait until it ends")
+}
+
+/// A running projector of this process, which writes a schema that is not live.
+#[derive(Debug)]
+struct TemporaryProjector {
+    shutdown: Shutdown,
+    task: JoinHandle<()>,
+}
+
+impl TemporaryProjector {
+    /// Starts to project into the schema of `model`.
+    fn start(archive: &Archive, model: &ReadModel, shutdown: &Shutdown) -> Self {
+        let shutdown = shutdown.child();
+        let means = ProjectionDependencies {
+            config: ProjectorConfig::default(),
+            archive: archive.clone(),
+            model: model.clone(),
+        };
+        let until = shutdown.clone();
+        let task = tokio::spawn(async move { project(means, &until).await });
+        Self { shutdown, task }
+    }
+
+    /// Stops it and releases its leases.
+    async fn stop(self) -> anyhow::Result<()> {
+        self.shutdown.begin();
+        self.task.await?;
+        Ok(())
+    }
 }

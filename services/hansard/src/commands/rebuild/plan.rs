@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use anyhow::Context as _;
 use event_log::Record;
 use indicatif::HumanBytes;
 use read_model::ReadModel;
@@ -17,7 +18,7 @@ use crate::progress::grouped;
 pub(super) async fn print(record: &Record, model: &ReadModel, form: Form) -> anyhow::Result<()> {
     let schemas = list(model).await?;
     let of = |state| schemas.iter().find(move |schema| schema.state == state);
-    let live = of(SchemaState::Live).ok_or_else(|| anyhow::anyhow!("no schema is live"))?;
+    let live = of(SchemaState::Live).context("no schema is live")?;
     let resumed = of(SchemaState::Building);
     let commits: u64 = ends(record).await?.iter().map(|(_, end)| end.0).sum();
     let mut out = console::out();
@@ -29,27 +30,19 @@ pub(super) async fn print(record: &Record, model: &ReadModel, form: Form) -> any
             "resumes": resumed.map(|schema| schema.name.to_string()),
             "phase": resumed.map(|schema| schema.phase.as_str()),
         });
-        writeln!(out, "{plan}")?;
-        return Ok(());
+        return Ok(writeln!(out, "{plan}")?);
     }
-    match resumed {
-        Some(schema) => writeln!(
+    if let Some(schema) = resumed {
+        let (name, phase) = (schema.name, schema.phase.as_str());
+        writeln!(out, "would resume the schema {name} in the phase {phase}")?;
+    } else {
+        let (name, size) = (live.name, HumanBytes(live.bytes));
+        writeln!(
             out,
-            "would resume the schema {} in the phase {}",
-            schema.name,
-            schema.phase.as_str()
-        )?,
-        None => writeln!(
-            out,
-            "would create a schema next to {}, which is live and uses {}",
-            live.name,
-            HumanBytes(live.bytes)
-        )?,
+            "would create a schema next to {name}, which is live and uses {size}"
+        )?;
     }
-    writeln!(
-        out,
-        "would copy up to {} commits, create indexes, project new commits, compare every conversation, and switch",
-        grouped(commits)
-    )?;
-    Ok(())
+    let commits = grouped(commits);
+    let then = "create indexes, project new commits, compare every conversation, and switch";
+    Ok(writeln!(out, "would copy up to {commits} commits, {then}")?)
 }

@@ -85,11 +85,8 @@ fn text(step: &Step<'_>) -> String {
             phase,
         } => format!("building the schema {schema} next to the live one, {live}; phase: {phase}"),
         Step::Copied { messages, took } => {
-            format!(
-                "copied {} commits in {}",
-                grouped(*messages),
-                seconds(*took)
-            )
+            let count = grouped(*messages);
+            format!("copied {count} commits in {}", seconds(*took))
         }
         Step::Indexed { took } => format!("created rows and indexes in {}", seconds(*took)),
         Step::Compared {
@@ -114,10 +111,8 @@ fn text(step: &Step<'_>) -> String {
 }
 
 fn differing(conversations: &[ConversationKey]) -> String {
-    let mut lines = vec![format!(
-        "{} conversations differ between the schemas:",
-        conversations.len()
-    )];
+    let count = conversations.len();
+    let mut lines = vec![format!("{count} conversations differ between the schemas:")];
     let name = |key: &ConversationKey| format!("  {}/{}", key.tenant, key.conversation);
     lines.extend(conversations.iter().take(SHOWN_MAX).map(name));
     if conversations.len() > SHOWN_MAX {

@@ -1,13 +1,13 @@
 //! `hansard rebuild rollback`: switches back to the previous live schema.
 
+use anyhow::Context as _;
 use projector::rebuild::{Switch, switch};
 use read_model::schemas::{SchemaState, list};
 use runtime::shutdown::Shutdown;
 
 use super::catch_up::catch_up;
-use super::lock;
 use super::report::{Form, Step};
-use super::temporary_projector::TemporaryProjector;
+use super::{TemporaryProjector, lock};
 use crate::commands::stores::Stores;
 use crate::exit::Exit;
 
@@ -40,11 +40,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let kept = list(&model).await?;
     let kept = kept.iter().filter(|one| one.state == SchemaState::Kept);
     let to = kept.max_by_key(|one| one.left_at);
-    let to = to.ok_or_else(|| {
-        anyhow::anyhow!(
-            "no previous schema is kept: run `hansard rebuild conversations` to build one"
-        )
-    })?;
+    let to =
+        to.context("no previous schema is kept: run `hansard rebuild conversations` to build one")?;
     if args.dry_run {
         form.print(&Step::WouldSwitch { from, to: to.name })?;
         return Ok(Exit::Done);

@@ -20,6 +20,7 @@ use crate::progress::{Length, Progress, grouped, per_second};
 use crate::selection::{Positions, ReadUntil, Selection, SequenceRange, messages};
 use crate::{console, table};
 use target::{ResumePoint, Target};
+use to_subject::SubjectTarget;
 
 /// Copy commits of the record to a file or to other subjects.
 ///
@@ -51,12 +52,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", group = "target")]
     to_subject: Option<String>,
     /// File in which `--to-subject` saves the replayed positions every second.
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "to_subject",
-        conflicts_with = "to_file"
-    )]
+    #[arg(long, value_name = "FILE", requires = "to_subject")]
+    #[arg(conflicts_with = "to_file")]
     places: Option<PathBuf>,
     /// Continue after the last commit in the file of --to-file or --places, up to the current end of the record.
     #[arg(long)]
@@ -89,7 +86,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             "commits": copied.commits,
             "bytes": copied.bytes,
             "seconds": copied.seconds,
-            "stream": target.stream(),
+            "stream": target.subject().and_then(SubjectTarget::stream),
         });
         writeln!(console::out(), "{output}")?;
     }
@@ -102,12 +99,12 @@ fn prefix(args: &Args) -> Result<Option<ReplayPrefix>, UsageError> {
         return Err(UsageError(why.to_owned()));
     }
     let prefix = args.to_subject.as_deref().map(ReplayPrefix::parse);
-    prefix
-        .transpose()
-        .map_err(|error| UsageError(error.to_string()))
+    let prefix = prefix.transpose();
+    prefix.map_err(|error| UsageError(error.to_string()))
 }
 
 /// The counts of a replay.
+#[derive(Default)]
 struct Copied {
     commits: u64,
     bytes: u64,
@@ -128,22 +125,19 @@ async fn copy(
     ranges: &[SequenceRange],
     target: &mut Target,
 ) -> anyhow::Result<Copied> {
-    let pace = RateLimiter::new(args.rate.or(target.rate_default()));
+    let subject = target.subject();
+    let pace = RateLimiter::new(args.rate.or(subject.map(|_| target::RATE_DEFAULT)));
     let length = if args.selection.is_partial() {
         Length::Unknown
     } else {
         Length::Items(ranges.iter().map(SequenceRange::sequences).sum())
     };
     let mut progress = Progress::begin("replay", length);
-    if let Some(note) = target.note() {
-        progress.note(&note);
+    if let Some(subject) = subject {
+        progress.note(&subject.note());
     }
     let started = Instant::now();
-    let mut copied = Copied {
-        commits: 0,
-        bytes: 0,
-        seconds: 0.0,
-    };
+    let mut copied = Copied::default();
     let mut messages = messages(archive, &args.selection, positions, ReadUntil::Now).await?;
     while let Some(selected) = messages.next().await {
         let selected = selected?;
@@ -162,36 +156,25 @@ async fn copy(
 }
 
 fn print_plan(ranges: &[SequenceRange], args: &Args) -> anyhow::Result<Exit> {
-    let mut out = console::out();
-    if args.json {
-        for range in ranges {
-            let output = json!({
-                "partition": range.partition.0,
-                "after": range.after.0,
-                "through": range.through.0,
-            });
-            writeln!(out, "{output}")?;
-        }
-        return Ok(Exit::Done);
-    }
-    let rows: Vec<[String; 4]> = ranges
-        .iter()
-        .map(|range| {
-            [
-                range.partition.to_string(),
-                range.after.to_string(),
-                range.through.to_string(),
-                grouped(range.sequences()),
-            ]
-        })
-        .collect();
-    let header = ["PARTITION", "AFTER", "THROUGH", "SEQUENCES"];
-    table::write(&mut out, header, &rows)?;
-    let what = if args.selection.is_partial() {
-        "dry run: the selected commits of these sequences"
-    } else {
-        "dry run: these sequences"
+    let object = |range: &SequenceRange| {
+        let (partition, after, through) = (range.partition.0, range.after.0, range.through.0);
+        json!({"partition": partition, "after": after, "through": through})
     };
-    writeln!(out, "{what} would be replayed")?;
+    let row = |range: &SequenceRange| {
+        [
+            range.partition.to_string(),
+            range.after.to_string(),
+            range.through.to_string(),
+            grouped(range.sequences()),
+        ]
+    };
+    let header = ["PARTITION", "AFTER", "THROUGH", "SEQUENCES"];
+    table::print_list(ranges, args.json.then_some(object), header, row)?;
+    if !args.json {
+        let is_partial = args.selection.is_partial();
+        let selected = is_partial.then_some("the selected commits of ");
+        let what = format!("{}these sequences", selected.unwrap_or_default());
+        writeln!(console::out(), "dry run: {what} would be replayed")?;
+    }
     Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use crate::exit::UsageError;
 use crate::selection::{Positions, SelectedMessage};
 
 /// The default rate of `--to-subject`, in commits per second.
-const RATE_DEFAULT: u32 = 1_000;
+pub(super) const RATE_DEFAULT: u32 = 1_000;
 /// The maximum of `--rate`, in commits per second.
 pub(super) const RATE_MAX: u32 = 100_000;
 
@@ -70,8 +70,9 @@ impl ResumePoint {
             Self::File(existing) => Target::File(FileTarget::open(&existing)?),
             Self::Subject(prefix, positions) => {
                 let replay = record.replay(prefix.clone()).await?;
-                let target = SubjectTarget::new(replay, record, prefix, args.places.clone());
-                Target::Subject(Box::new(target.starting_after(positions)))
+                let file = args.places.clone();
+                let target = SubjectTarget::new(replay, record, prefix, file, positions);
+                Target::Subject(Box::new(target))
             }
         })
     }
@@ -79,10 +80,8 @@ impl ResumePoint {
 
 fn already_exists(file: &Path) -> anyhow::Error {
     let file = file.display();
-    UsageError(format!(
-        "{file} exists: continue it with --resume, or name another file"
-    ))
-    .into()
+    let message = format!("{file} exists: continue it with --resume, or name another file");
+    UsageError(message).into()
 }
 
 impl Target {
@@ -101,27 +100,11 @@ impl Target {
         }
     }
 
-    /// The stream that stores the published commits, if there is one.
-    pub(super) fn stream(&self) -> Option<&str> {
+    /// The target subjects, if it is not a file.
+    pub(super) fn subject(&self) -> Option<&SubjectTarget> {
         match self {
             Self::File(_) => None,
-            Self::Subject(subject) => subject.stream(),
-        }
-    }
-
-    /// The default rate, in commits per second; `None`: unlimited.
-    pub(super) fn rate_default(&self) -> Option<u32> {
-        match self {
-            Self::File(_) => None,
-            Self::Subject(_) => Some(RATE_DEFAULT),
-        }
-    }
-
-    /// A note to print before the replay starts.
-    pub(super) fn note(&self) -> Option<String> {
-        match self {
-            Self::File(_) => None,
-            Self::Subject(subject) => Some(subject.note()),
+            Self::Subject(subject) => Some(subject),
         }
     }
 }

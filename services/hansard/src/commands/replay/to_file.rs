@@ -59,8 +59,8 @@ impl ExistingFile {
 
     pub(super) fn positions(&self) -> Positions {
         let last = self.last.iter();
-        last.map(|(partition, last)| (*partition, last.sequence))
-            .collect()
+        let last = last.map(|(partition, last)| (*partition, last.sequence));
+        last.collect()
     }
 
     /// Checks that the file belongs to this record: the last line of each partition must equal the commit in the record, unless
@@ -71,21 +71,13 @@ impl ExistingFile {
                 partition: *partition,
                 sequence: last.sequence,
             };
-            let exists = partition.0 < record.partitions();
-            let message = if exists {
-                record.message_at(position).await?
-            } else {
-                None
-            };
-            let is_other = match message {
-                Some(message) => message.open()?.opened.commit.id.to_string() != last.commit,
-                None => !exists,
-            };
-            if is_other {
-                let (file, line) = (self.file.display(), last.line);
-                let message = format!("line {line} of {file} belongs to another record");
-                return Err(UsageError(message).into());
+            let mut is_own = partition.0 < record.partitions();
+            if is_own && let Some(message) = record.message_at(position).await? {
+                is_own = message.open()?.opened.commit.id.to_string() == last.commit;
             }
+            let (file, line) = (self.file.display(), last.line);
+            let message = || format!("line {line} of {file} belongs to another record");
+            anyhow::ensure!(is_own, UsageError(message()));
         }
         Ok(())
     }
@@ -109,11 +101,8 @@ pub(super) fn scan(path: &Path) -> anyhow::Result<ExistingFile> {
         if text.last() != Some(&b'\n') {
             break;
         }
-        let line: Line = serde_json::from_slice(&text).map_err(|_| {
-            UsageError(format!(
-                "line {number} of {shown} is not a line of a replay"
-            ))
-        })?;
+        let invalid = || format!("line {number} of {shown} is not a line of a replay");
+        let line: Line = serde_json::from_slice(&text).map_err(|_| UsageError(invalid()))?;
         existing.bytes += u64::try_from(text.len())?;
         let last = Last {
             line: number,

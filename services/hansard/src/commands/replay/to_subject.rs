@@ -49,37 +49,32 @@ pub(super) fn read(
     };
     let saved: Saved = serde_json::from_str(&text)
         .map_err(|_| UsageError(format!("{shown} is not a file of replay positions")))?;
-    let (id, prefix) = (id_of(record), prefix.to_string());
-    if (&saved.record, &saved.prefix) != (&id, &prefix) {
-        let message = format!("{shown} belongs to another record or prefix");
-        return Err(UsageError(message).into());
-    }
-    let places = saved.places.into_iter();
-    Ok(places
-        .map(|(partition, sequence)| (Partition(partition), Sequence(sequence)))
-        .collect())
+    anyhow::ensure!(
+        saved.record == id_of(record) && saved.prefix == prefix.to_string(),
+        UsageError(format!("{shown} belongs to another record or prefix"))
+    );
+    let positions = saved.places.into_iter();
+    let positions = positions.map(|(partition, last)| (Partition(partition), Sequence(last)));
+    Ok(positions.collect())
 }
 
 impl SubjectTarget {
+    /// A target that starts after these positions and saves its positions to `file`.
     pub(super) fn new(
         replay: Replay,
         record: &Record,
         prefix: ReplayPrefix,
         file: Option<PathBuf>,
+        positions: Positions,
     ) -> Self {
         Self {
             replay,
             record: id_of(record),
             prefix,
             file,
-            positions: Positions::new(),
+            positions,
             saved_at: Instant::now(),
         }
-    }
-
-    /// Starts after these positions.
-    pub(super) fn starting_after(self, positions: Positions) -> Self {
-        Self { positions, ..self }
     }
 
     pub(super) fn stream(&self) -> Option<&str> {
@@ -89,12 +84,12 @@ impl SubjectTarget {
     /// A note on who receives the commits.
     pub(super) fn note(&self) -> String {
         let prefix = &self.prefix;
-        match self.stream() {
-            Some(stream) => format!("replay: the stream {stream} stores {prefix}.>"),
-            None => {
-                format!("replay: no stream stores {prefix}.>: only current subscribers receive it")
-            }
-        }
+        let Some(stream) = self.stream() else {
+            return format!(
+                "replay: no stream stores {prefix}.>: only current subscribers receive it"
+            );
+        };
+        format!("replay: the stream {stream} stores {prefix}.>")
     }
 
     pub(super) async fn publish(&mut self, selected: &SelectedMessage) -> anyhow::Result<()> {
@@ -119,12 +114,11 @@ impl SubjectTarget {
             return Ok(());
         };
         let positions = self.positions.iter();
+        let positions = positions.map(|(partition, sequence)| (partition.0, sequence.0));
         let saved = Saved {
             record: self.record.clone(),
             prefix: self.prefix.to_string(),
-            places: positions
-                .map(|(partition, sequence)| (partition.0, sequence.0))
-                .collect(),
+            places: positions.collect(),
         };
         let shown = file.display();
         replace(file, &saved).with_context(|| format!("cannot write {shown}"))

@@ -9,19 +9,17 @@ use domain::{ConversationKey, Partition, Sequence, SetDigest};
 use event_log::StoredMessage;
 use futures::TryStreamExt as _;
 use read_model::projections::conversations::verification::{
-    KeyRange, ParkedPosition, PartitionDigest, digests, rewrite_digest, row_positions,
+    KeyRange, ParkedPosition, PartitionDigest, digests, rewrite_digest,
 };
 use serde_json::json;
 
 use super::report::Report;
-use super::sampled::verify_conversation;
+use super::sampled::{each_row, verify_conversation};
 use super::{Repair, VerifyJob};
 
 /// How often a partition that differs is compared: the projector may not have applied an erasure yet.
 const ATTEMPTS_MAX: u32 = 5;
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
-/// Row positions per page.
-const POSITIONS_PER_PAGE: u32 = 5_000;
 
 /// The positions in the record, up to a checkpoint.
 #[derive(Debug, Default)]
@@ -86,11 +84,8 @@ async fn current(
 ) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
     let (all, parked) = digests(&job.model).await?;
     let digest = all.into_iter().find(|digest| digest.partition == partition);
-    let parked = of_partition(&parked, partition);
-    Ok((
-        digest.context("the checkpoint of the partition was removed")?,
-        parked,
-    ))
+    let digest = digest.context("the checkpoint of the partition was removed")?;
+    Ok((digest, of_partition(&parked, partition)))
 }
 
 /// Reads the positions of the partition's conversations at its checkpoint; of parked ones before their waiting commits.
@@ -99,10 +94,9 @@ async fn recorded(
     digest: &PartitionDigest,
     parked: &[ParkedPosition],
 ) -> anyhow::Result<RecordedPositions> {
-    let parked: BTreeMap<&ConversationKey, Sequence> = parked
-        .iter()
-        .map(|place| (&place.key, Sequence(place.sequence.0.saturating_sub(1))))
-        .collect();
+    let before = |place: &ParkedPosition| Sequence(place.sequence.0.saturating_sub(1));
+    let parked = parked.iter().map(|place| (&place.key, before(place)));
+    let parked: BTreeMap<&ConversationKey, Sequence> = parked.collect();
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
     let mut standings = job.record.last_commits(digest.partition).await?;
@@ -166,24 +160,15 @@ async fn print(
         "kept": digest.kept.to_string(), "rows": digest.rows.to_string(),
         "record": recorded.digest.to_string(), "repaired": outcome == "repaired",
     });
-    let what = match (
-        digest.kept == recorded.digest,
-        digest.rows == recorded.digest,
-    ) {
-        (true, _) => "the positions of the rows differ from the record",
-        (false, true) => {
-            "the maintained digest differs from rows and record: a commit was skipped once"
-        }
-        (false, false) => "the rows and the maintained digest differ from the record",
+    let what = if digest.kept == recorded.digest {
+        "the positions of the rows differ from the record"
+    } else if digest.rows == recorded.digest {
+        "the maintained digest differs from rows and record: a commit was skipped once"
+    } else {
+        "the rows and the maintained digest differ from the record"
     };
     let name = format!("partition {partition}");
-    let row = [
-        name,
-        "digest_differs".to_owned(),
-        what.to_owned(),
-        outcome.to_owned(),
-    ];
-    report.finding(&line, row)?;
+    report.finding(&line, [&name, "digest_differs", what, outcome])?;
     if outcome == "repaired" {
         report.repaired();
     }
@@ -198,20 +183,13 @@ async fn differing(
 ) -> anyhow::Result<Vec<ConversationKey>> {
     let mut unseen = recorded.sequences.clone();
     let mut differing = Vec::new();
-    let mut left = KeyRange::new(None);
-    loop {
-        let page = row_positions(&job.model, &left, POSITIONS_PER_PAGE).await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        left = left.after(&last.key);
-        let own = |key: &ConversationKey| job.record.partition_of(key) == partition;
-        for place in page.into_iter().filter(|place| own(&place.key)) {
-            if unseen.remove(&place.key) != Some(place.position.sequence) {
-                differing.push(place.key);
-            }
+    each_row(job, KeyRange::new(None), |row| {
+        let is_own = job.record.partition_of(&row.key) == partition;
+        if is_own && unseen.remove(&row.key) != Some(row.position.sequence) {
+            differing.push(row.key);
         }
-    }
+    })
+    .await?;
     differing.extend(unseen.into_keys());
     Ok(differing)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use domain::{Change, ConversationKey, Sequence, Version};
+use domain::{Change, ConversationKey, Sequence, Status, Version};
 use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{
@@ -11,7 +11,7 @@ use read_model::projections::conversations::verification::{
 };
 
 use super::VerifyJob;
-use super::history::{History, is_erased, open};
+use super::history::{History, open};
 use super::problem::Problem;
 
 /// The maximum number of attempts until two consecutive ones agree.
@@ -28,6 +28,17 @@ pub(super) struct Examination {
     pub(super) events: u64,
     /// No result: the conversation is being erased, or no two attempts agreed.
     pub(super) is_unsettled: bool,
+}
+
+impl Examination {
+    /// No result, after this number of compared events.
+    fn unsettled(events: u64) -> Self {
+        Self {
+            problems: Vec::new(),
+            events,
+            is_unsettled: true,
+        }
+    }
 }
 
 /// Examines a conversation. Problems are reported only if two consecutive attempts agree, because an erasure or a repair may
@@ -50,11 +61,8 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
         }
         before = Some(found);
     }
-    Ok(Examination {
-        problems: Vec::new(),
-        is_unsettled: true,
-        ..before.unwrap_or_default()
-    })
+    let events = before.map_or(0, |before| before.events);
+    Ok(Examination::unsettled(events))
 }
 
 async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
@@ -65,46 +73,37 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
         return Ok(Examination::default());
     };
     let last = record.last_from_leader(key).await?;
-    let tombstone = last
-        .as_ref()
-        .filter(|message| matches!(message.open_head(), Ok(head) if is_erased(&head)));
-    if let Some(message) = tombstone {
+    if let Some(message) = &last
+        && message
+            .open_head()
+            .is_ok_and(|head| head.status == Status::Erased)
+    {
         return compare_erased(job, key, &standing, message).await;
     }
-    let mut history = History::of(&job.archive, key, standing.through());
+    let mut history = History::of(&job.archive, key, standing.through()).await?;
     let mut differences = Vec::new();
     while let Some(commits) = history.next().await? {
         differences.extend(compare_events(model, key, &commits).await?);
     }
     if !history.is_complete(last.map(|last| last.position.sequence)) {
-        return Ok(Examination {
-            is_unsettled: true,
-            ..Examination::default()
-        });
+        return Ok(Examination::unsettled(0));
     }
-    let mut found = Examination {
-        events: history.events,
-        ..Examination::default()
-    };
-    found
-        .problems
-        .extend(standing.parked_at.map(Problem::Parked));
+    let mut problems = Vec::from_iter(standing.parked_at.map(Problem::Parked));
+    problems.append(&mut history.problems);
     // The state after an unreadable message is unknown.
-    let is_readable = !history
-        .problems
-        .iter()
-        .any(|problem| matches!(problem, Problem::Unreadable(..)));
-    found.problems.append(&mut history.problems);
-    if is_readable {
+    let is_unreadable = |problem: &Problem| matches!(problem, Problem::Unreadable(..));
+    if !problems.iter().any(is_unreadable) {
         differences.extend(standing.compare(history.change.as_ref())?);
         let held = history.first_version.zip(history.change.as_ref());
         let held = held.map(|(first, change)| (first, change.head.version));
         differences.extend(unfounded(job, key, &standing, held).await?);
     }
-    found
-        .problems
-        .extend(differences.into_iter().map(Problem::Rows));
-    Ok(found)
+    problems.extend(differences.into_iter().map(Problem::Rows));
+    Ok(Examination {
+        problems,
+        events: history.events,
+        is_unsettled: false,
+    })
 }
 
 /// An erased conversation has a row and no events. The record must contain only its tombstone.

@@ -21,6 +21,7 @@ use super::sampled::verify_conversation;
 const PROGRESS_MESSAGES: u64 = 256;
 
 /// A conversation as folded from the record.
+#[derive(Default)]
 struct Recorded {
     /// `None`: no message was readable.
     folded: Option<RowsFold>,
@@ -59,9 +60,11 @@ pub(super) async fn run(
         let last = pass.recorded.keys().next_back().cloned();
         let until = last.filter(|_| pass.ceiling.is_some());
         let recorded = pass.recorded;
-        let rows = until
-            .as_ref()
-            .map_or(range.clone(), |last| range.clone().until(last));
+        let rows = range.clone();
+        let rows = match &until {
+            Some(last) => rows.until(last),
+            None => rows,
+        };
         compare(job, recorded, rows, report).await?;
         left = until.map(|last| range.after(&last));
         is_first = false;
@@ -135,13 +138,7 @@ impl Pass<'_> {
     }
 
     fn entry(&mut self, key: &ConversationKey) -> &mut Recorded {
-        self.recorded
-            .entry(key.clone())
-            .or_insert_with(|| Recorded {
-                folded: None,
-                is_suspect: false,
-                events: 0,
-            })
+        self.recorded.entry(key.clone()).or_default()
     }
 
     /// Reports a message whose subject is not that of a conversation.
@@ -155,15 +152,7 @@ impl Pass<'_> {
         let what = format!(
             "the subject of message {sequence} of partition {partition} is not that of a conversation"
         );
-        report.finding(
-            &line,
-            [
-                String::new(),
-                "foreign_subject".to_owned(),
-                what,
-                String::new(),
-            ],
-        )
+        report.finding(&line, ["", "foreign_subject", &what, ""])
     }
 }
 
@@ -179,15 +168,10 @@ async fn compare(
     let mut walk = RowsScan::new(&job.model, rows);
     while let Some(page) = walk.next().await? {
         for conversation in page.conversations {
-            let recorded = recorded
-                .remove(&conversation.key)
-                .filter(|recorded| !recorded.is_suspect);
-            let events = recorded.as_ref().map_or(0, |recorded| recorded.events);
-            let expected = recorded
-                .and_then(|recorded| recorded.folded)
-                .map(RowsFold::digest);
-            if expected == Some(conversation.digest) {
-                report.correct(1, events);
+            let recorded = recorded.remove(&conversation.key).unwrap_or_default();
+            let folded = recorded.folded.filter(|_| !recorded.is_suspect);
+            if folded.map(RowsFold::digest) == Some(conversation.digest) {
+                report.correct(1, recorded.events);
             } else {
                 verify_conversation(job, &conversation.key, report).await?;
             }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use archive::{Archive, ArchiveError, Commits};
 use domain::audit::{Fault, faults};
-use domain::{Change, CommitId, ConversationKey, Head, Sequence, Status, Version};
+use domain::{Change, CommitId, ConversationKey, Sequence, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds};
 
 use super::problem::Problem;
@@ -17,11 +17,9 @@ const PAGE: TailBounds = TailBounds {
 
 /// The commits of a conversation up to a sequence, in pages.
 pub(super) struct History<'g> {
-    archive: &'g Archive,
     key: &'g ConversationKey,
     through: Sequence,
-    /// The reader; `None` before the first page.
-    commits: Option<Commits>,
+    commits: Commits,
     /// Whether all pages were read.
     is_over: bool,
     ids: HashSet<CommitId>,
@@ -38,12 +36,15 @@ pub(super) struct History<'g> {
 }
 
 impl<'g> History<'g> {
-    pub(super) fn of(archive: &'g Archive, key: &'g ConversationKey, through: Sequence) -> Self {
-        Self {
-            archive,
+    pub(super) async fn of(
+        archive: &Archive,
+        key: &'g ConversationKey,
+        through: Sequence,
+    ) -> Result<Self, ArchiveError> {
+        Ok(Self {
             key,
             through,
-            commits: None,
+            commits: archive.commits(key, Sequence(0)).await?,
             is_over: false,
             ids: HashSet::new(),
             last_read: Sequence(0),
@@ -51,7 +52,7 @@ impl<'g> History<'g> {
             first_version: None,
             problems: Vec::new(),
             events: 0,
-        }
+        })
     }
 
     /// The next page of commits; `None` at the end.
@@ -59,11 +60,7 @@ impl<'g> History<'g> {
         if self.is_over {
             return Ok(None);
         }
-        let commits = match &mut self.commits {
-            Some(commits) => commits,
-            none => none.insert(self.archive.commits(self.key, Sequence(0)).await?),
-        };
-        let Some(page) = commits.next(PAGE).await? else {
+        let Some(page) = self.commits.next(PAGE).await? else {
             self.is_over = true;
             return Ok(None);
         };
@@ -95,25 +92,20 @@ impl<'g> History<'g> {
         let commit = &stored.opened.commit;
         self.first_version.get_or_insert(commit.first_version);
         self.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
-        let previous = self.previous();
+        let previous = self.change.as_ref();
+        let previous = previous.map(|change| (&change.head, change.position.sequence));
         let mut found = faults(previous, commit, &stored.opened.body);
         if !self.ids.insert(commit.id) && !found.contains(&Fault::IdRepeated) {
             found.push(Fault::IdRepeated);
         }
-        let found = found
-            .into_iter()
-            .map(|fault| Problem::Record(sequence, fault));
-        self.problems.extend(found);
+        let found = found.into_iter();
+        self.problems
+            .extend(found.map(|fault| Problem::Record(sequence, fault)));
         match &mut self.change {
             Some(change) => change.absorb(commit, stored.position),
             None => self.change = Some(Change::new(commit, stored.position)),
         }
         Some(stored)
-    }
-
-    fn previous(&self) -> Option<(&Head, Sequence)> {
-        let change = self.change.as_ref()?;
-        Some((&change.head, change.position.sequence))
     }
 }
 
@@ -127,9 +119,4 @@ pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<Sto
         return Err("the commit names another conversation than its subject".to_owned());
     }
     Ok(stored)
-}
-
-/// Whether a head is a tombstone's.
-pub(super) fn is_erased(head: &Head) -> bool {
-    head.status == Status::Erased
 }

@@ -14,7 +14,7 @@ mod sample;
 mod sampled;
 
 use archive::Archive;
-use domain::{ConversationId, ConversationKey, TenantId};
+use domain::{ConversationId, TenantId};
 use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::KeyRange;
@@ -23,7 +23,7 @@ use self::report::Report;
 use self::sample::Sample;
 use super::stores::Stores;
 use crate::exit::Exit;
-use crate::ids::{conversation, tenant};
+use crate::ids::{self, conversation, tenant};
 
 /// The default maximum of conversations in memory; each needs about a kilobyte.
 const CONVERSATIONS_AT_ONCE: usize = 200_000;
@@ -119,7 +119,9 @@ enum Unfounded {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let scope = scope(&args);
+    let range = KeyRange::new(args.tenant.as_ref());
+    let key = args.tenant.as_ref().zip(args.conversation.as_ref());
+    let key = key.map(|(tenant, conversation)| ids::key(tenant, conversation));
     let archive = args.stores.open_archive("hansard-verify").await?;
     let job = VerifyJob {
         record: archive.record().clone(),
@@ -133,35 +135,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         job.archive.check_reachable().await?;
     }
     let mut report = Report::start(args.json);
-    match (&scope, args.sample) {
+    match (&key, args.sample) {
         _ if args.digests => digests::run(&job, &mut report).await?,
-        (Scope::Conversation(key), _) => {
-            sampled::verify_conversation(&job, key, &mut report).await?;
+        (Some(key), _) => sampled::verify_conversation(&job, key, &mut report).await?,
+        (None, Some(sample)) => {
+            sampled::run(&job, &range, sample.with_seed(args.seed), &mut report).await?;
         }
-        (Scope::Range(range), Some(sample)) => {
-            sampled::run(&job, range, sample.with_seed(args.seed), &mut report).await?;
-        }
-        (Scope::Range(range), None) => {
-            full::run(&job, range, args.conversations_at_once, &mut report).await?;
+        (None, None) => {
+            full::run(&job, &range, args.conversations_at_once, &mut report).await?;
         }
     }
     report.end()
-}
-
-/// The conversations to verify.
-enum Scope {
-    Range(KeyRange),
-    Conversation(ConversationKey),
-}
-
-fn scope(args: &Args) -> Scope {
-    match (&args.tenant, &args.conversation) {
-        (Some(tenant), Some(conversation)) => Scope::Conversation(ConversationKey {
-            tenant: tenant.clone(),
-            conversation: conversation.clone(),
-        }),
-        (tenant, _) => Scope::Range(KeyRange::new(tenant.as_ref())),
-    }
 }
 
 fn repair(args: &RepairArgs) -> Repair {

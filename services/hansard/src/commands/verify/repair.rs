@@ -24,16 +24,11 @@ pub(super) async fn examine_and_repair(
     key: &ConversationKey,
 ) -> anyhow::Result<(Examination, RepairResult)> {
     let found = examine(job, key).await?;
-    let unfounded = match job.repair {
-        Repair::No => {
-            return Ok((
-                found,
-                RepairResult::NotRepaired("not requested: give --repair"),
-            ));
-        }
-        Repair::Dry(unfounded) | Repair::Yes(unfounded) => unfounded,
+    let obstacle = match job.repair {
+        Repair::No => Some("not requested: give --repair"),
+        Repair::Dry(unfounded) | Repair::Yes(unfounded) => obstacle(&found.problems, unfounded),
     };
-    if let Some(why) = obstacle(&found.problems, unfounded) {
+    if let Some(why) = obstacle {
         return Ok((found, RepairResult::NotRepaired(why)));
     }
     if matches!(job.repair, Repair::Dry(_)) {
@@ -55,6 +50,7 @@ pub(super) async fn examine_and_repair(
 
 /// The reason why the rows cannot be repaired from the record.
 fn obstacle(problems: &[Problem], unfounded: Unfounded) -> Option<&'static str> {
+    let is_parking = |problem: &Problem| matches!(problem, Problem::Parked(_));
     if problems.iter().all(is_parking) {
         return Some("parked: run `hansard parked retry` or `hansard parked drop`");
     }
@@ -63,10 +59,6 @@ fn obstacle(problems: &[Problem], unfounded: Unfounded) -> Option<&'static str> 
     }
     let is_kept = unfounded == Unfounded::Kept && problems.iter().any(Problem::is_unfounded);
     is_kept.then_some("rows exist that the record does not contain: see --remove-unfounded")
-}
-
-fn is_parking(problem: &Problem) -> bool {
-    matches!(problem, Problem::Parked(_))
 }
 
 #[cfg(test)]

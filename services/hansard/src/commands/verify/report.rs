@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use domain::ConversationKey;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::examine::Examination;
@@ -27,7 +28,7 @@ pub(super) struct Report {
     rows: Vec<[String; 4]>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 struct Counts {
     conversations: u64,
     events: u64,
@@ -35,6 +36,8 @@ struct Counts {
     repaired: u64,
     unsettled: u64,
     problems: u64,
+    seconds: f64,
+    events_per_second: u64,
 }
 
 impl Report {
@@ -61,14 +64,9 @@ impl Report {
         if let Some(progress) = &mut self.progress {
             progress.advance(step, || {
                 let rate = per_second(step, took.as_secs_f64());
-                let seconds_left = steps.saturating_sub(step) / rate.max(1);
-                format!(
-                    "{} of {}, {}/s, {} s left",
-                    grouped(step),
-                    grouped(steps),
-                    grouped(rate),
-                    grouped(seconds_left),
-                )
+                let left = grouped(steps.saturating_sub(step) / rate.max(1));
+                let (done, all, rate) = (grouped(step), grouped(steps), grouped(rate));
+                format!("{done} of {all}, {rate}/s, {left} s left")
             });
         }
     }
@@ -109,19 +107,17 @@ impl Report {
                 line.insert("repaired".to_owned(), json!(is_repaired));
                 line.insert("outcome".to_owned(), json!(outcome));
             }
-            let kind = problem.kind().to_owned();
-            self.print(
-                &line,
-                [name(key), kind, problem.to_string(), outcome.to_owned()],
-            )?;
+            let (name, what) = (name(key), problem.to_string());
+            let row = [&name, problem.kind(), &what, outcome];
+            self.print(&line, row.map(str::to_owned))?;
         }
         Ok(())
     }
 
     /// Reports a problem that is not of one conversation.
-    pub(super) fn finding(&mut self, line: &Value, row: [String; 4]) -> anyhow::Result<()> {
+    pub(super) fn finding(&mut self, line: &Value, row: [&str; 4]) -> anyhow::Result<()> {
         self.counts.differing += 1;
-        self.print(line, row)
+        self.print(line, row.map(str::to_owned))
     }
 
     /// Counts the repair of such a problem.
@@ -147,38 +143,28 @@ impl Report {
     }
 
     /// Prints the summary and returns the exit code.
-    pub(super) fn end(self) -> anyhow::Result<Exit> {
-        let Counts {
-            conversations,
-            events,
-            differing,
-            repaired,
-            unsettled,
-            problems,
-        } = self.counts;
-        let seconds = self.started.elapsed().as_secs_f64();
-        let rate = per_second(events, seconds);
+    pub(super) fn end(mut self) -> anyhow::Result<Exit> {
+        let counts = &mut self.counts;
+        counts.seconds = self.started.elapsed().as_secs_f64();
+        counts.events_per_second = per_second(counts.events, counts.seconds);
         let summary = format!(
-            "{} conversations and {} events in {seconds:.1} s, {} events/s; {} differ, {} of them repaired, {} without result",
-            grouped(conversations),
-            grouped(events),
-            grouped(rate),
-            grouped(differing),
-            grouped(repaired),
-            grouped(unsettled),
+            "{} conversations and {} events in {:.1} s, {} events/s; {} differ, {} of them repaired, {} without result",
+            grouped(counts.conversations),
+            grouped(counts.events),
+            counts.seconds,
+            grouped(counts.events_per_second),
+            grouped(counts.differing),
+            grouped(counts.repaired),
+            grouped(counts.unsettled),
         );
         if self.json {
-            let line = json!({"summary": {
-                "conversations": conversations, "events": events, "differing": differing, "repaired": repaired,
-                "unsettled": unsettled, "problems": problems, "seconds": seconds, "events_per_second": rate,
-            }});
-            writeln!(console::out(), "{line}")?;
+            writeln!(console::out(), "{}", json!({"summary": counts}))?;
         } else if !self.rows.is_empty() {
             let header = ["CONVERSATION", "KIND", "WHAT", "OUTCOME"];
             table::write(&mut console::out(), header, &self.rows)?;
             let shown = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
-            if problems > shown {
-                let more = grouped(problems - shown);
+            if counts.problems > shown {
+                let more = grouped(counts.problems - shown);
                 writeln!(console::out(), "and {more} more: --json prints all")?;
             }
         }
@@ -186,10 +172,6 @@ impl Report {
             Some(progress) => progress.finish(&summary),
             None => console::print_error(&summary),
         }
-        Ok(if differing > repaired {
-            Exit::Differs
-        } else {
-            Exit::Done
-        })
+        Ok(Exit::Differs.when(counts.differing > counts.repaired))
     }
 }

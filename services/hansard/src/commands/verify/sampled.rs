@@ -2,15 +2,15 @@
 
 use domain::{ConversationKey, Partition};
 use futures::TryStreamExt as _;
-use read_model::projections::conversations::verification::{KeyRange, row_positions};
+use read_model::projections::conversations::verification::{KeyRange, RowPosition, row_positions};
 
 use super::VerifyJob;
 use super::repair::examine_and_repair;
 use super::report::Report;
 use super::sample::SampleSelection;
 
-/// Keys per page.
-const KEYS_PER_PAGE: u32 = 5_000;
+/// Rows per page.
+const ROWS_PER_PAGE: u32 = 5_000;
 
 /// Verifies the selected conversations of a range, among those in the record or the rows.
 pub(super) async fn run(
@@ -27,17 +27,7 @@ pub(super) async fn run(
             }
         }
     }
-    let mut left = range.clone();
-    loop {
-        let page = row_positions(&job.model, &left, KEYS_PER_PAGE).await?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        left = left.after(&last.key);
-        for place in page {
-            selected.offer(place.key);
-        }
-    }
+    each_row(job, range.clone(), |row| selected.offer(row.key)).await?;
     let keys = selected.into_keys();
     let steps = u64::try_from(keys.len()).unwrap_or(u64::MAX);
     report.start_phase("verify", steps);
@@ -46,6 +36,22 @@ pub(super) async fn run(
         report.advance(step, steps);
     }
     Ok(())
+}
+
+/// Calls `visit` with the position of each row of a range, page by page.
+pub(super) async fn each_row(
+    job: &VerifyJob,
+    mut left: KeyRange,
+    mut visit: impl FnMut(RowPosition),
+) -> anyhow::Result<()> {
+    loop {
+        let page = row_positions(&job.model, &left, ROWS_PER_PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        left = left.after(&last.key);
+        page.into_iter().for_each(&mut visit);
+    }
 }
 
 /// Verifies one conversation.

@@ -1,6 +1,6 @@
-use domain::{ChannelId, ConversationKey, Owner, TenantId, UserId, Version};
+use domain::{ChannelId, ConversationKey, Owner, TenantId, UserId};
 
-use super::super::entry::Entry;
+use super::super::scan::Entry;
 use super::*;
 
 const MARK: RequestDigest = RequestDigest([7; 16]);
@@ -23,7 +23,6 @@ fn found(text: &str) -> ScannedConversation {
         },
         is_pending: is_erased && commits > 1,
         commits,
-        version: Version(1),
         status: if is_erased {
             Status::Erased
         } else {

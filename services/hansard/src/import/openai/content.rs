@@ -30,31 +30,28 @@ pub(super) fn parts(content: &RawValue) -> Result<Vec<proto::Part>, Violation> {
 
 fn part(text: &str) -> Result<proto::Part, Violation> {
     let mut fields = Fields::parse(text)?;
-    let kind = match fields.require_text("type")?.as_str() {
-        "text" => Some(Kind::Text(fields.require_text("text")?)),
-        "refusal" => Some(Kind::Refusal(fields.require_text("refusal")?)),
+    let kind = match fields.require_as::<String>("type")?.as_str() {
+        "text" => Some(Kind::Text(fields.require_as("text")?)),
+        "refusal" => Some(Kind::Refusal(fields.require_as("refusal")?)),
         "image_url" => image(&mut fields).map_err(|violation| violation.within("image_url"))?,
         "file" => file(&mut fields).map_err(|violation| violation.within("file"))?,
         _ => None,
     };
     // A part with unknown members is stored unparsed, so that nothing is lost.
-    let kind = kind
-        .filter(|_| fields.rest().is_empty())
-        .unwrap_or_else(|| provider_item(text));
-    Ok(proto::Part { kind: Some(kind) })
-}
-
-fn provider_item(text: &str) -> Kind {
-    Kind::ProviderItem(proto::ProviderItem {
-        provider: PROVIDER.to_owned(),
-        item_json: text.to_owned(),
-    })
+    let kind = kind.filter(|_| fields.rest().is_empty());
+    let kind = kind.or_else(|| {
+        Some(Kind::ProviderItem(proto::ProviderItem {
+            provider: PROVIDER.to_owned(),
+            item_json: text.to_owned(),
+        }))
+    });
+    Ok(proto::Part { kind })
 }
 
 fn image(fields: &mut Fields<'_>) -> Result<Option<Kind>, Violation> {
     let value = fields.take("image_url").ok_or_else(missing)?;
     let mut image = Fields::parse(value.get())?;
-    let url = image.require_text("url")?;
+    let url = image.require_as("url")?;
     let kind = Kind::Image(proto::Image {
         source: Some(source(proto::media_source::Kind::Url(url))),
         media_type: String::new(),

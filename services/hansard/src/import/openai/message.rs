@@ -5,66 +5,50 @@ use prost_types::Timestamp;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
-use super::new_fact::NewFact;
-use super::{content, tools};
+use super::content;
+use super::tools::{self, NewFact};
 use crate::import::fields::{Fields, joined, malformed};
 use crate::import::{Dialogue, SourceEvent, instant};
 
-/// The context of a message in its conversation.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MessageOrigin {
-    /// Its index, from 0.
-    pub(super) index: usize,
-    /// The conversation's time, for messages without a time.
-    pub(super) created_at: Option<Timestamp>,
-}
-
-/// Parses one message and appends its events.
+/// Parses one message and appends its events. `index` counts from 0; `created_at` is for messages without a time.
 pub(super) fn read_message(
     text: &str,
-    origin: MessageOrigin,
+    index: usize,
+    created_at: Option<Timestamp>,
     dialogue: &mut Dialogue,
 ) -> Result<(), Violation> {
     let mut fields = Fields::parse(text)?;
-    let role = fields.require_text("role")?;
-    let occurred_at = occurred_at(&mut fields)?.or(origin.created_at);
+    let role: String = fields.require_as("role")?;
+    let occurred_at = occurred_at(&mut fields)?.or(created_at);
     let first = dialogue.events.len();
     let facts = match role.as_str() {
         "system" => vec![content_message(proto::Role::System, &mut fields)?],
         "developer" => vec![content_message(proto::Role::Developer, &mut fields)?],
         "user" => vec![content_message(proto::Role::User, &mut fields)?],
-        "assistant" => assistant(&mut fields, origin.index, dialogue)?,
+        "assistant" => assistant(&mut fields, index, dialogue)?,
         "tool" => vec![Fact::ToolReturned(tools::result(&mut fields)?).into()],
         _ => {
             let roles = "must be system, developer, user, assistant or tool";
             return Err(malformed(roles).within("role"));
         }
     };
-    for NewFact {
-        fact,
-        metadata_json,
-    } in facts
-    {
+    for new in facts {
         let event = proto::Event {
             occurred_at,
-            metadata_json,
-            fact: Some(fact),
+            metadata_json: new.metadata_json,
+            fact: Some(new.fact),
             ..proto::Event::default()
         };
         dialogue.events.push(SourceEvent {
-            message: origin.index,
+            message: index,
             event,
         });
     }
-    keep_rest(&fields, first, dialogue);
-    Ok(())
-}
-
-/// Adds the unknown members of a message to the metadata of its first event.
-fn keep_rest(fields: &Fields<'_>, first: usize, dialogue: &mut Dialogue) {
+    // The unknown members of a message are added to the metadata of its first event.
     if let Some(placed) = dialogue.events.get_mut(first) {
         placed.event.metadata_json = joined(&placed.event.metadata_json, &fields.rest());
     }
+    Ok(())
 }
 
 fn occurred_at(fields: &mut Fields<'_>) -> Result<Option<Timestamp>, Violation> {
@@ -103,25 +87,19 @@ fn assistant(
     index: usize,
     dialogue: &mut Dialogue,
 ) -> Result<Vec<NewFact>, Violation> {
-    let mut parts = match fields.take("content") {
-        Some(content) => {
-            content::parts(content).map_err(|violation| violation.within("content"))?
-        }
-        None => Vec::new(),
-    };
+    let parts = fields.take("content").map(content::parts).transpose();
+    let parts = parts.map_err(|violation| violation.within("content"))?;
+    let mut parts = parts.unwrap_or_default();
     if let Some(refusal) = fields.take_as("refusal")? {
-        parts.push(proto::Part {
-            kind: Some(proto::part::Kind::Refusal(refusal)),
-        });
+        let kind = Some(proto::part::Kind::Refusal(refusal));
+        parts.push(proto::Part { kind });
     }
     let mut remarks = Vec::new();
-    let calls =
-        tools::calls(fields, &mut remarks).map_err(|violation| violation.within("tool_calls"))?;
-    dialogue.remarks.extend(
-        remarks
-            .into_iter()
-            .map(|remark| format!("messages[{index}].{remark}")),
-    );
+    let calls = tools::calls(fields, &mut remarks);
+    let calls = calls.map_err(|violation| violation.within("tool_calls"))?;
+    let remarks = remarks.into_iter();
+    let remarks = remarks.map(|remark| format!("messages[{index}].{remark}"));
+    dialogue.remarks.extend(remarks);
     let mut facts = Vec::with_capacity(calls.len() + 1);
     if !parts.is_empty() || calls.is_empty() || follows_assistant(dialogue) {
         facts.push(message(proto::Role::Assistant, parts, fields)?.into());
@@ -132,11 +110,8 @@ fn assistant(
 
 /// Whether calls without a message of their own would be assigned to a previous message of the assistant.
 fn follows_assistant(dialogue: &Dialogue) -> bool {
-    match dialogue
-        .events
-        .last()
-        .and_then(|placed| placed.event.fact.as_ref())
-    {
+    let last = dialogue.events.last();
+    match last.and_then(|placed| placed.event.fact.as_ref()) {
         Some(Fact::MessageAppended(message)) => message.role() == proto::Role::Assistant,
         Some(Fact::ToolCalled(_)) => true,
         _ => false,

@@ -9,7 +9,6 @@
 
 mod content;
 mod message;
-mod new_fact;
 mod tools;
 
 use domain::Violation;
@@ -19,19 +18,12 @@ use wire::proto::event::v1 as proto;
 use super::fields::{Fields, joined, malformed, read};
 use super::{Dialogue, check, instant};
 
-/// Parses one line; `number` counts from 1.
-///
-/// # Errors
-/// The path of the first invalid value in the line. Nothing of the line is imported then.
-pub fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
+/// Parses one line; `number` counts from 1. Nothing of a line with an invalid value is imported.
+pub(super) fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(line)?;
     let messages = fields.require("messages")?;
-    let id = fields.take_text("id")?;
-    let key = if id.is_empty() {
-        format!("line:{number}")
-    } else {
-        id
-    };
+    let id = Some(fields.take_text("id")?).filter(|id| !id.is_empty());
+    let key = id.unwrap_or_else(|| format!("line:{number}"));
     let created_at = fields
         .take("created_at")
         .inspect(|time| fields.insert("created_at", time))
@@ -57,12 +49,8 @@ fn owner(fields: &mut Fields<'_>, key: &str) -> Result<proto::owner::Kind, Viola
     if !user.is_empty() {
         return Ok(proto::owner::Kind::UserId(user));
     }
-    let session = fields.take_text("session")?;
-    let session = if session.is_empty() {
-        format!("import:{key}")
-    } else {
-        session
-    };
+    let session = Some(fields.take_text("session")?).filter(|session| !session.is_empty());
+    let session = session.unwrap_or_else(|| format!("import:{key}"));
     Ok(proto::owner::Kind::SessionId(session))
 }
 
@@ -82,13 +70,11 @@ fn read_messages(
 ) -> Result<(), Violation> {
     let messages: Vec<&RawValue> = read(messages.get())?;
     if messages.is_empty() {
-        return Err(malformed(
-            "is empty: a conversation needs at least one message",
-        ));
+        let empty = "is empty: a conversation needs at least one message";
+        return Err(malformed(empty));
     }
     for (index, message) in messages.into_iter().enumerate() {
-        let origin = message::MessageOrigin { index, created_at };
-        message::read_message(message.get(), origin, dialogue)
+        message::read_message(message.get(), index, created_at, dialogue)
             .map_err(|violation| violation.at(index))?;
     }
     Ok(())

@@ -10,12 +10,26 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::tool_returned::Output;
 
 use super::content;
-use super::new_fact::NewFact;
 use crate::import::fields::{Fields, is_json, joined, malformed, read};
 use crate::import::text_part;
 
 /// The metadata of a call whose input was not JSON.
 const NOT_JSON: &str = r#"{"hansard_import":"input was not JSON and is kept as a JSON string"}"#;
+
+/// A fact and the metadata of its event.
+pub(super) struct NewFact {
+    pub(super) fact: Fact,
+    pub(super) metadata_json: String,
+}
+
+impl From<Fact> for NewFact {
+    fn from(fact: Fact) -> Self {
+        Self {
+            fact,
+            metadata_json: String::new(),
+        }
+    }
+}
 
 /// Parses the calls of a message, in order; adds a remark for each input that is stored in another form.
 pub(super) fn calls(
@@ -29,13 +43,10 @@ pub(super) fn calls(
     let mut facts = Vec::with_capacity(calls.len());
     for (index, call) in calls.into_iter().enumerate() {
         let fact = self::call(call.get()).map_err(|violation| violation.at(index))?;
-        if fact
-            .metadata_json
-            .contains(NOT_JSON.trim_matches(['{', '}']))
-        {
-            remarks.push(format!(
-                "tool_calls[{index}]: input is not JSON, kept as a JSON string"
-            ));
+        let metadata = &fact.metadata_json;
+        if metadata.contains(NOT_JSON.trim_matches(['{', '}'])) {
+            let what = "input is not JSON, kept as a JSON string";
+            remarks.push(format!("tool_calls[{index}]: {what}"));
         }
         facts.push(fact);
     }
@@ -44,7 +55,7 @@ pub(super) fn calls(
 
 fn call(text: &str) -> Result<NewFact, Violation> {
     let mut fields = Fields::parse(text)?;
-    let call_id = fields.require_text("id")?;
+    let call_id = fields.require_as("id")?;
     let kind = fields.take_text("type")?;
     let (tool_name, input) = match kind.as_str() {
         "" | "function" => named_input(&mut fields, "function", "arguments")?,
@@ -59,15 +70,11 @@ fn call(text: &str) -> Result<NewFact, Violation> {
         (false, true) => "",
         (false, false) => NOT_JSON,
     };
-    let input_json = if as_given {
-        input
-    } else {
-        serde_json::Value::from(input).to_string()
-    };
+    let as_text = || serde_json::Value::from(input.as_str()).to_string();
     let call = proto::ToolCalled {
         call_id,
         tool_name,
-        input_json,
+        input_json: if as_given { input } else { as_text() },
         ..proto::ToolCalled::default()
     };
     Ok(NewFact {
@@ -82,19 +89,14 @@ fn named_input(
     input: &str,
 ) -> Result<(String, String), Violation> {
     let value = fields.require(kind)?;
-    let mut inner = Fields::parse(value.get()).map_err(|violation| violation.within(kind))?;
-    let name = inner
-        .require_text("name")
-        .map_err(|violation| violation.within(kind))?;
-    let input = inner
-        .require_text(input)
-        .map_err(|violation| violation.within(kind))?;
-    Ok((name, input))
+    let named = Fields::parse(value.get())
+        .and_then(|mut inner| Ok((inner.require_as("name")?, inner.require_as(input)?)));
+    named.map_err(|violation| violation.within(kind))
 }
 
 /// Parses the result in a tool's message.
 pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Violation> {
-    let call_id = fields.require_text("tool_call_id")?;
+    let call_id = fields.require_as("tool_call_id")?;
     let tool_name = fields.take_text("name")?;
     let content = fields.require("content")?;
     let output = output(content).map_err(|violation| violation.within("content"))?;
@@ -109,13 +111,11 @@ pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Vio
 fn output(content: &RawValue) -> Result<Output, Violation> {
     if content.get().starts_with('"') {
         let text: String = read(content.get())?;
-        return Ok(if is_json(&text) {
-            Output::OutputJson(text)
-        } else {
-            Output::OutputParts(proto::Parts {
-                parts: vec![text_part(text)],
-            })
-        });
+        if is_json(&text) {
+            return Ok(Output::OutputJson(text));
+        }
+        let parts = vec![text_part(text)];
+        return Ok(Output::OutputParts(proto::Parts { parts }));
     }
     content::parts(content).map(|parts| Output::OutputParts(proto::Parts { parts }))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{Entry, EntrySender};
@@ -31,17 +31,15 @@ pub(super) fn read(input: impl Read, sender: EntrySender) -> Result<(), String> 
         is_stopped: Rc::clone(&is_stopped),
     };
     let mut document = serde_json::Deserializer::from_reader(counting);
-    match members
-        .deserialize(&mut document)
-        .and_then(|()| document.end())
-    {
-        Ok(()) => Ok(()),
-        Err(_) if is_stopped.get() => Ok(()),
-        Err(error) => Err(format!(
-            "at line {}, column {}",
-            error.line(),
-            error.column()
-        )),
+    let read = document
+        .deserialize_map(members)
+        .and_then(|()| document.end());
+    match read {
+        Err(error) if !is_stopped.get() => {
+            let (line, column) = (error.line(), error.column());
+            Err(format!("at line {line}, column {column}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -53,8 +51,8 @@ struct CountingReader<R> {
 impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.input.read(buffer)?;
-        self.bytes_read
-            .set(self.bytes_read.get() + u64::try_from(bytes).unwrap_or(0));
+        let bytes_read = self.bytes_read.get() + u64::try_from(bytes).unwrap_or(0);
+        self.bytes_read.set(bytes_read);
         Ok(bytes)
     }
 }
@@ -63,14 +61,6 @@ struct Members {
     sender: EntrySender,
     bytes_read: Rc<Cell<u64>>,
     is_stopped: Rc<Cell<bool>>,
-}
-
-impl<'de> DeserializeSeed<'de> for Members {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Members {
@@ -84,13 +74,12 @@ impl<'de> Visitor<'de> for Members {
         let mut number = 0;
         while let Some((id, text)) = members.next_entry::<String, Box<RawValue>>()? {
             number += 1;
-            let dialogue = chitchat::parse(&id, text.get());
-            let bytes_read = self.bytes_read.get();
-            if !self.sender.send(Entry {
+            let entry = Entry {
                 number,
-                bytes_read,
-                dialogue,
-            }) {
+                bytes_read: self.bytes_read.get(),
+                dialogue: chitchat::parse(&id, text.get()),
+            };
+            if !self.sender.send(entry) {
                 self.is_stopped.set(true);
                 // Only an error stops the parser; the flag distinguishes it from a failure.
                 return Err(A::Error::custom("stopped"));

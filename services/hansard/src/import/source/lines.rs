@@ -5,10 +5,11 @@ use std::io::{self, BufRead};
 use domain::{Violation, ViolationReason};
 
 use super::{Entry, EntrySender};
+use crate::import::fields::malformed;
 use crate::import::{Dialogue, openai};
 
 /// The maximum size of a line, including its line break. A longer line is rejected and skipped.
-pub const LINE_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+pub(super) const LINE_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
 pub(super) fn read(mut input: impl BufRead, mut sender: EntrySender) -> io::Result<()> {
     let (mut line, mut number, mut bytes_read) = (Vec::new(), 0, 0);
@@ -60,16 +61,9 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
 fn parse(line: &[u8], number: u64) -> Result<Dialogue, Violation> {
     let text = std::str::from_utf8(line).map_err(|error| {
         let byte = error.valid_up_to() + 1;
-        Violation::new(
-            ViolationReason::Malformed,
-            format!("is not UTF-8 at byte {byte}"),
-        )
+        malformed(format!("is not UTF-8 at byte {byte}"))
     })?;
     // Editors on Windows write a byte order mark.
-    let text = if number == 1 {
-        text.trim_start_matches('\u{feff}')
-    } else {
-        text
-    };
-    openai::parse(text.trim(), number)
+    let marks: &[char] = if number == 1 { &['\u{feff}'] } else { &[] };
+    openai::parse(text.trim_start_matches(marks).trim(), number)
 }

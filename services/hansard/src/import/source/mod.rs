@@ -14,8 +14,6 @@ use domain::Violation;
 use tokio::sync::mpsc;
 
 use super::Dialogue;
-pub use lines::LINE_BYTES_MAX;
-
 /// The length of the queue between reader and sender.
 const QUEUE_CONVERSATIONS: usize = 64;
 /// The size of the read buffer.
@@ -32,8 +30,7 @@ pub enum Format {
 
 impl Format {
     /// The name of one entry in reports.
-    #[must_use]
-    pub fn entry_name(self) -> &'static str {
+    pub(crate) fn entry_name(self) -> &'static str {
         match self {
             Self::Openai => "line",
             Self::Chitchat => "conversation",

@@ -1,5 +1,6 @@
 use std::io::Write as _;
 
+use super::lines::LINE_BYTES_MAX;
 use super::*;
 
 async fn check(format: Format, limit: Option<u64>, text: &[u8], expected: &[&str]) {

@@ -1,6 +1,0 @@
-//! The global memory allocator of every binary that links this crate.
-
-use mimalloc::MiMalloc;
-
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
