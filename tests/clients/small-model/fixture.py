@@ -1,4 +1,4 @@
-"""A small model, and a proxy before it that keeps what passes."""
+"""A small model, and a proxy before it that stores requests and answers."""
 
 import contextlib
 import http.client
@@ -29,14 +29,14 @@ def text_of(content):
 
 
 def streamed_text(stream):
-    """What a stream of chat completions says in all."""
+    """The whole text of a stream of chat completions."""
     events = [line[len("data: "):] for line in stream.decode().splitlines() if line.startswith("data: {")]
     choices = [choice for event in events for choice in json.loads(event).get("choices", [])]
     return "".join(choice["delta"].get("content") or "" for choice in choices)
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
-    """Hands each request on to the model, and keeps what was asked and what was answered."""
+    """Forwards each request to the model, and stores its messages and its answer."""
 
     # The messages of each request, and the text of its answer.
     seen = []
@@ -64,7 +64,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def model():
-    """A small model behind the proxy; gives the URL of its API."""
+    """A small model behind the proxy; yields the URL of its API."""
     Proxy.model_port = free_port()
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
