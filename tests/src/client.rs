@@ -44,7 +44,7 @@ impl Interceptor for Bearer {
     }
 }
 
-/// Somebody who calls a stack. Connections open with the first call, and again after a loss.
+/// A caller of a stack. Connections open with the first call, and open again after a loss.
 #[derive(Debug, Clone)]
 pub struct Caller {
     writer: Channel,
@@ -73,7 +73,7 @@ impl Caller {
     /// The same connections, with one more header.
     ///
     /// # Panics
-    /// When the value is none of a header's.
+    /// When the value is not valid in a header.
     #[must_use]
     pub fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut caller = self.clone();
@@ -85,7 +85,7 @@ impl Caller {
         caller
     }
 
-    /// The same caller at another writer.
+    /// The same caller with another writer.
     #[must_use]
     pub fn with_writer(&self, writer_url: &str) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Caller {
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// The write service over a connection of the test's own making.
+    /// The write service over a channel of the test.
     #[must_use]
     pub fn write_over(&self, writer: &Channel) -> Writer {
         WriteServiceClient::new(self.authenticated(writer))
@@ -156,7 +156,7 @@ pub fn health(url: &str) -> HealthClient<Channel> {
 /// A connection to a URL that opens with the first call.
 ///
 /// # Panics
-/// When it is no URL.
+/// When the URL is invalid.
 #[must_use]
 pub fn channel(url: &str) -> Channel {
     tls::endpoint(url)

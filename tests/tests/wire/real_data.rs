@@ -1,4 +1,4 @@
-//! Real conversations: every transcript equals its source, through the tail and through the rows.
+//! Real conversations: every transcript equals its source, through tail and rows.
 //!
 //! A first part of the chitchat data set by default. All 7,168 conversations and 258,145 messages:
 //! `cargo test --release -p tests --test wire real_data -- --ignored`.
@@ -15,13 +15,13 @@ use tests::stack::Setup;
 
 /// How many conversations the default test imports.
 const PART: usize = 300;
-/// How many conversations are read at once.
+/// The number of conversations that are read concurrently.
 const READERS: usize = 32;
 
 /// By the import's id of the conversation.
 type Expected = BTreeMap<String, Transcript>;
 
-/// The conversations that were imported, told by the tail of the record alone.
+/// The imported conversations, from the tail of the record only.
 async fn imported(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
     let destination = Destination {
         agent: agent.id().to_owned(),

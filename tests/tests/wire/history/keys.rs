@@ -1,4 +1,4 @@
-//! Keys over the wire: which candidate counts, what is refused, and what a history without a key comes to.
+//! Keys: the candidate that counts, invalid keys, and histories without a key.
 
 use tests::agent::Agent;
 use tests::stack::Setup;
@@ -27,7 +27,7 @@ fn refused(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_valid_one_counts() {
+async fn the_first_valid_candidate_counts() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let candidates = [
@@ -83,7 +83,7 @@ async fn histories_are_kept_apart() {
     }
 }
 
-/// No key, no store: the caller's own messages come back, trimmed, and nothing is kept.
+/// Without a key nothing is stored: the caller's own messages are returned, trimmed.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_key() {
     let stack = Setup::tasks().start().await;

@@ -1,4 +1,4 @@
-//! A token that is bound to a tenant sees and changes that tenant alone.
+//! A token that is bound to a tenant reads and changes only that tenant.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -13,7 +13,7 @@ const NO_AGENT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
 const NO_KEY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "api_key_id");
 const NO_TOKEN: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "service_token_id");
 
-/// Two tenants, their operator, and one that is bound to the first.
+/// Two tenants, their operator, and an operator that is bound to the first.
 async fn prepared() -> (Stack, Operator, Operator) {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
@@ -25,7 +25,7 @@ async fn prepared() -> (Stack, Operator, Operator) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_sees_its_own_tenant_alone() {
+async fn bound_tokens_read_only_their_tenant() {
     let (_stack, operator, bound) = prepared().await;
     let mut registry = bound.registry();
     let listed = registry
@@ -67,7 +67,7 @@ async fn it_sees_its_own_tenant_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_changes_its_own_tenant_alone() {
+async fn bound_tokens_change_only_their_tenant() {
     let (_stack, operator, bound) = prepared().await;
     let mut registry = bound.registry();
     let (tenant_id, display_name) = ("new".to_owned(), String::new());
@@ -123,9 +123,9 @@ async fn it_changes_its_own_tenant_alone() {
     );
 }
 
-/// Also when it names no tenant, and whatever else the tokens may do.
+/// Also when the request names no tenant, and with all other scopes.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_makes_is_bound_as_it_is() {
+async fn tokens_of_bound_tokens_are_bound() {
     let (_stack, operator, bound) = prepared().await;
     for tenant in ["", "acme"] {
         let made = bound.token(&[Scope::Append, Scope::Read], tenant).await;

@@ -1,4 +1,4 @@
-//! `ListConversations`: four filters, statuses, and keyset pages over equal times.
+//! `ListConversations`: four filters, statuses, and pages by key over equal times.
 
 use prost_types::Timestamp;
 use tests::agent::Agent;
@@ -50,7 +50,7 @@ async fn each_filter_finds_its_own_newest_first() {
         create(agent, id, owner).await;
         agent.projected(id, 1).await;
     }
-    // The latest event decides, not the beginning.
+    // The latest event decides, not the creation.
     support.append("a", vec![user("x")]).await;
     support.projected("a", 2).await;
     let check = async |agent: &Agent, filter: Filter, expected: &[&str]| {
@@ -132,7 +132,7 @@ async fn statuses() {
     check(ConversationStatus::Erased, &[]).await;
 }
 
-/// Conversations made at the same time, by many callers: every page size gives each once, in one order.
+/// Conversations with the same time, by many callers: every page size returns each once, in one order.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_give_each_conversation_once() {
     const COUNT: usize = 23;
@@ -166,7 +166,7 @@ async fn pages_give_each_conversation_once() {
     }
 }
 
-/// The times that events bring count, but none later than its record.
+/// The times of events count, but not later than their time of record.
 #[tokio::test(flavor = "multi_thread")]
 async fn imported_times_do_not_move_a_conversation() {
     let stack = Setup::tasks().start().await;
@@ -174,17 +174,17 @@ async fn imported_times_do_not_move_a_conversation() {
     for id in ["first", "second"] {
         agent.create(id).await;
     }
-    let said_in = |seconds| {
+    let messages_at = |seconds| {
         let mut event = user("x");
         event.occurred_at = Some(Timestamp { seconds, nanos: 0 });
         vec![event]
     };
-    agent.append("first", said_in(1_000_000_000)).await;
+    agent.append("first", messages_at(1_000_000_000)).await;
     agent.projected("first", 2).await;
     agent.projected("second", 1).await;
     let order = async || listed(&agent, request(&agent, Filter::SessionId("s".to_owned()))).await;
     assert_eq!(order().await, ["second", "first"]);
-    let written = agent.append("first", said_in(9_000_000_000)).await;
+    let written = agent.append("first", messages_at(9_000_000_000)).await;
     agent.projected("first", 3).await;
     assert_eq!(order().await, ["first", "second"]);
     assert_eq!(
@@ -194,7 +194,7 @@ async fn imported_times_do_not_move_a_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listed_conversation_is_what_get_gives() {
+async fn listed_conversations_equal_get() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;

@@ -1,4 +1,4 @@
-//! Page tokens belong to their query: another query refuses them, another page size takes them.
+//! Page tokens are valid only for their query, with any page size.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -95,10 +95,10 @@ async fn of_conversations() {
         let request = with(next.clone(), change);
         check_failure(case, agent.try_conversations(request).await, OTHER);
     }
-    let elsewhere = with(next.clone(), |r| stranger.id().clone_into(&mut r.agent_id));
+    let other_agent = with(next.clone(), |r| stranger.id().clone_into(&mut r.agent_id));
     check_failure(
         "another tenant",
-        stranger.try_conversations(elsewhere).await,
+        stranger.try_conversations(other_agent).await,
         OTHER,
     );
     let of_events = with(agent.list_request("c"), |r| {

@@ -1,4 +1,4 @@
-//! Position tokens fence a read: it has reached the position, or says that it has not.
+//! Position tokens fence a read: it includes the position, or fails.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -15,7 +15,7 @@ fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_has_reached_the_position_that_it_names() {
+async fn reads_include_the_position_of_their_token() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -36,7 +36,7 @@ async fn a_read_has_reached_the_position_that_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_eventual_read_waits_for_the_rows_or_says_that_they_are_late() {
+async fn eventual_reads_wait_for_rows_or_fail() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let made = agent.create("c").await;
@@ -70,15 +70,15 @@ async fn an_eventual_read_waits_for_the_rows_or_says_that_they_are_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn positions_that_cannot_be_taken() {
+async fn invalid_positions() {
     let (stack, other) = tokio::join!(Setup::tasks().start(), Setup::tasks().start());
     let (agent, stranger) = tokio::join!(stack.any_agent(), other.any_agent());
     agent.create("c").await;
     let foreign = stranger.create("c").await.position_token;
-    // Enough of them that one lies in another partition.
-    let mut elsewhere = Vec::new();
+    // Enough of them that one is in another partition.
+    let mut other_tokens = Vec::new();
     for index in 0..16 {
-        elsewhere.push(agent.create(&format!("d{index}")).await.position_token);
+        other_tokens.push(agent.create(&format!("d{index}")).await.position_token);
     }
     let check = async |case, token: &str, reason| {
         let expected = (InvalidArgument, reason, "target.position_token");
@@ -107,7 +107,7 @@ async fn positions_that_cannot_be_taken() {
     .await;
     let own = agent.append("c", vec![user("x")]).await.position_token;
     let mut refused = 0;
-    for token in &elsewhere {
+    for token in &other_tokens {
         if let Err(status) = agent.try_get(fenced(&agent, "c", token)).await {
             assert_eq!(
                 tests::errors::Failure::from(status).reason,

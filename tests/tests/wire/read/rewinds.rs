@@ -1,12 +1,12 @@
-//! A history that was rewound reads as if what was passed over had never been said: as its twin, into which only the rest was
-//! appended. The events themselves are all there.
+//! A rewound history reads like its twin, a conversation with only the remaining events. The events themselves are all
+//! stored.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tests::agent::Agent;
-use tests::events::{assistant, call, note, result, rewound, summary, user};
+use tests::events::{assistant, call, note, result, rewind, summary, user};
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
@@ -18,12 +18,12 @@ use wire::proto::read::v1::{
 
 use super::forks::fork;
 
-/// Histories that are made, each with a stack of its own.
+/// Random histories, each with its own stack.
 const HISTORIES: u64 = 4;
 /// Steps of a history, and of its fork.
 const STEPS: usize = 40;
 
-/// A conversation, and what is read of it at each version from 1 on.
+/// A conversation, and the effective events at each version from 1 on.
 #[derive(Debug, Clone)]
 struct History {
     id: String,
@@ -48,7 +48,7 @@ impl History {
 
     fn step(&mut self, rng: &mut StdRng) -> Vec<Event> {
         let name = format!("n{}", self.version());
-        let said = match rng.random_range(0..12) {
+        let events_of_step = match rng.random_range(0..12) {
             0..4 => vec![user(format!("Question {name}?"))],
             4..7 => vec![assistant(format!("Answer {name}."))],
             7 => vec![call(&name, "{}"), result(&name, "\"found\"")],
@@ -57,16 +57,16 @@ impl History {
             _ => {
                 let to = rng.random_range(1..=self.version());
                 self.shown.push(self.at(to));
-                return vec![rewound(to)];
+                return vec![rewind(to)];
             }
         };
-        for event in &said {
+        for event in &events_of_step {
             self.say(event.clone());
         }
-        said
+        events_of_step
     }
 
-    /// A summary that reaches further than those that are read, through something that is read.
+    /// A summary of more events than those so far, up to an effective one.
     fn summary(&self, rng: &mut StdRng) -> Option<Event> {
         let shown = self.at(self.version());
         let reached = shown.iter().filter_map(|(_, event)| through(event)).max();
@@ -93,7 +93,7 @@ async fn grow(agent: &Agent, history: &mut History, rng: &mut StdRng) {
     }
 }
 
-/// Appends what is read at a version to a conversation of its own.
+/// Appends the effective events of a version to a separate conversation.
 async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     let id = format!("{}-{version}", history.id);
     agent.create(&id).await;
@@ -125,7 +125,7 @@ async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Val
     (body, receipt.tokens.expect("tokens"))
 }
 
-/// Takes out of a context what names the conversation, and at which versions its events stand.
+/// Removes the conversation's name and the versions of its events from a context.
 fn unversioned(body: &mut Value) {
     match body {
         Value::Object(members) => {
@@ -216,7 +216,7 @@ async fn check_history(seed: u64) {
     for (history, twins) in &read {
         agent.projected(&history.id, history.version()).await;
         check(&agent, history, twins).await;
-        // Nothing is gone.
+        // No event is gone.
         let events = agent.events(agent.list_request(&history.id)).await;
         assert_eq!(
             u64::try_from(events.len()).expect("a count"),
@@ -226,11 +226,11 @@ async fn check_history(seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rewound_history_reads_as_if_the_rest_were_all() {
+async fn rewound_histories_equal_their_twins() {
     futures::future::join_all((0..HISTORIES).map(check_history)).await;
 }
 
-/// The outcomes of a context that omits nothing but a rewound range, and only when they are asked for.
+/// The outcomes of a context that only omits a rewound range, and only on request.
 async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound: (u64, u64)) {
     for with_outcomes in [true, false] {
         let request = AssembleContextRequest {
@@ -251,27 +251,27 @@ async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound
     }
 }
 
-/// Turns before the branch that is passed over, and turns of the branch, which a budget has no room for.
+/// Turns before the rewound branch, and turns of the branch, which would exceed the budget.
 const TURNS: usize = 20;
 const BRANCH: usize = 600;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_passed_over_takes_no_room() {
+async fn rewound_turns_use_no_budget() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let said = |count: usize| -> Vec<Event> {
+    let events_of_step = |count: usize| -> Vec<Event> {
         let text = "word ".repeat(20);
         (0..count)
             .map(|turn| user(format!("{turn}: {text}")))
             .collect()
     };
-    agent.append("c", said(TURNS)).await;
+    agent.append("c", events_of_step(TURNS)).await;
     let to = agent.version("c").await;
     for _ in 0..4 {
-        agent.append("c", said(BRANCH / 4)).await;
+        agent.append("c", events_of_step(BRANCH / 4)).await;
     }
-    agent.append("c", vec![rewound(to), user("and now?")]).await;
+    agent.append("c", vec![rewind(to), user("and now?")]).await;
     let policy = json!({"budget": {"context_tokens_max": 2_000, "reserved_tokens": 0}});
     let request = AssembleContextRequest {
         format: ContextFormat::Canonical.into(),
@@ -281,7 +281,7 @@ async fn what_is_passed_over_takes_no_room() {
     let all = async || {
         let (body, _) = made(&agent, "c", &request).await;
         let turns = body["turns"].as_array().expect("turns").len();
-        // Few messages are asked for, so that the branch would fill all that is read for them.
+        // A small message limit, so that the branch would fill all that is read for it.
         let kept = kept(&agent, "c", 21).await.len();
         assert_eq!((turns, kept), (TURNS + 1, TURNS + 1));
     };

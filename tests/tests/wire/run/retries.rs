@@ -1,4 +1,4 @@
-//! Retries: every command of a run gets its first answer again, also from a writer that has just started.
+//! Retries: every command of a run gets its first answer again, also from a restarted writer.
 
 use tests::agent::Outcome;
 use tests::errors::check_failure;
@@ -81,7 +81,7 @@ async fn every_command_again_after_a_restart() {
     assert_eq!(agent.version(CONVERSATION).await, 6);
 }
 
-/// The run's own key says no time, whether its id does or not.
+/// The run's own key has no time, whether its id has one or not.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finish_again_after_many_more_commits() {
     let mut stack = Setup::tasks().start().await;
@@ -119,7 +119,7 @@ async fn a_finish_again_after_many_more_commits() {
     }
 }
 
-/// The read model knows nothing that the finish of an active run needs.
+/// The finish of an active run needs nothing from the read model.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finish_without_the_read_model() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;

@@ -18,7 +18,7 @@ fn hex(bytes: &[u8]) -> String {
     digits.concat()
 }
 
-/// A span of the caller's trace, or one that is linked to it: a batch works on many commits at once.
+/// A span of the caller's trace, or one with a link to it: a batch processes many commits.
 fn belongs(span: &Span) -> bool {
     hex(&span.trace_id) == TRACE || span.links.iter().any(|link| hex(&link.trace_id) == TRACE)
 }

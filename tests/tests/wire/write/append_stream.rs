@@ -1,4 +1,4 @@
-//! `AppendStream`: volume, order within a conversation, errors for one command alone, and no caller in another's way.
+//! `AppendStream`: volume, order within a conversation, errors of single commands, and independence of callers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
-/// HTTP/2's own default, which this client's library raises to 2 MiB.
+/// HTTP/2's default, which this client's library raises to 2 MiB.
 const ANSWER_WINDOW_BYTES: u32 = 64 * 1_024;
 
-/// A stream that the test sends into, one command at a time.
+/// A stream for single commands of the test.
 struct Open {
     commands: mpsc::Sender<proto::AppendStreamRequest>,
     answers: Streaming<proto::AppendStreamResponse>,
@@ -117,19 +117,19 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
         let events = agent
             .events(agent.list_request(&format!("c{conversation}")))
             .await;
-        let said: Vec<u64> = events
+        let texts: Vec<u64> = events
             .iter()
             .filter_map(|event| text_of(event)?.parse().ok())
             .collect();
         let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS)
             .map(|round| round * CONVERSATIONS + conversation)
             .collect();
-        assert_eq!(said, sent, "c{conversation}");
+        assert_eq!(texts, sent, "c{conversation}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_command_ends_nothing_but_itself() {
+async fn failed_commands_do_not_end_the_stream() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let commands = [
@@ -175,9 +175,9 @@ async fn a_failed_command_ends_nothing_but_itself() {
     assert_eq!(agent.version("c").await, 3);
 }
 
-/// Commands of one conversation are answered in the order sent, also when one of them fails.
+/// Commands of one conversation are answered in the order sent, also after a failed one.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_follows_a_failure_is_carried_out_in_order() {
+async fn commands_after_a_failure_run_in_order() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -200,7 +200,7 @@ async fn what_follows_a_failure_is_carried_out_in_order() {
     assert_eq!(versions, expected);
 }
 
-/// A stream whose answers have little room on their way, so that few that are not read fill it.
+/// A stream with a small window for answers, so that a few unread ones fill it.
 async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
     let channel = endpoint
@@ -215,7 +215,7 @@ async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     }
 }
 
-/// The version at which the conversation stays for many looks in a row.
+/// The version of the conversation after it stayed the same for several polls.
 async fn stuck_at(agent: &Agent) -> u64 {
     let (last, looks) = (AtomicU64::new(0), AtomicU64::new(0));
     eventually("a stream that is stuck", || async {
@@ -230,9 +230,9 @@ async fn stuck_at(agent: &Agent) -> u64 {
     .await
 }
 
-/// Thousands of commands without a look at the answers; meanwhile others write to the same conversation.
+/// Thousands of commands without reading answers, with concurrent writes of others to the same conversation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
+async fn clients_that_read_no_answers_block_nobody_else() {
     const COMMANDS: u64 = 4_000;
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;

@@ -1,4 +1,4 @@
-//! Every bound of what is written, at its edge and one past it; what is past is told with bound and value.
+//! Every bound of written values, at its edge and one past it; errors contain bound and value.
 
 use prost::Message as _;
 use tests::agent::Agent;
@@ -12,20 +12,24 @@ use wire::proto::event::v1::ClientContext;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 
-use super::{Ask, with};
+use super::{Command, with};
 
 /// Name, bound, reason, field.
 type Edge = (&'static str, usize, &'static str, &'static str);
 
-/// Sends what is at the bound, which is taken, and what is one past it, which is refused and told.
-async fn check(agent: &Agent, (case, bound, reason, field): Edge, ask: impl Fn(usize) -> Ask) {
-    let at_the_bound = ask(bound).send(agent).await;
+/// A value at the bound is accepted; a value one past it is rejected with an error that contains the value.
+async fn check(
+    agent: &Agent,
+    (case, bound, reason, field): Edge,
+    command: impl Fn(usize) -> Command,
+) {
+    let at_the_bound = command(bound).send(agent).await;
     at_the_bound.unwrap_or_else(|status| panic!("{case}: {status:?}"));
-    let past = ask(bound + 1).send(agent).await;
+    let past = command(bound + 1).send(agent).await;
     let failure = check_failure(case, past, (InvalidArgument, reason, field));
     for number in [bound, bound + 1] {
-        let told = failure.message.contains(&number.to_string());
-        assert!(told, "{case}: {}", failure.message);
+        let is_in_message = failure.message.contains(&number.to_string());
+        assert!(is_in_message, "{case}: {}", failure.message);
     }
 }
 
@@ -33,17 +37,17 @@ fn text(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-/// A JSON object of so many bytes.
+/// A JSON object of this size in bytes.
 fn object(bytes: usize) -> String {
     format!(r#"{{"a":"{}"}}"#, text(bytes - r#"{"a":""}"#.len()))
 }
 
-/// JSON nested so deep.
+/// JSON of this depth.
 fn nested(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
-/// A JSON object nested so deep.
+/// A JSON object of this depth.
 fn nested_object(depth: usize) -> String {
     format!(r#"{{"a":{}}}"#, nested(depth - 1))
 }
@@ -76,13 +80,14 @@ async fn creations() {
     let agent = stack.any_agent().await;
     let new = || agent.create_request(&Uuid::now_v7().to_string());
     for (edge, change) in CREATIONS {
-        let ask = |size| Ask::Create(with(new(), |request| change(request, size)));
-        check(&agent, edge, ask).await;
+        let command = |size| Command::Create(with(new(), |request| change(request, size)));
+        check(&agent, edge, command).await;
     }
     for (edge, change) in CONTEXTS {
         let context = |size| with(ClientContext::default(), |context| change(context, size));
-        let ask = |size| Ask::Create(with(new(), |r| r.client_context = Some(context(size))));
-        check(&agent, edge, ask).await;
+        let command =
+            |size| Command::Create(with(new(), |r| r.client_context = Some(context(size))));
+        check(&agent, edge, command).await;
     }
 }
 
@@ -106,13 +111,13 @@ async fn events() {
     agent.create("c").await;
     for (edge, events) in EVENTS {
         check(&agent, edge, |size| {
-            Ask::Append(agent.append_request("c", events(size)))
+            Command::Append(agent.append_request("c", events(size)))
         })
         .await;
     }
 }
 
-/// A message of so many bytes, as the record encodes it.
+/// A message of this size in bytes, in the record's encoding.
 fn sized(bytes: usize) -> event_proto::Event {
     let named = |text: String| {
         with(user(text), |event| {

@@ -1,4 +1,4 @@
-//! Beginning a fork: where it may leave from, whose it is, and how far back forks go.
+//! Creating a fork: valid fork points, owners, and the maximum depth.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use tests::agent::Agent;
@@ -12,7 +12,7 @@ use super::{fork, fork_request, forked_from, try_fork};
 use crate::write::with;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_and_what_is_not_ones_own_are_told_alike() {
+async fn foreign_parents_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
@@ -57,7 +57,7 @@ async fn what_is_not_there_and_what_is_not_ones_own_are_told_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_of_what_is_shared_leaves_from_who_holds_it() {
+async fn forks_of_shared_versions_leave_from_the_ancestor() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("root").await;
@@ -80,7 +80,7 @@ async fn a_fork_of_what_is_shared_leaves_from_who_holds_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn depth_is_bounded_and_reads_reach_all_the_way() {
+async fn depth_is_bounded_and_reads_reach_the_root() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("f0").await;
@@ -101,7 +101,7 @@ async fn depth_is_bounded_and_reads_reach_all_the_way() {
         failure.metadata["fork_depth_max"],
         FORK_DEPTH_MAX.to_string()
     );
-    // What the last one shares is as deep as who holds it.
+    // A fork of the last one's shared events is as deep as a fork of its ancestor.
     fork(&agent, "beside", &last, end - 1).await;
     agent.projected(&last, end).await;
     stack.projector.stop().await;
@@ -115,12 +115,12 @@ async fn check_dense(agent: &Agent, id: &str, end: u64) {
     assert_eq!(versions, (1..=end).collect::<Vec<u64>>(), "{id}");
 }
 
-/// The first answer comes again, whatever became of the parent since.
+/// A retry gets the first answer, independent of later changes of the parent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_gets_the_first_answer_also_without_the_parent() {
+async fn retries_get_the_first_answer_without_the_parent() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    // The first key is settled by head and stream, the second one's age is not known.
+    // The first key is in the head; the age of the second key is unknown.
     for (number, key) in [Uuid::now_v7(), Uuid::new_v4()].into_iter().enumerate() {
         let (parent, id) = (format!("parent-{number}"), format!("fork-{number}"));
         agent.create(&parent).await;
@@ -132,7 +132,7 @@ async fn a_retry_gets_the_first_answer_also_without_the_parent() {
             .try_erase(agent.target(&parent))
             .await
             .expect("erased");
-        // More commits than a head names, so that the key must be looked for.
+        // More commits than a head lists, so that the key must be searched.
         for commits in [0, 9] {
             for _ in 0..commits {
                 agent.append(&id, vec![user("more")]).await;

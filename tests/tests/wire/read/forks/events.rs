@@ -1,4 +1,5 @@
-//! The events of a fork: its parents' up to the forks, then its own, dense, in both directions, in pages of any size.
+//! The events of a fork: those of its parents up to the forks, then its own, dense, in both directions, with any page
+//! size.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, note, result, summary, user};
@@ -21,7 +22,7 @@ async fn root(agent: &Agent) {
     agent.append("root", vec![user("8"), note("9")]).await;
 }
 
-/// A fork, a fork of it, and one of that: `one` leaves at 7, `two` at 10, `three` at 13; it ends at 15.
+/// A fork, a fork of it, and a fork of that: `one` starts after 7, `two` after 10, `three` after 13; it ends at 15.
 async fn three_levels(agent: &Agent) -> Vec<RecordedEvent> {
     root(agent).await;
     fork(agent, "one", "root", 7).await;
@@ -122,7 +123,8 @@ async fn ranges_and_pages_across_four_conversations() {
     }
 }
 
-/// At every version of a history with calls and summaries: the parent's context of that version and its events come back.
+/// At every version of a history with calls and summaries, the fork returns the parent's context and events of that
+/// version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_at_every_version() {
     let mut stack = Setup::tasks().start().await;
@@ -170,9 +172,9 @@ async fn a_fork_at_every_version() {
     }
 }
 
-/// Others append to the parent all the while: nothing of it is ever seen in a fork.
+/// Concurrent appends to the parent never appear in a fork.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_appended_to_a_parent_never_shows_in_a_fork() {
+async fn appends_to_a_parent_never_appear_in_a_fork() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("parent").await;
@@ -186,7 +188,7 @@ async fn what_is_appended_to_a_parent_never_shows_in_a_fork() {
     let forks = async {
         let mut forks = Vec::new();
         for number in 0..20 {
-            // At the parent's very last version, which is not the last for long.
+            // At the parent's last version, which soon is not the last any more.
             let version = agent.version("parent").await;
             let id = format!("fork-{number}");
             fork(&agent, &id, "parent", version).await;

@@ -1,4 +1,4 @@
-//! Watching a fork: the history of its parents, its own, and then what is appended to it alone.
+//! Watching a fork: the history of its ancestors, its own, and then only its new events.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -42,7 +42,7 @@ async fn check_histories(agent: &Agent) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_with_what_it_goes_on_from() {
+async fn watches_end_with_the_parent() {
     let mut stack = Setup::tasks().prepare().await;
     stack.gateway.settings.gateway.watch_idle_check_ms = 100;
     stack.start().await;
