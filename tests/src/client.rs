@@ -18,16 +18,16 @@ const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// A channel on which every call carries the token.
 pub type Authenticated = InterceptedService<Channel, Bearer>;
-/// The write service.
-pub type Writer = WriteServiceClient<Authenticated>;
-/// The run service.
-pub type Runner = RunServiceClient<Authenticated>;
-/// The read service.
-pub type Reader = ReadServiceClient<Authenticated>;
-/// The history service.
-pub type Historian = HistoryServiceClient<Authenticated>;
-/// The registry service.
-pub type Registrar = RegistryServiceClient<Authenticated>;
+/// A client of the write service.
+pub type WriteClient = WriteServiceClient<Authenticated>;
+/// A client of the run service.
+pub type RunClient = RunServiceClient<Authenticated>;
+/// A client of the read service.
+pub type ReadClient = ReadServiceClient<Authenticated>;
+/// A client of the history service.
+pub type HistoryClient = HistoryServiceClient<Authenticated>;
+/// A client of the registry service.
+pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
 /// Adds headers to every call.
 #[derive(Debug, Clone, Default)]
@@ -103,41 +103,41 @@ impl Caller {
         }
     }
 
-    /// The write service.
+    /// A client of the write service.
     #[must_use]
-    pub fn write(&self) -> Writer {
+    pub fn write(&self) -> WriteClient {
         WriteServiceClient::new(self.authenticated(&self.writer))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     /// The write service over a channel of the test.
     #[must_use]
-    pub fn write_over(&self, writer: &Channel) -> Writer {
+    pub fn write_over(&self, writer: &Channel) -> WriteClient {
         WriteServiceClient::new(self.authenticated(writer))
     }
 
-    /// The run service.
+    /// A client of the run service.
     #[must_use]
-    pub fn runs(&self) -> Runner {
+    pub fn runs(&self) -> RunClient {
         RunServiceClient::new(self.authenticated(&self.writer))
     }
 
-    /// The registry service.
+    /// A client of the registry service.
     #[must_use]
-    pub fn registry(&self) -> Registrar {
+    pub fn registry(&self) -> RegistryClient {
         RegistryServiceClient::new(self.authenticated(&self.writer))
     }
 
-    /// The read service.
+    /// A client of the read service.
     #[must_use]
-    pub fn read(&self) -> Reader {
+    pub fn read(&self) -> ReadClient {
         ReadServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// The history service.
+    /// A client of the history service.
     #[must_use]
-    pub fn history(&self) -> Historian {
+    pub fn history(&self) -> HistoryClient {
         HistoryServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }

@@ -105,7 +105,7 @@ impl HttpClient {
 
     /// The same client for another gateway.
     #[must_use]
-    pub fn moved_to(&self, addr: SocketAddr) -> Self {
+    pub fn with_addr(&self, addr: SocketAddr) -> Self {
         Self {
             base: format!("http://{addr}"),
             ..self.clone()

@@ -95,16 +95,18 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
             let function = json!({"name": name, "arguments": "{}"});
             let call = json!({"index": 0, "id": id, "type": "function", "function": function});
             let delta = json!({"role": "assistant", "tool_calls": [call]});
-            streamed(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
+            stream_answer(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
         }
         Reply::Refused(status, words) => (status, axum::Json(words)).into_response(),
-        Reply::Failing(text, words) => streamed(&[choice(&json!({"content": text}), None), words]),
+        Reply::Failing(text, words) => {
+            stream_answer(&[choice(&json!({"content": text}), None), words])
+        }
     }
 }
 
 fn text_answer(text: &str) -> Response {
     let delta = json!({"role": "assistant", "content": text});
-    streamed(&[choice(&delta, None), choice(&json!({}), Some("stop"))])
+    stream_answer(&[choice(&delta, None), choice(&json!({}), Some("stop"))])
 }
 
 fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
@@ -112,7 +114,7 @@ fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
     json!({"id": "r", "model": "m", "choices": [choice]})
 }
 
-fn streamed(events: &[Value]) -> Response {
+fn stream_answer(events: &[Value]) -> Response {
     let events = events.iter().map(|event| format!("data: {event}\n\n"));
     let body: String = events.chain(["data: [DONE]\n\n".to_owned()]).collect();
     ([("content-type", "text/event-stream")], body).into_response()

@@ -8,7 +8,7 @@ use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
 use crate::agent::Agent;
-use crate::client::{Caller, Registrar};
+use crate::client::{Caller, RegistryClient};
 
 /// A caller that may change the registry.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Operator {
 
     /// The registry service.
     #[must_use]
-    pub fn registry(&self) -> Registrar {
+    pub fn registry(&self) -> RegistryClient {
         self.caller.registry()
     }
 

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::eventually::eventually;
-use crate::program::{Program, inherited};
+use crate::program::{Program, inherited_variables};
 use crate::watchdog::{GATE, Watchdog};
 
 /// How much of the log's end a failed test shows.
@@ -39,7 +39,7 @@ impl Process {
             .args(["-c", GATE])
             .arg(program.path())
             .args(arguments);
-        for name in inherited() {
+        for name in inherited_variables() {
             command.env_remove(name);
         }
         let mut child = command

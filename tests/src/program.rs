@@ -58,7 +58,7 @@ impl Program {
     ) -> CommandOutput {
         let mut command = Command::new(&self.0);
         command.args(arguments.into_iter().map(Into::into));
-        for name in inherited() {
+        for name in inherited_variables() {
             command.env_remove(name);
         }
         command
@@ -78,7 +78,7 @@ impl Program {
 }
 
 /// The inherited `HANSARD_…` variables, except the cache of programs.
-pub(crate) fn inherited() -> impl Iterator<Item = OsString> {
+pub(crate) fn inherited_variables() -> impl Iterator<Item = OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         name.to_str()
             .is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR")

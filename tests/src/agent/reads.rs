@@ -165,7 +165,7 @@ impl Agent {
     ///
     /// # Panics
     /// When it does not have it in time.
-    pub async fn projected(&self, conversation: &str, version: u64) {
+    pub async fn wait_for_rows(&self, conversation: &str, version: u64) {
         let target = self.eventual_target(conversation);
         let what = format!("version {version} of {conversation} in the read model");
         eventually(&what, || async {

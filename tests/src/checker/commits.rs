@@ -8,7 +8,7 @@ use super::erasure::{self, tombstone};
 use super::finding::{Finding, Kind};
 use super::model;
 use super::record::{RecordContents, RecordedCommit};
-use super::tools::Watcher;
+use super::tools::RuleChecker;
 
 /// The simple fold starts from nothing each time. So it checks this many heads from the first, then one in as many, and
 /// the last. The domain's fold checks all heads.
@@ -98,7 +98,7 @@ impl History<'_> {
 
     fn check_history(&mut self, commits: &[RecordedCommit]) {
         let mut previous: Option<&RecordedCommit> = None;
-        let mut watcher = Watcher::default();
+        let mut watcher = RuleChecker::default();
         for (index, commit) in commits.iter().enumerate() {
             self.check_succession(previous, commit);
             self.check_chain(previous, commit);

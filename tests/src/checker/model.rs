@@ -34,7 +34,7 @@ pub fn chain_after(previous: ChainHash, body: &[u8]) -> ChainHash {
 /// The head after a whole history; `None` unless it starts with a creation.
 #[must_use]
 pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
-    let created = created(history)?;
+    let created = creation(history)?;
     let last = &history.last()?.opened.commit;
     let status = status(history);
     let erased = status == Status::Erased;
@@ -91,7 +91,7 @@ pub fn metadata(history: &[RecordedCommit]) -> Option<JsonText> {
 /// The client context at the creation of the conversation.
 #[must_use]
 pub fn client_context(history: &[RecordedCommit]) -> ClientContext {
-    created(history)
+    creation(history)
         .map(|created| created.client_context.clone())
         .unwrap_or_default()
 }
@@ -111,7 +111,7 @@ fn facts(history: &[RecordedCommit]) -> impl Iterator<Item = &Fact> {
     events(history).map(|(_, event)| &event.fact)
 }
 
-fn created(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
+fn creation(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
     match facts(history).next()? {
         Fact::Lifecycle(Lifecycle::ConversationCreated(created)) => Some(created),
         _ => None,
@@ -158,16 +158,16 @@ fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
 /// The version of a history's first event: a fork continues the numbers of the shared events.
 #[must_use]
 pub fn first_version(history: &[RecordedCommit]) -> u64 {
-    created(history).map_or(1, |created| shared(created).next().0)
+    creation(history).map_or(1, |created| shared(created).next().0)
 }
 
 /// The facts of a history with their versions.
-fn numbered(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
+fn with_versions(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
     (first_version(history)..).zip(facts(history))
 }
 
 fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
-    let numbered: Vec<(u64, &Fact)> = numbered(history).collect();
+    let numbered: Vec<(u64, &Fact)> = with_versions(history).collect();
     let is_answered = |version: u64, call: &domain::CallId| {
         numbered.iter().any(|(at, fact)| {
             *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call)
@@ -185,7 +185,7 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
 }
 
 fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
-    let summaries = numbered(history).filter_map(|(version, fact)| match fact {
+    let summaries = with_versions(history).filter_map(|(version, fact)| match fact {
         Fact::Annotation(Annotation::HistorySummarised(summary)) => Some(SummaryPlace {
             version: Version(version),
             through: summary.through,
@@ -247,14 +247,14 @@ fn last_event_at(history: &[RecordedCommit]) -> Option<Timestamp> {
 
 fn recent(history: &[RecordedCommit]) -> Vec<RecentCommit> {
     let from = history.len().saturating_sub(RECENT_COMMITS);
-    let mut recent: Vec<RecentCommit> = history.iter().skip(from).map(remembered).collect();
+    let mut recent: Vec<RecentCommit> = history.iter().skip(from).map(recent_commit).collect();
     if let Some(last) = recent.last_mut() {
         last.sequence = None;
     }
     recent
 }
 
-fn remembered(stored: &RecordedCommit) -> RecentCommit {
+fn recent_commit(stored: &RecordedCommit) -> RecentCommit {
     let commit = &stored.opened.commit;
     let more = u64::try_from(commit.events.len())
         .unwrap_or(u64::MAX)

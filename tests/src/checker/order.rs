@@ -19,7 +19,7 @@ const VERSION_CONFLICT: &str = "VERSION_CONFLICT";
 pub fn check(calls: &[Call], recorded: &RecordContents) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (key, calls) in by_conversation(calls) {
-        let settled = settled(&calls);
+        let settled = acknowledged_versions(&calls);
         for call in &calls {
             let floor = floor(&settled, call.invoked);
             findings.extend(check_call(call, floor));
@@ -36,7 +36,7 @@ pub fn check_fresh_reads(calls: &[Call], seen: &[FreshRead]) -> Vec<Finding> {
     let by_conversation = by_conversation(calls);
     let settled: BTreeMap<&ConversationKey, Vec<(Duration, Version)>> = by_conversation
         .iter()
-        .map(|(key, calls)| (*key, settled(calls)))
+        .map(|(key, calls)| (*key, acknowledged_versions(calls)))
         .collect();
     let stale = seen.iter().filter_map(|seen| {
         let settled = settled
@@ -65,7 +65,7 @@ pub(super) fn by_conversation(calls: &[Call]) -> BTreeMap<&ConversationKey, Vec<
 }
 
 /// The times of answers, each with the highest version that was acknowledged by then.
-fn settled(calls: &[&Call]) -> Vec<(Duration, Version)> {
+fn acknowledged_versions(calls: &[&Call]) -> Vec<(Duration, Version)> {
     let mut settled: Vec<(Duration, Version)> = calls
         .iter()
         .filter_map(|call| call.answer().map(|answer| (call.settled, answer.version)))

@@ -182,10 +182,7 @@ fn check_row(
         .into_iter()
         .filter(|column| expected.get(*column) != found.get(*column))
         .map(|column| {
-            let text_of = |row: &Row| {
-                row.get(column)
-                    .map_or("no such column".to_owned(), shortened)
-            };
+            let text_of = |row: &Row| row.get(column).map_or("no such column".to_owned(), shorten);
             format!(
                 "{column} is {}, expected {}",
                 text_of(found),
@@ -202,14 +199,14 @@ fn check_row(
     })
 }
 
-fn shortened(value: &Value) -> String {
+fn shorten(value: &Value) -> String {
     const CHARS_MAX: usize = 60;
     value.to_string().chars().take(CHARS_MAX).collect()
 }
 
 /// Compares the domain's fold of rows with the simple one.
 fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Finding> {
-    let folded = folded(commits)?;
+    let folded = fold(commits)?;
     let is_same = folded.title == model::title(commits)
         && folded.metadata == model::metadata(commits)
         && folded.client_context == model::client_context(commits)
@@ -223,7 +220,7 @@ fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Find
     })
 }
 
-fn folded(commits: &[RecordedCommit]) -> Option<Conversation> {
+fn fold(commits: &[RecordedCommit]) -> Option<Conversation> {
     let (first, rest) = commits.split_first()?;
     let mut change = Change::new(&first.opened.commit, first.position);
     for next in rest {

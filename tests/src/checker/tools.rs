@@ -8,7 +8,7 @@ use domain::{Annotation, CallId, Event, Fact, Lifecycle, Owner, RunId, Status, T
 
 /// The state that the check keeps of a conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watcher {
+pub(super) struct RuleChecker {
     open: BTreeMap<CallId, ToolName>,
     status: Option<Status>,
     version: Version,
@@ -18,7 +18,7 @@ pub(super) struct Watcher {
     run: Option<RunId>,
 }
 
-impl Watcher {
+impl RuleChecker {
     /// Processes the next event; returns the broken rule.
     pub(super) fn take(&mut self, event: &Event) -> Option<&'static str> {
         let broken = self.take_fact(&event.fact);

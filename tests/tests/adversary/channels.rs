@@ -47,7 +47,7 @@ impl Attack {
         let recorded = record(&agent, SECRET).await;
         assert_eq!(recorded.warnings, []);
         let id = recorded.conversation_id;
-        agent.projected(&id, recorded.version).await;
+        agent.wait_for_rows(&id, recorded.version).await;
         let user = stranger.with("x-user-token", &token);
         eventually("a gateway that knows the agent's settings", || async {
             (user.get("/api/chats/none").await.status == 404).then_some(())

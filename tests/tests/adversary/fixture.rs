@@ -168,28 +168,28 @@ fn deploy(settings: &mut Settings, folder: &TempDir) {
         admin_addr: here.writer.admin_addr,
         record: here.writer.record,
         read_model: here.writer.read_model,
-        ..deployed("writer", folder)
+        ..load_deployed("writer", folder)
     };
     settings.writer.grpc.addr = here.writer.grpc.addr;
     settings.projector = ProjectorConfig {
         admin_addr: here.projector.admin_addr,
         record: here.projector.record,
         read_model: here.projector.read_model,
-        ..deployed("projector", folder)
+        ..load_deployed("projector", folder)
     };
     settings.gateway = GatewayConfig {
         admin_addr: here.gateway.admin_addr,
         record: here.gateway.record,
         read_model: here.gateway.read_model,
         writer_token: here.gateway.writer_token,
-        ..deployed("gateway", folder)
+        ..load_deployed("gateway", folder)
     };
     settings.gateway.grpc.addr = here.gateway.grpc.addr;
     settings.gateway.http.server.addr = here.gateway.http.server.addr;
 }
 
 /// A role's settings from its file, without the section that every process has.
-fn deployed<T>(role: &str, folder: &TempDir) -> T
+fn load_deployed<T>(role: &str, folder: &TempDir) -> T
 where
     T: Serialize + DeserializeOwned + Default + Validate,
 {

@@ -123,7 +123,7 @@ async fn erased_texts_are_in_no_segment() {
     assert_eq!(in_nats(&fixture), 0);
     fixture.run("archive verify", 0).await;
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     fixture.verify().await;
     fixture.run("rebuild conversations", 0).await;
@@ -148,7 +148,7 @@ async fn archive_runs_sweep_first_and_detached_forks_keep_archived_events() {
     fork.say(&fixture.record, 100, "and on").await;
     secret(&fixture, "swept").await;
     let url = fixture.stack.servers.database_url();
-    fixture.projected(url).await;
+    fixture.wait_for_rows(url).await;
     let before = fixture.texts("child").await;
     assert_eq!(before.len(), 6, "{before:?}");
     fixture.archive().await;
@@ -172,7 +172,7 @@ async fn archive_runs_sweep_first_and_detached_forks_keep_archived_events() {
     for id in ["parent", "child"] {
         assert_eq!(reads(&fixture, id).await, "", "{id}");
     }
-    fixture.projected(url).await;
+    fixture.wait_for_rows(url).await;
     fixture.run("archive verify", 0).await;
     fixture.verify().await;
 }
@@ -182,7 +182,7 @@ async fn unknown_objects_are_reported() {
     let fixture = Fixture::start().await;
     secret(&fixture, "c").await;
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     fixture.archive().await;
     let entries = fixture.record.archive_entries(None).await;

@@ -49,7 +49,7 @@ impl Fixture {
         let chats = (0..conversations)
             .map(|n| OldConversation::new(&format!("old-{n}")).chat(&self.record, messages));
         let old = join_all(chats).await;
-        self.projected(self.stack.servers.database_url()).await;
+        self.wait_for_rows(self.stack.servers.database_url()).await;
         old
     }
 
@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     /// Waits until the rows of a database contain the whole record.
-    pub(crate) async fn projected(&self, url: &str) {
+    pub(crate) async fn wait_for_rows(&self, url: &str) {
         let model = ReadModel::connect_lazy(&read_model::ReadModelConfig::new(url.to_owned()));
         let model = model.expect("a read model");
         eventually("all rows", || async {

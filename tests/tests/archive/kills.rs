@@ -44,7 +44,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     stop.store(true, Ordering::Relaxed);
     let appended = appends.await.expect("appends");
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     fixture.archive().await;
 

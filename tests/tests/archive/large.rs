@@ -21,7 +21,7 @@ async fn large_conversations_span_segments() {
             .await;
     }
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     let summary = fixture.archive().await;
     assert_eq!(

@@ -26,7 +26,7 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     let (texts, size) = (fixture.texts("old-3").await, fixture.size_bytes().await);
     let context = fixture.agent.context("old-3", 10).await;
     let url = fixture.stack.servers.database_url();
-    fixture.projected(url).await;
+    fixture.wait_for_rows(url).await;
 
     let planned = fixture.lines(&dry_run(&fixture), 0).await;
     assert_eq!(planned[0]["conversations"], CONVERSATIONS, "{planned:?}");
@@ -154,7 +154,7 @@ async fn check_rebuild(fixture: &Fixture) {
     let mut other = fixture.stack.another(Role::Projector);
     other.settings.projector.read_model = ReadModelConfig::new(empty.url.clone());
     other.start().await;
-    fixture.projected(&empty.url).await;
+    fixture.wait_for_rows(&empty.url).await;
     let line = format!("verify --json --database-url {}", empty.url);
     let anew = fixture.summary(&line).await;
     assert_eq!(

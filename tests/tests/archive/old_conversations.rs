@@ -57,7 +57,7 @@ impl OldConversation {
     pub(crate) async fn say(&mut self, record: &Record, days: i64, text: &str) {
         let id = CommitId(Uuid::new_v4());
         let fact = match &self.last {
-            None => self.created(),
+            None => self.creation(),
             Some(_) => Fact::MessageAppended(MessageAppended::new(
                 Role::User,
                 vec![Part::Text(text.to_owned())],
@@ -106,7 +106,7 @@ impl OldConversation {
         self
     }
 
-    fn created(&self) -> Fact {
+    fn creation(&self) -> Fact {
         Fact::from(ConversationCreated {
             agent: AgentId::parse(AGENT).expect("an agent"),
             owner: Owner::Session(SessionId::parse("s").expect("a session")),

@@ -44,7 +44,7 @@ async fn tail_and_replay_read_archived_commits_in_order() {
     OldConversation::new("late").chat(&fixture.record, 10).await;
     fixture.agent.append("young", vec![user("one")]).await;
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     let one = format!("--tenant {TENANT} --conversation old-5");
     let asked = [

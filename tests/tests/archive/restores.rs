@@ -91,7 +91,7 @@ async fn restored_records_find_segments_and_repeat_erasures() {
     // The original record is unchanged.
     fixture.run("archive verify", 0).await;
     fixture
-        .projected(fixture.stack.servers.database_url())
+        .wait_for_rows(fixture.stack.servers.database_url())
         .await;
     fixture.verify().await;
 }

@@ -79,7 +79,7 @@ async fn archived_history_is_unavailable_without_its_segments() {
     roles.projector.stop().await;
     roles.projector.settings.projector.archive_url.clear();
     roles.projector.start().await;
-    fixture.projected(&empty.url).await;
+    fixture.wait_for_rows(&empty.url).await;
     let agent = &roles.agent;
     let events = agent.events(agent.list_request(old.id())).await;
     assert_eq!(events.len(), texts.len() + 2);

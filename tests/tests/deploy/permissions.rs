@@ -27,14 +27,14 @@ async fn other_gateway(stack: &Stack) -> (tests::node::Node, HttpClient) {
     node.start().await;
     let client = stack
         .http_client()
-        .moved_to(node.settings.gateway.http.server.addr);
+        .with_addr(node.settings.gateway.http.server.addr);
     (node, client)
 }
 
 /// Reads rows, the tail without a projector, and live events of a new chat.
 pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str) {
     agent.append(chat, vec![user("one")]).await;
-    agent.projected(chat, 2).await;
+    agent.wait_for_rows(chat, 2).await;
     assert_eq!(agent.context(chat, 5).await.messages.len(), 1);
     stack.projector.stop().await;
     let request = agent.watch_request(chat, 3);
@@ -51,7 +51,7 @@ pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str
     let context = agent.try_context(target, 5).await.expect("a context");
     assert_eq!(context.messages.len(), 2);
     stack.projector.start().await;
-    agent.projected(chat, 3).await;
+    agent.wait_for_rows(chat, 3).await;
 }
 
 /// Waits until the log's rows contain a call of a model server.

@@ -43,7 +43,7 @@ fn paths_in_documents_exist() {
 }
 
 /// The documents in a text: words with `docs/` and `.md`.
-fn named(text: &str) -> impl Iterator<Item = &str> {
+fn named_documents(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |sign: char| !(sign.is_ascii_alphanumeric() || "/-_.".contains(sign));
     let words = text.split(is_end);
     words.filter_map(|word| {
@@ -68,7 +68,7 @@ fn check_folder(folder: &Path, missing: &mut Vec<String>) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let absent = named(&text).filter(|document| !root().join(document).exists());
+        let absent = named_documents(&text).filter(|document| !root().join(document).exists());
         missing.extend(absent.map(|document| format!("{}: {document}", path.display())));
     }
 }

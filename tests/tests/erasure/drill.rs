@@ -209,7 +209,7 @@ async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
         let head = &commits.last().expect("a commit").opened.commit.head;
         if head.status != Status::Erased {
             agent
-                .projected(key.conversation.as_str(), head.version.0)
+                .wait_for_rows(key.conversation.as_str(), head.version.0)
                 .await;
         }
     }

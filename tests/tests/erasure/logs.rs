@@ -83,7 +83,7 @@ async fn logged_calls_are_erased_with_their_conversation() {
     }
     wait_for_rows(&stack, &["by-caller", "by-operator", "kept"]).await;
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [SECRET, KEPT]);
-    let [ada, bob] = ["ada", "bob"].map(|user| OwnerDigest::of(&Owner::User(parsed(user))));
+    let [ada, bob] = ["ada", "bob"].map(|user| OwnerDigest::of(&Owner::User(parse_user(user))));
     let digests = [ada.as_str(), bob.as_str()];
     for digest in digests {
         meter(&agent, digest).await;
@@ -113,7 +113,7 @@ async fn logged_calls_are_erased_with_their_conversation() {
     assert_eq!(in_nats(&stack, &digests), [""; 0]);
 }
 
-fn parsed(user: &str) -> UserId {
+fn parse_user(user: &str) -> UserId {
     UserId::parse(user).expect("an id")
 }
 

@@ -18,7 +18,7 @@ const SECRET: &str = "the-blue-parcel-is-behind-the-oak";
 const NEEDLE_BYTES: usize = 64;
 
 /// A piece from the end of each stored commit: long bodies are stored compressed, without readable text.
-async fn stored(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
+async fn stored_pieces(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
     let record = tests::settings::record(&stack.servers);
     let record = Record::open(record).await.expect("a record");
     let tail = record.tail(key, Sequence(0), TailBounds::default()).await;
@@ -86,14 +86,14 @@ async fn erased_texts_are_in_no_file_and_no_row() {
         .expect("a run");
     let parts = agent.parts_request("c", &run, 0, vec![text(1, SECRET)]);
     agent.try_parts(parts).await.expect("parts");
-    agent.projected("c", 5).await;
+    agent.wait_for_rows("c", 5).await;
     // The planner's statistics contain values, too.
     psql(&mut stack, "ANALYZE").await;
     let key = ConversationKey {
         tenant: TenantId::parse("acme").expect("an id"),
         conversation: ConversationId::parse("c").expect("an id"),
     };
-    let mut needles = stored(&stack, &key).await;
+    let mut needles = stored_pieces(&stack, &key).await;
     needles.push(SECRET.as_bytes().to_vec());
     let nats = stack.servers.nats().folder().to_owned();
     assert_eq!(needles.len(), 5);

@@ -11,12 +11,12 @@ use tests::checker::{self, Finding, Kind, RecordContents};
 use tests::disk::Disk;
 use tests::errors::Failure;
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::seed;
 use crate::table::{Row, add, print};
 use crate::three_servers::{ThreeServers, wait_for_agreement};
 use crate::verdict::{conclude, read_record, report};
-use crate::workload::{HOT, Tried, Workload};
+use crate::workload::{HOT, Workload, WorkloadResult};
 
 /// Acknowledgements before the bit flips.
 const ACKNOWLEDGED: usize = 300;
@@ -83,9 +83,9 @@ impl DamagedCommit {
     }
 }
 
-async fn run_load(fixture: &Fixture) -> Tried {
+async fn run_load(fixture: &Fixture) -> WorkloadResult {
     let load = Workload::start(fixture, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     load.finish().await
 }
 
@@ -98,7 +98,7 @@ async fn missing_commits_are_reported() {
     let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
     let mut fixture = Fixture::on(setup).await;
     // So that all events are read from the record.
-    fixture.kill(Victim::Projectors);
+    fixture.kill(FaultTarget::Projectors);
     let tried = run_load(&fixture).await;
     let damaged = DamagedCommit::choose(&fixture).await;
     damaged.flip(disk.folder());
@@ -139,8 +139,8 @@ async fn truncated_streams_are_found() {
     let tried = run_load(&fixture).await;
     let damaged = DamagedCommit::choose(&fixture).await;
     damaged.flip(disk.folder());
-    fixture.kill(Victim::Nats);
-    fixture.restart(Victim::Nats).await;
+    fixture.kill(FaultTarget::Nats);
+    fixture.restart(FaultTarget::Nats).await;
 
     let record = fixture.record().await;
     let bounds = record.bounds_of(damaged.position.partition).await;
@@ -183,7 +183,7 @@ fn expect(findings: &[Finding], is: impl Fn(Kind) -> bool) {
 }
 
 /// Prints the expected findings, and enters them into the table.
-fn note(title: &str, tried: &Tried, findings: &[Finding], besides: &str) {
+fn note(title: &str, tried: &WorkloadResult, findings: &[Finding], besides: &str) {
     let first = findings.first().map(Finding::to_string).unwrap_or_default();
     let count = findings.len();
     print(&format!(

@@ -52,7 +52,7 @@ async fn writer_clock_jumps() {
             let again = client.settle(pending).await;
             assert_eq!(again, outcome, "a retry after a jump to {jump} s");
             retried += 1;
-            load.acknowledged(AFTER).await;
+            load.wait_for_acknowledgements(AFTER).await;
         }
     });
     let run = run.await;

@@ -35,20 +35,20 @@ async fn inject(fixture: &mut Fixture, load: &Workload, three: &ThreeServers, fa
         Fault::KillLeader => {
             let leader = leader(fixture).await;
             fixture.stack.servers.cluster_mut()[leader].kill();
-            load.acknowledged(PASSED).await;
+            load.wait_for_acknowledgements(PASSED).await;
             restart(fixture, leader).await;
         }
         Fault::PartLeader => {
             let leader = leader(fixture).await;
             three.partition(leader);
             wait_for_new_leaders(fixture, leader).await;
-            load.acknowledged(PASSED).await;
+            load.wait_for_acknowledgements(PASSED).await;
             three.join(fixture, leader).await;
         }
         Fault::RollingRestart => {
             for server in 0..SERVERS {
                 restart(fixture, server).await;
-                load.acknowledged(PASSED).await;
+                load.wait_for_acknowledgements(PASSED).await;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use tests::checker::{RecordContents, check_equal, check_readings};
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::seed;
 use crate::verdict::{check_all, conclude, read, report, wait_for_rows};
 use crate::workload::Workload;
@@ -14,13 +14,13 @@ const ACKNOWLEDGED: usize = 300;
 async fn contexts_from_rows_and_from_the_tail_are_equal() {
     let mut fixture = Fixture::start().await;
     let load = Workload::start(&fixture, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    fixture.kill(Victim::Projectors);
-    load.acknowledged(ACKNOWLEDGED).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.kill(FaultTarget::Projectors);
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     let tried = load.finish().await;
 
     let from_tail = read(&fixture, &tried).await;
-    fixture.restart(Victim::Projectors).await;
+    fixture.restart(FaultTarget::Projectors).await;
     let record = fixture.record().await;
     wait_for_rows(&mut fixture, &record).await;
     let from_rows = read(&fixture, &tried).await;

@@ -30,7 +30,7 @@ static MACHINE: Mutex<()> = Mutex::const_new(());
 
 /// The target of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Victim {
+pub(crate) enum FaultTarget {
     /// One of the writers; the other continues.
     Writer,
     /// All of the writers.
@@ -49,7 +49,7 @@ pub(crate) enum Victim {
     Everything,
 }
 
-impl Victim {
+impl FaultTarget {
     fn has_nats(self) -> bool {
         matches!(self, Self::Nats | Self::Everything)
     }
@@ -88,12 +88,12 @@ pub(crate) struct Fixture {
 
 /// The servers of a fixture without roles, so that settings can be changed.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedFixture {
     pub(crate) stack: Stack,
     turn: MutexGuard<'static, ()>,
 }
 
-impl Prepared {
+impl PreparedFixture {
     /// Waits for the lock, and starts the servers.
     pub(crate) async fn of(setup: Setup) -> Self {
         let turn = MACHINE.lock().await;
@@ -146,7 +146,9 @@ impl Fixture {
 
     /// As [`Fixture::start`], with other servers.
     pub(crate) fn on(setup: Setup) -> BoxFuture<'static, Self> {
-        Prepared::of(setup).then(Prepared::start).boxed()
+        PreparedFixture::of(setup)
+            .then(PreparedFixture::start)
+            .boxed()
     }
 
     /// One nats-server and one Postgres of the test.
@@ -184,68 +186,68 @@ impl Fixture {
     }
 
     /// Kills with -9.
-    pub(crate) fn kill(&mut self, victim: Victim) {
-        if victim.has_nats() {
+    pub(crate) fn kill(&mut self, target: FaultTarget) {
+        if target.has_nats() {
             self.stack.servers.nats_mut().kill();
         }
-        if victim.has_postgres() {
+        if target.has_postgres() {
             self.stack.servers.postgres_mut().kill();
         }
-        self.roles_of(victim).for_each(Node::kill);
+        self.roles_of(target).for_each(Node::kill);
     }
 
     /// Freezes processes: connections stay open, without answers.
-    pub(crate) fn freeze(&mut self, victim: Victim) {
-        if victim.has_nats() {
+    pub(crate) fn freeze(&mut self, target: FaultTarget) {
+        if target.has_nats() {
             self.stack.servers.nats_mut().pause();
         }
-        if victim.has_postgres() {
+        if target.has_postgres() {
             self.stack.servers.postgres_mut().pause();
         }
-        self.signal(victim, Signal::STOP);
+        self.signal(target, Signal::STOP);
     }
 
     /// Undoes [`Fixture::freeze`].
-    pub(crate) fn resume(&mut self, victim: Victim) {
-        if victim.has_nats() {
+    pub(crate) fn resume(&mut self, target: FaultTarget) {
+        if target.has_nats() {
             self.stack.servers.nats_mut().resume();
         }
-        if victim.has_postgres() {
+        if target.has_postgres() {
             self.stack.servers.postgres_mut().resume();
         }
-        self.signal(victim, Signal::CONT);
+        self.signal(target, Signal::CONT);
     }
 
-    fn signal(&mut self, victim: Victim, signal: Signal) {
-        for role in self.roles_of(victim) {
+    fn signal(&mut self, target: FaultTarget, signal: Signal) {
+        for role in self.roles_of(target) {
             role.process().expect("a running process").signal(signal);
         }
     }
 
-    fn roles(&mut self) -> [(Victim, &mut Node); 5] {
+    fn roles(&mut self) -> [(FaultTarget, &mut Node); 5] {
         [
-            (Victim::Writer, &mut self.stack.writer),
-            (Victim::Writers, &mut self.second_writer),
-            (Victim::Projector, &mut self.stack.projector),
-            (Victim::Projectors, &mut self.second_projector),
-            (Victim::Gateway, &mut self.stack.gateway),
+            (FaultTarget::Writer, &mut self.stack.writer),
+            (FaultTarget::Writers, &mut self.second_writer),
+            (FaultTarget::Projector, &mut self.stack.projector),
+            (FaultTarget::Projectors, &mut self.second_projector),
+            (FaultTarget::Gateway, &mut self.stack.gateway),
         ]
     }
 
-    fn roles_of(&mut self, victim: Victim) -> impl Iterator<Item = &mut Node> {
+    fn roles_of(&mut self, target: FaultTarget) -> impl Iterator<Item = &mut Node> {
         let roles = self.roles().into_iter();
         roles
-            .filter(move |(role, _)| victim.affects(*role))
+            .filter(move |(role, _)| target.affects(*role))
             .map(|(_, role)| role)
     }
 
     /// Starts killed processes, and waits until they are ready.
-    pub(crate) async fn restart(&mut self, victim: Victim) {
+    pub(crate) async fn restart(&mut self, target: FaultTarget) {
         let servers = &mut self.stack.servers;
-        if victim.has_nats() {
+        if target.has_nats() {
             servers.nats_mut().restart().await.expect("NATS again");
         }
-        if victim.has_postgres() {
+        if target.has_postgres() {
             servers
                 .postgres_mut()
                 .restart()
@@ -253,7 +255,7 @@ impl Fixture {
                 .expect("Postgres again");
         }
         // Servers are started first: a role without them ends.
-        let killed = self.roles_of(victim).filter(|role| !role.is_started());
+        let killed = self.roles_of(target).filter(|role| !role.is_started());
         join_all(killed.map(start_node)).await;
     }
 }

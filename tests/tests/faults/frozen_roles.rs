@@ -5,7 +5,7 @@
 use tests::admin;
 use tests::eventually::eventually_true;
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::Workload;
 
@@ -18,10 +18,10 @@ const AFTER_RESUME: usize = 100;
 async fn late_writes_of_frozen_roles_change_nothing() {
     let mut fixture = Fixture::start().await;
     let mut refused = 0;
-    let victims = [Victim::Writer, Victim::Gateway];
-    let run = run_with_faults(&mut fixture, &victims, async |fixture, load, victim| {
+    let targets = [FaultTarget::Writer, FaultTarget::Gateway];
+    let run = run_with_faults(&mut fixture, &targets, async |fixture, load, target| {
         let before = rejected_appends(fixture).await;
-        freeze_past_deadline(fixture, load, victim).await;
+        freeze_past_deadline(fixture, load, target).await;
         refused += rejected_appends(fixture).await - before;
     });
     let run = run.await;
@@ -33,28 +33,28 @@ async fn late_writes_of_frozen_roles_change_nothing() {
     run.check(title, &mut fixture).await;
 }
 
-async fn freeze_past_deadline(fixture: &mut Fixture, load: &Workload, victim: Victim) {
+async fn freeze_past_deadline(fixture: &mut Fixture, load: &Workload, target: FaultTarget) {
     // The caller of an unanswered try waits until its deadline, which is later than that of the frozen writer.
-    let felt = || match victim {
-        Victim::Gateway => load.journal.unread(),
-        Victim::Writer
-        | Victim::Writers
-        | Victim::Projector
-        | Victim::Projectors
-        | Victim::Nats
-        | Victim::Postgres
-        | Victim::Everything => load.journal.unanswered(),
+    let felt = || match target {
+        FaultTarget::Gateway => load.journal.unread(),
+        FaultTarget::Writer
+        | FaultTarget::Writers
+        | FaultTarget::Projector
+        | FaultTarget::Projectors
+        | FaultTarget::Nats
+        | FaultTarget::Postgres
+        | FaultTarget::Everything => load.journal.unanswered(),
     };
     let enough = felt()
-        + if victim == Victim::Gateway {
+        + if target == FaultTarget::Gateway {
             UNREAD
         } else {
             OBSERVATIONS
         };
-    fixture.freeze(victim);
+    fixture.freeze(target);
     eventually_true("a sign of the sleeper", || felt() >= enough).await;
-    fixture.resume(victim);
-    load.acknowledged(AFTER_RESUME).await;
+    fixture.resume(target);
+    load.wait_for_acknowledgements(AFTER_RESUME).await;
 }
 
 /// How often the record has rejected an append of the first writer because of a newer commit.

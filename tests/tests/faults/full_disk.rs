@@ -62,7 +62,7 @@ async fn fill_and_clear(
     observations: &mut Observations,
 ) {
     // A conversation without other writers: in a busy one, an append waits for its turn first.
-    let timed = load.created("timed", 1).await.remove(0);
+    let timed = load.create("timed", 1).await.remove(0);
     let enough = load.journal.unanswered() + OBSERVATIONS;
     disk.fill();
     eventually_true("appends that fail", || load.journal.unanswered() >= enough).await;

@@ -5,7 +5,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use crate::fixture::Fixture;
 use crate::verdict::check_all;
-use crate::workload::{Tried, Workload};
+use crate::workload::{Workload, WorkloadResult};
 
 const ROUNDS_SHORT: usize = 2;
 /// With the feature `faults`.
@@ -41,7 +41,7 @@ fn number(variable: &str) -> Option<u64> {
 /// A load with faults, and its report lines.
 #[derive(Debug)]
 pub(crate) struct LoadRun {
-    tried: Tried,
+    tried: WorkloadResult,
     lines: Vec<(&'static str, String)>,
 }
 
@@ -56,10 +56,11 @@ pub(crate) async fn run_with_faults<S: Copy>(
     let mut load = Workload::start(fixture, seed).await;
     let count = rounds().max(faults.len());
     for one in faults.iter().cycle().take(count) {
-        load.acknowledged(rng.random_range(BETWEEN)).await;
+        load.wait_for_acknowledgements(rng.random_range(BETWEEN))
+            .await;
         inject(fixture, &mut load, *one).await;
     }
-    load.acknowledged(BETWEEN.end).await;
+    load.wait_for_acknowledgements(BETWEEN.end).await;
     let unanswered = load.journal.unanswered();
     let unread = load.journal.unread();
     let tried = load.finish().await;

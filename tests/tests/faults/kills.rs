@@ -2,15 +2,15 @@
 
 use tests::eventually::eventually_true;
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::{Journal, Workload};
 
 /// A fault with its target.
 #[derive(Debug, Clone, Copy)]
 enum ProcessFault {
-    Kill(Victim),
-    Freeze(Victim),
+    Kill(FaultTarget),
+    Freeze(FaultTarget),
 }
 
 async fn check(title: &str, faults: &[ProcessFault]) {
@@ -21,32 +21,34 @@ async fn check(title: &str, faults: &[ProcessFault]) {
 
 /// Injects a fault, waits for its effect, and ends it.
 async fn inject(fixture: &mut Fixture, load: &mut Workload, fault: ProcessFault) {
-    let (ProcessFault::Kill(victim) | ProcessFault::Freeze(victim)) = fault;
-    let felt = |journal: &Journal| match victim {
-        Victim::Writer | Victim::Writers | Victim::Nats | Victim::Postgres | Victim::Everything => {
-            journal.unanswered()
-        }
-        Victim::Gateway => journal.unread(),
-        Victim::Projector | Victim::Projectors => journal.acknowledged(),
+    let (ProcessFault::Kill(target) | ProcessFault::Freeze(target)) = fault;
+    let felt = |journal: &Journal| match target {
+        FaultTarget::Writer
+        | FaultTarget::Writers
+        | FaultTarget::Nats
+        | FaultTarget::Postgres
+        | FaultTarget::Everything => journal.unanswered(),
+        FaultTarget::Gateway => journal.unread(),
+        FaultTarget::Projector | FaultTarget::Projectors => journal.acknowledged(),
     };
     let enough = felt(&load.journal) + OBSERVATIONS;
     match fault {
-        ProcessFault::Kill(_) => fixture.kill(victim),
-        ProcessFault::Freeze(_) => fixture.freeze(victim),
+        ProcessFault::Kill(_) => fixture.kill(target),
+        ProcessFault::Freeze(_) => fixture.freeze(target),
     }
     let what = format!("a sign of {fault:?}");
     eventually_true(&what, || felt(&load.journal) >= enough).await;
     match fault {
-        ProcessFault::Kill(_) => fixture.restart(victim).await,
-        ProcessFault::Freeze(_) => fixture.resume(victim),
+        ProcessFault::Kill(_) => fixture.restart(target).await,
+        ProcessFault::Freeze(_) => fixture.resume(target),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writers() {
     let faults = [
-        ProcessFault::Kill(Victim::Writer),
-        ProcessFault::Kill(Victim::Writers),
+        ProcessFault::Kill(FaultTarget::Writer),
+        ProcessFault::Kill(FaultTarget::Writers),
     ];
     check("kill -9 of writers", &faults).await;
 }
@@ -54,8 +56,8 @@ async fn writers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn projectors() {
     let faults = [
-        ProcessFault::Kill(Victim::Projector),
-        ProcessFault::Kill(Victim::Projectors),
+        ProcessFault::Kill(FaultTarget::Projector),
+        ProcessFault::Kill(FaultTarget::Projectors),
     ];
     check("kill -9 of projectors", &faults).await;
 }
@@ -64,7 +66,7 @@ async fn projectors() {
 async fn the_gateway() {
     check(
         "kill -9 of the gateway",
-        &[ProcessFault::Kill(Victim::Gateway)],
+        &[ProcessFault::Kill(FaultTarget::Gateway)],
     )
     .await;
 }
@@ -73,7 +75,7 @@ async fn the_gateway() {
 async fn nats() {
     check(
         "kill -9 of nats-server",
-        &[ProcessFault::Kill(Victim::Nats)],
+        &[ProcessFault::Kill(FaultTarget::Nats)],
     )
     .await;
 }
@@ -82,7 +84,7 @@ async fn nats() {
 async fn postgres() {
     check(
         "kill -9 of Postgres",
-        &[ProcessFault::Kill(Victim::Postgres)],
+        &[ProcessFault::Kill(FaultTarget::Postgres)],
     )
     .await;
 }
@@ -91,7 +93,7 @@ async fn postgres() {
 async fn everything_at_once() {
     check(
         "kill -9 of everything at once",
-        &[ProcessFault::Kill(Victim::Everything)],
+        &[ProcessFault::Kill(FaultTarget::Everything)],
     )
     .await;
 }
@@ -100,9 +102,9 @@ async fn everything_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_servers_and_writers() {
     let faults = [
-        ProcessFault::Freeze(Victim::Nats),
-        ProcessFault::Freeze(Victim::Writer),
-        ProcessFault::Freeze(Victim::Postgres),
+        ProcessFault::Freeze(FaultTarget::Nats),
+        ProcessFault::Freeze(FaultTarget::Writer),
+        ProcessFault::Freeze(FaultTarget::Postgres),
     ];
     check(
         "nats-server, a writer and Postgres frozen for a while",

@@ -14,7 +14,7 @@ use tests::model::{Model, Reply};
 use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 
-use crate::fixture::{AGENT, Fixture, TENANT, Victim};
+use crate::fixture::{AGENT, FaultTarget, Fixture, TENANT};
 use crate::three_servers::{ThreeServers, follower};
 
 /// The delay of each message between the follower and the others.
@@ -108,7 +108,7 @@ fn last_asked(model: &Model) -> Vec<String> {
 }
 
 /// Whether a chat contains a text.
-fn shows(chat: &Value, text: &str) -> bool {
+fn contains_text(chat: &Value, text: &str) -> bool {
     chat["messages"].to_string().contains(text)
 }
 
@@ -117,7 +117,7 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
     let (three, mut fixture) = ThreeServers::start().await;
     Box::pin(crate::stream_ends::check(&three, &fixture)).await;
     let (lagging, follower) = LaggingGateway::start(&three, &mut fixture).await;
-    fixture.kill(Victim::Projectors);
+    fixture.kill(FaultTarget::Projectors);
     let mut chats = Vec::new();
     for _ in 0..CHATS {
         let chat = lagging.begin().await;
@@ -148,9 +148,9 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
         let shown = fenced.get(&format!("/api/chats/{chat}")).await;
         let shown_token = shown.headers["x-position-token"].clone();
         let shown = shown.ok(200);
-        assert!(shows(&shown, &text));
+        assert!(contains_text(&shown, &text));
         // The stream has ended, so the read contains the run's answer, though the token is older.
-        assert!(shows(&shown, ANSWER), "{shown}");
+        assert!(contains_text(&shown, ANSWER), "{shown}");
         assert!(!shown_token.is_empty());
     }
 

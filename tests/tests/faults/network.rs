@@ -8,7 +8,7 @@ use tests::eventually::eventually_true;
 use tests::port;
 use tests::proxy::{Direction, Network, Proxy};
 
-use crate::fixture::{Fixture, Prepared};
+use crate::fixture::{Fixture, PreparedFixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::Workload;
 
@@ -43,7 +43,7 @@ const COMMIT: &[u8] = b"COMMIT";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn between_roles_and_nats() {
-    let mut prepared = Prepared::of(Fixture::setup()).await;
+    let mut prepared = PreparedFixture::of(Fixture::setup()).await;
     let url = prepared.stack.servers.nats().url();
     let server = url.trim_start_matches("nats://").parse().unwrap();
     let proxy = Proxy::start(port::free(), server).await;
@@ -68,7 +68,7 @@ async fn between_roles_and_nats() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn between_roles_and_postgres() {
-    let mut prepared = Prepared::of(Fixture::setup()).await;
+    let mut prepared = PreparedFixture::of(Fixture::setup()).await;
     let port = prepared.stack.servers.postgres_mut().port();
     let server = SocketAddr::from(([127, 0, 0, 1], port));
     let proxy = Proxy::start(port::free(), server).await;
@@ -99,11 +99,11 @@ async fn inject(proxy: &Proxy, load: &Workload, fault: Fault, is_observed: impl 
     match fault {
         Fault::Cut => {
             proxy.cut();
-            load.acknowledged(PASSED).await;
+            load.wait_for_acknowledgements(PASSED).await;
         }
         Fault::Slow => {
             proxy.set(Network::Slow(DELAY));
-            load.acknowledged(PASSED).await;
+            load.wait_for_acknowledgements(PASSED).await;
         }
         Fault::Mute(direction) => {
             proxy.set(Network::Muted(direction));

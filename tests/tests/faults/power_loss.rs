@@ -7,7 +7,7 @@ use devstack::{Durability, NatsConfig};
 use tests::checker::{Kind, RecordContents, Report, check_answers};
 use tests::disk::Disk;
 
-use crate::fixture::{Fixture, Prepared};
+use crate::fixture::{Fixture, PreparedFixture};
 use crate::injection::{run_with_faults, seed};
 use crate::table::{Row, add, permitted, print};
 use crate::verdict::report;
@@ -40,13 +40,13 @@ async fn the_checker_finds_commits_lost_without_sync() {
     };
     let mut config = NatsConfig::new(disk.folder());
     config.durability = Durability::ServerDefault;
-    let mut prepared = Prepared::of(Fixture::setup().with_nats(vec![config])).await;
+    let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(vec![config])).await;
     prepared.change(|settings| settings.writer.record.accept_data_loss = true);
     let mut fixture = prepared.start().await;
     // The streams are synced; later appends need not be.
     disk.sync();
     let load = Workload::start(&fixture, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     cut_and_restore_power(&mut fixture, &disk).await;
     let tried = load.abandon().await;
 

@@ -14,7 +14,7 @@ const COMMITS_EACH: usize = 25;
 async fn racing_writers_lose_nothing_and_create_no_fork() {
     let mut fixture = Fixture::start().await;
     let mut load = Workload::new(&fixture, seed());
-    let raced = load.created("raced", 1).await.remove(0);
+    let raced = load.create("raced", 1).await.remove(0);
     for racer in 0..RACERS {
         let exact = if racer % 2 == 0 {
             ExpectVersion::Yes

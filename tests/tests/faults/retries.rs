@@ -6,7 +6,7 @@ use domain::{ConversationKey, Fact, Lifecycle};
 use futures::{StreamExt as _, stream};
 use tests::checker::{Call, Finding, Kind, Outcome, RecordContents};
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::seed;
 use crate::verdict::{check_all, conclude, read_record, report};
 use crate::workload::{Client, Pending, Workload};
@@ -19,15 +19,15 @@ const AT_ONCE: usize = 16;
 async fn retries_of_every_commit_change_nothing() {
     let mut fixture = Fixture::start().await;
     let load = Workload::start(&fixture, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    fixture.kill(Victim::Everything);
-    fixture.restart(Victim::Everything).await;
-    load.acknowledged(ACKNOWLEDGED).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.kill(FaultTarget::Everything);
+    fixture.restart(FaultTarget::Everything).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     let tried = load.finish().await;
     let before = read_record(&fixture.record().await).await;
 
-    fixture.kill(Victim::Everything);
-    fixture.restart(Victim::Everything).await;
+    fixture.kill(FaultTarget::Everything);
+    fixture.restart(FaultTarget::Everything).await;
     let erased = erased(&tried.calls);
     let mut again = Workload::new(&fixture, tried.seed);
     let committed = tried.calls.iter().filter(|call| call.answer().is_some());

@@ -75,10 +75,10 @@ async fn registry(record: &Record, round: usize) -> Result<(), String> {
     let tenant = TenantId::parse(TENANT).expect("an id");
     let id = format!("made-{round}");
     let agent = AgentId::parse(&id).expect("an id");
-    let open = answered(async || Registry::open(record).await).await;
+    let open = retry_until_answered(async || Registry::open(record).await).await;
     let made = open.create_agent(&tenant, &agent, "", Timestamp(1)).await;
     made.map_err(|error| error.to_string())?;
-    let opening = (0..READS).map(|_| answered(async || Registry::open(record).await));
+    let opening = (0..READS).map(|_| retry_until_answered(async || Registry::open(record).await));
     let lists = |registry: &Registry| {
         let agents = registry.list_agents(&tenant);
         agents.iter().any(|agent| agent.agent_id == id)
@@ -98,7 +98,8 @@ async fn catalogue(record: &Record) -> Result<(), String> {
     };
     let put = record.put_archive_entry(&entry, None).await;
     let put = put.map_err(|error| error.to_string())?;
-    let reading = (0..READS).map(|_| answered(async || record.archive_entries(None).await));
+    let reading =
+        (0..READS).map(|_| retry_until_answered(async || record.archive_entries(None).await));
     let mut read = join_all(reading).await.into_iter();
     let is_whole = read.all(|entries| entries.contains(&put));
     is_whole.then_some(()).ok_or("no entry".to_owned())
@@ -114,7 +115,7 @@ async fn last_commits(fixture: &Fixture, record: &Record) -> Result<(), String> 
         let last = record.last_commits(partition).await?;
         last.try_collect::<BTreeMap<_, _>>().await
     };
-    for last in join_all((0..READS).map(|_| answered(read))).await {
+    for last in join_all((0..READS).map(|_| retry_until_answered(read))).await {
         let head = last[&key()].open_head().expect("a head");
         if head.version != expected {
             return Err(format!("{:?}, not {expected:?}", head.version));
@@ -124,6 +125,6 @@ async fn last_commits(fixture: &Fixture, record: &Record) -> Result<(), String> 
 }
 
 /// The answer of a read, with retries on errors: an error is no end.
-async fn answered<T, E>(read: impl AsyncFn() -> Result<T, E>) -> T {
+async fn retry_until_answered<T, E>(read: impl AsyncFn() -> Result<T, E>) -> T {
     eventually("an answer", async || read().await.ok()).await
 }

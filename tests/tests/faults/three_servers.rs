@@ -18,7 +18,7 @@ use tests::raw_nats::RawNats;
 use tests::servers::nats_page;
 use tests::settings;
 
-use crate::fixture::{Fixture, Prepared};
+use crate::fixture::{Fixture, PreparedFixture};
 
 /// The number of servers.
 pub(crate) const SERVERS: usize = 3;
@@ -55,7 +55,7 @@ impl ThreeServers {
             role_proxies: Vec::new(),
         };
         let configs = three.configs().await;
-        let mut prepared = Prepared::of(Fixture::setup().with_nats(configs)).await;
+        let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(configs)).await;
         let role_proxies = three.role_proxies.iter();
         let urls: Vec<String> = role_proxies
             .map(|proxy| format!("nats://{}", proxy.addr()))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tests::eventually::TIMEOUT;
 use tokio::time::{Instant, sleep};
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::run_with_faults;
 
 /// The polling interval for an open transaction.
@@ -24,10 +24,10 @@ async fn postgres_dies_in_a_transaction() {
     let mut cut_off = 0;
     let run = run_with_faults(&mut fixture, &[()], async |fixture, load, ()| {
         cut_off += freeze_in_transaction(fixture).await;
-        fixture.kill(Victim::Postgres);
-        fixture.resume(Victim::Projectors);
-        load.acknowledged(AWAY).await;
-        fixture.restart(Victim::Postgres).await;
+        fixture.kill(FaultTarget::Postgres);
+        fixture.resume(FaultTarget::Projectors);
+        load.wait_for_acknowledgements(AWAY).await;
+        fixture.restart(FaultTarget::Postgres).await;
     });
     let run = run
         .await
@@ -40,12 +40,12 @@ async fn postgres_dies_in_a_transaction() {
 async fn freeze_in_transaction(fixture: &mut Fixture) -> usize {
     let deadline = Instant::now() + TIMEOUT;
     loop {
-        fixture.freeze(Victim::Projectors);
+        fixture.freeze(FaultTarget::Projectors);
         let open = fixture.query(OPEN).await.len();
         if open > 0 {
             return open;
         }
-        fixture.resume(Victim::Projectors);
+        fixture.resume(FaultTarget::Projectors);
         let what = "no open transaction";
         assert!(Instant::now() < deadline, "{what} within {TIMEOUT:?}");
         sleep(POLL).await;

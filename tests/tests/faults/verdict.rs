@@ -13,7 +13,7 @@ use tests::eventually::eventually;
 
 use crate::fixture::Fixture;
 use crate::table::{Row, add, print};
-use crate::workload::Tried;
+use crate::workload::WorkloadResult;
 
 /// The only allowed reasons for a rejected command of the load.
 const REASONS: [&str; 7] = [
@@ -33,7 +33,7 @@ const CONTEXT_MESSAGES: u32 = 50;
 pub(crate) async fn check_all(
     fixture: &mut Fixture,
     title: &str,
-    tried: &Tried,
+    tried: &WorkloadResult,
     lines: &[(&str, String)],
 ) {
     let record = fixture.record().await;
@@ -60,7 +60,7 @@ pub(crate) async fn check_all(
 /// The table of counts.
 pub(crate) fn report(
     title: &str,
-    tried: &Tried,
+    tried: &WorkloadResult,
     recorded: &RecordContents,
     findings: Vec<Finding>,
 ) -> Report {
@@ -68,7 +68,7 @@ pub(crate) fn report(
 }
 
 /// Prints the report, and fails on a finding or an unexpected reason.
-pub(crate) fn conclude(report: &Report, tried: &Tried) {
+pub(crate) fn conclude(report: &Report, tried: &WorkloadResult) {
     print(&format!("\n{report}"));
     add(report.title(), Row::of(report));
     assert!(report.findings().is_empty(), "{report}");
@@ -139,7 +139,7 @@ pub(crate) async fn read_record(record: &Record) -> RecordContents {
 }
 
 /// Reads some of the written conversations that exist, as usual readers do.
-pub(crate) async fn read(fixture: &Fixture, tried: &Tried) -> Vec<Reading> {
+pub(crate) async fn read(fixture: &Fixture, tried: &WorkloadResult) -> Vec<Reading> {
     let mut readings = Vec::new();
     for conversation in tried.conversations().into_iter().take(READ_MAX) {
         let name = conversation.conversation.as_str();

@@ -11,7 +11,7 @@ use tests::eventually::TIMEOUT;
 use tests::node::Node;
 use tokio::time::{Instant, sleep};
 
-use crate::fixture::{Fixture, Victim};
+use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::{rounds, seed};
 use crate::verdict::check_all;
 use crate::workload::Workload;
@@ -61,19 +61,19 @@ WHERE was_moved AND who IS DISTINCT FROM (
 #[tokio::test(flavor = "multi_thread")]
 async fn late_projectors_write_nothing() {
     let mut fixture = Fixture::start().await;
-    fixture.kill(Victim::Projectors);
+    fixture.kill(FaultTarget::Projectors);
     fixture.query(WITNESS).await;
     rename(&mut fixture.stack.projector, "sleeper");
     rename(&mut fixture.second_projector, "survivor");
-    fixture.restart(Victim::Projectors).await;
+    fixture.restart(FaultTarget::Projectors).await;
     let load = Workload::start(&fixture, seed()).await;
     for state in [State::InTransaction, State::Any]
         .into_iter()
         .cycle()
         .take(rounds())
     {
-        both_hold(&mut fixture).await;
-        load.acknowledged(ACKNOWLEDGED).await;
+        wait_for_both(&mut fixture).await;
+        load.wait_for_acknowledgements(ACKNOWLEDGED).await;
         freeze_until_overtaken(&mut fixture, &load, state).await;
     }
     let tried = load.finish().await;
@@ -108,9 +108,9 @@ async fn freeze_until_overtaken(fixture: &mut Fixture, load: &Workload, state: S
     freeze(fixture, state).await;
     let overtaken = |shares: &[String]| shares == ["survivor"];
     holders(fixture, "the survivor holds every partition", overtaken).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    fixture.resume(Victim::Projector);
-    load.acknowledged(ACKNOWLEDGED).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.resume(FaultTarget::Projector);
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
 }
 
 /// Freezes the projector, repeatedly until it is in the state.
@@ -121,11 +121,11 @@ async fn freeze(fixture: &mut Fixture, state: State) {
           AND relation = 'conversations_v1.checkpoint'::regclass AND mode = 'RowExclusiveLock'";
     let deadline = Instant::now() + TIMEOUT;
     loop {
-        fixture.freeze(Victim::Projector);
+        fixture.freeze(FaultTarget::Projector);
         if state == State::Any || !fixture.query(sql).await.is_empty() {
             return;
         }
-        fixture.resume(Victim::Projector);
+        fixture.resume(FaultTarget::Projector);
         assert!(
             Instant::now() < deadline,
             "never {state:?} within {TIMEOUT:?}"
@@ -135,7 +135,7 @@ async fn freeze(fixture: &mut Fixture, state: State) {
 }
 
 /// Waits until both projectors hold partitions.
-async fn both_hold(fixture: &mut Fixture) {
+async fn wait_for_both(fixture: &mut Fixture) {
     holders(fixture, "both projectors hold partitions", |shares| {
         shares == ["sleeper", "survivor"]
     })

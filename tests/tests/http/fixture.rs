@@ -54,9 +54,14 @@ impl Fixture {
             key: operator.api_key(AGENT).await,
             other_key: operator.api_key(OTHER_AGENT).await,
             foreign_key: operator.api_key(FOREIGN_AGENT).await,
-            user_secret: signing(&operator, TENANT, SigningKeyUse::User).await,
-            admin_secret: signing(&operator, TENANT, SigningKeyUse::Admin).await,
-            foreign_admin_secret: signing(&operator, FOREIGN_TENANT, SigningKeyUse::Admin).await,
+            user_secret: create_signing_key(&operator, TENANT, SigningKeyUse::User).await,
+            admin_secret: create_signing_key(&operator, TENANT, SigningKeyUse::Admin).await,
+            foreign_admin_secret: create_signing_key(
+                &operator,
+                FOREIGN_TENANT,
+                SigningKeyUse::Admin,
+            )
+            .await,
             agent,
             operator,
             stack,
@@ -83,7 +88,7 @@ impl Fixture {
     }
 
     /// A session of [`AGENT`]'s frontend, issued by the gateway.
-    pub(crate) async fn issued(&self) -> HttpClient {
+    pub(crate) async fn issued_session(&self) -> HttpClient {
         self.frontend().in_session().await
     }
 
@@ -119,7 +124,7 @@ impl Fixture {
     }
 }
 
-async fn signing(operator: &Operator, tenant: &str, key_use: SigningKeyUse) -> String {
+async fn create_signing_key(operator: &Operator, tenant: &str, key_use: SigningKeyUse) -> String {
     let id = format!("{key_use:?}");
     operator.signing_key(tenant, &id, key_use).await
 }

@@ -21,10 +21,10 @@ async fn begin(client: &HttpClient) -> (String, String) {
 
 fn token(answer: &Answer) -> PositionToken {
     let bytes = answer.headers[HEADER].as_str();
-    decoded(bytes)
+    decode(bytes)
 }
 
-fn decoded(text: &str) -> PositionToken {
+fn decode(text: &str) -> PositionToken {
     let record = |id| PositionToken::decode(text, id);
     // The token contains the record's id.
     let bytes = base64_bytes(text);
@@ -42,10 +42,10 @@ async fn answers_carry_position_tokens() {
     let fixture = Fixture::new().await;
     let client = session(&fixture);
     let (id, begun) = begin(&client).await;
-    assert_eq!(decoded(&begun).version.0, 1);
+    assert_eq!(decode(&begun).version.0, 1);
     let path = format!("/api/chats/{id}");
     let read = client.get(&path).await;
-    assert_eq!(token(&read), decoded(&begun));
+    assert_eq!(token(&read), decode(&begun));
     let changed = client.patch(&path, &json!({"title": "a"})).await;
     assert_eq!(token(&changed).version.0, 2);
     let admin = fixture.admin();
@@ -84,7 +84,7 @@ async fn malformed_tokens_are_rejected() {
     let (id, begun) = begin(&client).await;
     let foreign = PositionToken {
         record: RecordId([0; 8]),
-        ..decoded(&begun)
+        ..decode(&begun)
     };
     let nine = [begun.as_str(); 9].join(",");
     let cases = [

@@ -47,7 +47,7 @@ async fn parked_conversations_are_found_and_repaired() {
     let cli = OperatorCli::at(&stack);
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     let bad = publish_invalid(&cli, "c").await;
     check_listing(&stack, &cli, &bad).await;
     check_failed_retry(&cli, &bad).await;
@@ -149,10 +149,10 @@ async fn check_recovery(stack: &Stack, cli: &OperatorCli, agent: &Agent, bad: &I
     );
     let tried = cli.json("parked retry --all --json", 0).await;
     assert_eq!(tried[0]["outcome"], "freed");
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     assert_eq!(cli.json("parked list --json", 0).await, Vec::<Value>::new());
     agent.append("c", vec![user("three")]).await;
-    agent.projected("c", 4).await;
+    agent.wait_for_rows("c", 4).await;
     let addr = stack.writer.admin_addr();
     let line = format!("status --json --role writer=http://{addr}");
     // The message that was removed by hand is a hole without an erasure.

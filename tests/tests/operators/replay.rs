@@ -31,7 +31,7 @@ async fn scene() -> (Stack, OperatorCli, Agent) {
 }
 
 /// The lines in sorted order.
-fn sorted(text: &str) -> BTreeSet<String> {
+fn sorted_lines(text: &str) -> BTreeSet<String> {
     let lines = lines_of(text);
     let sorted: BTreeSet<String> = lines.iter().map(Value::to_string).collect();
     assert_eq!(sorted.len(), lines.len(), "no line is there twice");
@@ -53,8 +53,8 @@ async fn files_hold_the_record_and_can_be_continued() {
         (&done["commits"], &done["stream"]),
         (&json!(40), &json!(null))
     );
-    let all = sorted(&cli.check("tail", 0, "").await);
-    assert_eq!(sorted(&cli.text("f")), all);
+    let all = sorted_lines(&cli.check("tail", 0, "").await);
+    assert_eq!(sorted_lines(&cli.text("f")), all);
     cli.check(
         "replay --to-file @f",
         2,
@@ -71,7 +71,7 @@ async fn files_hold_the_record_and_can_be_continued() {
         .await
         .remove(0);
     assert_eq!(done["commits"], 1);
-    assert_eq!(sorted(&cli.text("f")), all);
+    assert_eq!(sorted_lines(&cli.text("f")), all);
 
     agent.append("c0", vec![user("later")]).await;
     let done = cli
@@ -80,8 +80,8 @@ async fn files_hold_the_record_and_can_be_continued() {
         .remove(0);
     assert_eq!(done["commits"], 1);
     assert_eq!(
-        sorted(&cli.text("f")),
-        sorted(&cli.check("tail", 0, "").await)
+        sorted_lines(&cli.text("f")),
+        sorted_lines(&cli.check("tail", 0, "").await)
     );
     check_files_of_other_records(&cli).await;
 }
@@ -114,8 +114,8 @@ async fn killed_replays_resume() {
         .remove(0);
     assert!(done["commits"].as_u64().unwrap() > 0, "{done}");
     assert_eq!(
-        sorted(&cli.text("f")),
-        sorted(&cli.check("tail", 0, "").await)
+        sorted_lines(&cli.text("f")),
+        sorted_lines(&cli.check("tail", 0, "").await)
     );
 }
 

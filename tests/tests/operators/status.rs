@@ -44,7 +44,7 @@ async fn status_of_healthy_and_unhealthy_systems() {
     agent.create(&neighbour("c")).await;
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     let line = format!("status --json {}", roles(&stack));
     let status_report = cli.json(&line, 0).await.remove(0);
     assert_eq!(status_report["needs"], json!([]));

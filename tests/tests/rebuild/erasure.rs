@@ -41,7 +41,7 @@ async fn erased_conversations_stay_erased() {
         fixture.agent.try_erase(target).await.expect("an erasure");
     };
     erase(&fixture, "before").await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     // The new schema has its rows at the time of the erasure, when no rebuild runs.
     let mut rebuild = fixture.begin();
     eventually("a schema that follows", || async {
@@ -61,7 +61,7 @@ async fn erased_conversations_stay_erased() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let now = fixture.live().await;
     erase(&fixture, "after").await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     for id in ["before", "while", "after"] {
         let read = fixture
             .agent
@@ -76,8 +76,8 @@ async fn erased_conversations_stay_erased() {
         0,
         "kept"
     );
-    fixture.rebuilt(&["rollback"]).await;
-    fixture.projected().await;
+    fixture.rebuild_steps(&["rollback"]).await;
+    fixture.wait_for_rows().await;
     assert_eq!(
         rows_with_text(&mut fixture, "conversations_v1").await,
         0,

@@ -87,7 +87,7 @@ impl Fixture {
     }
 
     /// The same with success; returns its steps.
-    pub(crate) async fn rebuilt(&self, what: &[&str]) -> Vec<Value> {
+    pub(crate) async fn rebuild_steps(&self, what: &[&str]) -> Vec<Value> {
         let ended = self.rebuild(&[what, &["--json"]].concat()).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let lines = ended.stdout.lines();
@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     /// Waits until the rows contain everything that is recorded now.
-    pub(crate) async fn projected(&self) {
+    pub(crate) async fn wait_for_rows(&self) {
         let record = Record::open(settings::record(&self.stack.servers)).await;
         let record = record.expect("a record");
         eventually("all rows", || async {

@@ -10,7 +10,7 @@ use crate::load::Load;
 
 /// The step at which a rebuild is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum At {
+enum Step {
     /// A part of the record is copied.
     Copying,
     /// Rows are complete; indexes may exist.
@@ -21,24 +21,24 @@ enum At {
     End,
 }
 
-async fn at(fixture: &Fixture) -> Option<At> {
+async fn step_of(fixture: &Fixture) -> Option<Step> {
     let schemas = list(&fixture.model).await.ok()?;
     let building = schemas
         .iter()
         .find(|one| one.state == SchemaState::Building);
     let Some(building) = building else {
-        return (fixture.live().await != schema(1)).then_some(At::End);
+        return (fixture.live().await != schema(1)).then_some(Step::End);
     };
     match building.phase {
         Phase::Copying => {
             let model = fixture.model.in_schema(building.name);
             let checkpoints = lease::checkpoints(&model).await.ok()?;
             let has_some = checkpoints.iter().any(|one| one.sequence.0 > 0);
-            has_some.then_some(At::Copying)
+            has_some.then_some(Step::Copying)
         }
-        Phase::Indexing => Some(At::Indexing),
-        Phase::Following => Some(At::Following),
-        Phase::Whole => Some(At::End),
+        Phase::Indexing => Some(Step::Indexing),
+        Phase::Following => Some(Step::Following),
+        Phase::Whole => Some(Step::End),
     }
 }
 
@@ -46,28 +46,28 @@ async fn at(fixture: &Fixture) -> Option<At> {
 async fn killed_rebuilds_resume() {
     let fixture = Fixture::start().await;
     fixture.fill(60, 50).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let load = Load::start(&fixture.agent).await;
     let mut caught = Vec::new();
-    for wanted in [At::Copying, At::Indexing, At::Following] {
+    for wanted in [Step::Copying, Step::Indexing, Step::Following] {
         let mut rebuild = fixture.begin();
         let reached = eventually("a step of the rebuild", || async {
-            at(&fixture).await.filter(|reached| *reached >= wanted)
+            step_of(&fixture).await.filter(|reached| *reached >= wanted)
         })
         .await;
         rebuild.kill();
         caught.push(reached);
     }
     println!("killed at {caught:?}");
-    assert!(caught.first() <= Some(&At::Indexing), "{caught:?}");
+    assert!(caught.first() <= Some(&Step::Indexing), "{caught:?}");
     let ended = fixture.rebuild(&["conversations"]).await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
     load.run_rounds(20).await;
     let outcome = load.finish().await;
     assert_eq!(outcome.errors, Vec::<String>::new());
-    fixture.projected().await;
-    fixture.rebuilt(&["rollback"]).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
+    fixture.rebuild_steps(&["rollback"]).await;
+    fixture.wait_for_rows().await;
     let none: [&str; 0] = [];
     assert_eq!(fixture.differing(schema(1), schema(2)).await, none);
 }
@@ -76,12 +76,12 @@ async fn killed_rebuilds_resume() {
 async fn rebuilds_stop_on_a_signal() {
     let fixture = Fixture::start().await;
     fixture.fill(30, 20).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let mut rebuild = fixture.begin();
-    eventually("some copied", || at(&fixture)).await;
+    eventually("some copied", || step_of(&fixture)).await;
     let stopped = rebuild.stop().await;
     // It may have ended just before.
-    let is_over = at(&fixture).await == Some(At::End);
+    let is_over = step_of(&fixture).await == Some(Step::End);
     assert_eq!(stopped.success(), is_over, "{}", rebuild.log());
     let second = fixture.rebuild(&["conversations"]).await;
     assert_eq!(second.code, Some(0), "{second:?}");
@@ -91,20 +91,20 @@ async fn rebuilds_stop_on_a_signal() {
 async fn rebuilds_resume_after_postgres_was_killed_in_a_copy() {
     let mut fixture = Fixture::of(Setup::tasks().with_own_postgres()).await;
     fixture.fill(60, 50).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let mut rebuild = fixture.begin();
-    let reached = eventually("some copied", || at(&fixture)).await;
+    let reached = eventually("some copied", || step_of(&fixture)).await;
     let postgres = fixture.stack.servers.postgres_mut();
     postgres.kill();
     postgres.restart().await.expect("Postgres again");
     rebuild.kill();
     println!("Postgres killed at {reached:?}");
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let again = fixture.rebuild(&["conversations"]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
-    fixture.projected().await;
-    fixture.rebuilt(&["rollback"]).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
+    fixture.rebuild_steps(&["rollback"]).await;
+    fixture.wait_for_rows().await;
     let none: [&str; 0] = [];
     assert_eq!(fixture.differing(schema(1), schema(2)).await, none);
 }

@@ -10,7 +10,7 @@ use crate::load::Load;
 async fn reads_and_writes_continue_during_a_rebuild() {
     let fixture = Fixture::start().await;
     fixture.fill(40, 20).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let load = Load::start(&fixture.agent).await;
     load.run_rounds(10).await;
     let planned = fixture.rebuild(&["conversations", "--dry-run"]).await;
@@ -19,29 +19,29 @@ async fn reads_and_writes_continue_during_a_rebuild() {
         planned.stdout.contains("next to conversations_v1"),
         "{planned:?}"
     );
-    let steps = fixture.rebuilt(&["conversations"]).await;
+    let steps = fixture.rebuild_steps(&["conversations"]).await;
     assert_eq!(
         names(&steps),
         ["begun", "copied", "indexed", "compared", "switched"]
     );
     assert_eq!(fixture.live().await, schema(2));
     load.run_rounds(30).await;
-    let steps = fixture.rebuilt(&["rollback", "--dry-run"]).await;
+    let steps = fixture.rebuild_steps(&["rollback", "--dry-run"]).await;
     assert_eq!(names(&steps), ["wouldSwitch"]);
-    let steps = fixture.rebuilt(&["rollback"]).await;
+    let steps = fixture.rebuild_steps(&["rollback"]).await;
     assert_eq!(names(&steps), ["switched"]);
     assert_eq!(fixture.live().await, schema(1));
     load.run_rounds(30).await;
-    let steps = fixture.rebuilt(&["drop", "--dry-run"]).await;
+    let steps = fixture.rebuild_steps(&["drop", "--dry-run"]).await;
     assert_eq!(names(&steps), ["wouldDrop"]);
-    let steps = fixture.rebuilt(&["drop"]).await;
+    let steps = fixture.rebuild_steps(&["drop"]).await;
     assert_eq!(names(&steps), ["dropped"]);
     load.run_rounds(10).await;
     // Another rebuild, including the new commits; the first schema is kept for a rollback.
-    fixture.rebuilt(&["conversations"]).await;
+    fixture.rebuild_steps(&["conversations"]).await;
     assert_eq!(fixture.live().await, schema(2));
     load.run_rounds(30).await;
-    let steps = fixture.rebuilt(&["conversations"]).await;
+    let steps = fixture.rebuild_steps(&["conversations"]).await;
     assert_eq!(names(&steps).last(), Some(&"dropped"), "{steps:?}");
     load.run_rounds(30).await;
     let outcome = load.finish().await;
@@ -52,7 +52,7 @@ async fn reads_and_writes_continue_during_a_rebuild() {
         outcome.errors.len()
     );
     assert_eq!(outcome.errors, Vec::<String>::new());
-    let listed = fixture.rebuilt(&["list"]).await;
+    let listed = fixture.rebuild_steps(&["list"]).await;
     let states: Vec<(&str, &str)> = listed
         .iter()
         .filter_map(|one| Some((text(one, "schema")?, text(one, "state")?)))
@@ -62,9 +62,9 @@ async fn reads_and_writes_continue_during_a_rebuild() {
         [("conversations_v2", "kept"), ("conversations_v3", "live")]
     );
     // After a rollback and its reversal, both schemas are up to date and equal.
-    fixture.projected().await;
-    fixture.rebuilt(&["rollback"]).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
+    fixture.rebuild_steps(&["rollback"]).await;
+    fixture.wait_for_rows().await;
     let none: [&str; 0] = [];
     assert_eq!(fixture.differing(schema(2), schema(3)).await, none);
 }
@@ -75,8 +75,10 @@ async fn the_rate_limits_copying() {
     let fixture = Fixture::start().await;
     // With its creation each has 21 events: 84 in all, of which 2 may be copied at once.
     fixture.fill(4, 20).await;
-    fixture.projected().await;
-    let steps = fixture.rebuilt(&["conversations", "--rate", RATE]).await;
+    fixture.wait_for_rows().await;
+    let steps = fixture
+        .rebuild_steps(&["conversations", "--rate", RATE])
+        .await;
     let copied = steps
         .iter()
         .find(|step| text(step, "step") == Some("copied"));
@@ -92,7 +94,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 async fn differences_block_the_switch_unless_accepted() {
     let fixture = Fixture::of(tests::stack::Setup::tasks().with_own_postgres()).await;
     fixture.fill(4, 10).await;
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     let mut fixture = fixture;
     let url = fixture.stack.servers.database_url().to_owned();
     let psql = fixture.stack.servers.postgres_mut().tool("psql");
@@ -108,10 +110,10 @@ async fn differences_block_the_switch_unless_accepted() {
     assert!(refused.stdout.contains("/old-2"), "{refused:?}");
     assert_eq!(fixture.live().await, schema(1));
     let steps = fixture
-        .rebuilt(&["conversations", "--accept-differences"])
+        .rebuild_steps(&["conversations", "--accept-differences"])
         .await;
     assert_eq!(names(&steps), ["begun", "compared", "differ", "switched"]);
     assert_eq!(fixture.live().await, schema(2));
-    fixture.projected().await;
+    fixture.wait_for_rows().await;
     assert_eq!(fixture.agent.version("old-2").await, 11);
 }

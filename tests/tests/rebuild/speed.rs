@@ -59,10 +59,10 @@ async fn speed() {
         let setup = Setup::processes(tests::program!()).with_own_postgres();
         let mut fixture = Fixture::of(setup).await;
         fill(&fixture, filling).await;
-        fixture.projected().await;
+        fixture.wait_for_rows().await;
         for _ in 0..ROUNDS {
-            let (events, copied, sorted) = bare(&mut fixture).await;
-            let steps = fixture.rebuilt(&["conversations"]).await;
+            let (events, copied, sorted) = plain_copy(&mut fixture).await;
+            let steps = fixture.rebuild_steps(&["conversations"]).await;
             let took = seconds(&steps, "copied") + seconds(&steps, "indexed");
             let rate = |seconds: f64| f64::from(events) / seconds;
             let bare = copied.as_secs_f64();
@@ -124,7 +124,7 @@ async fn append(agent: &Agent, id: &str, events: Vec<Event>) {
 
 /// The number of events, and the time of a plain COPY of the same rows with their indexes. The rows are in binary files
 /// in the server's folder. The tables have the same columns, and get their indexes after the COPY.
-async fn bare(fixture: &mut Fixture) -> (u32, Duration, Duration) {
+async fn plain_copy(fixture: &mut Fixture) -> (u32, Duration, Duration) {
     let live = fixture.live().await;
     let psql = fixture.stack.servers.postgres_mut().tool("psql");
     let url = fixture.stack.servers.database_url().to_owned();

@@ -22,7 +22,7 @@ const READERS: usize = 32;
 type Expected = BTreeMap<String, Transcript>;
 
 /// The imported conversations, from the tail of the record only.
-async fn imported(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
+async fn wait_for_import(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
     let destination = Destination {
         agent: agent.id().to_owned(),
         dataset: chitchat::DATASET.to_owned(),
@@ -60,7 +60,7 @@ async fn check(limit: usize) {
     let agent = stack.agent("acme", "demo").await;
     let sources = chitchat::transcripts().await;
     let summary = import::chitchat(&program!(), &stack, &agent, limit).await;
-    let expected = imported(&agent, sources).await;
+    let expected = wait_for_import(&agent, sources).await;
     assert_eq!(expected.len(), limit);
     let messages: usize = expected
         .values()
@@ -71,7 +71,7 @@ async fn check(limit: usize) {
     stack.projector.start().await;
     for (id, transcript) in &expected {
         agent
-            .projected(id, u64::try_from(transcript.messages).unwrap() + 1)
+            .wait_for_rows(id, u64::try_from(transcript.messages).unwrap() + 1)
             .await;
     }
     check_transcripts(&agent, &expected).await;

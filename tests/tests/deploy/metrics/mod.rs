@@ -59,13 +59,13 @@ async fn scrape(stack: &Stack) -> String {
 async fn read_contexts(stack: &mut Stack, agent: &Agent) {
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     agent.context("c", 5).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("two")]).await;
     agent.context("c", 5).await;
     stack.projector.start().await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     let request = agent.watch_request("c", 1);
     let watch = agent.caller().read().watch_conversation(request).await;
     drop(watch.expect("a watch"));

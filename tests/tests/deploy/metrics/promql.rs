@@ -1,4 +1,4 @@
-//! Extracts our metrics from PromQL expressions.
+//! Extracts our metrics from `PromQL` expressions.
 
 /// The prefix of our metrics.
 const OURS: [&str; 5] = [

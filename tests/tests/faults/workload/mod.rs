@@ -89,12 +89,12 @@ impl Workload {
     /// runs, and with streams.
     pub(crate) async fn start(fixture: &Fixture, seed: u64) -> Self {
         let mut load = Self::new(fixture, seed);
-        let hot = load.created("hot", 3).await;
-        let contended = load.created("raced", 2).await;
-        let changing = load.created("moody", 2).await;
-        let with_tools = load.created("tooled", 1).await;
-        let streamed = load.created("streamed", 4).await;
-        let with_runs = load.created("run-in", 2).await;
+        let hot = load.create("hot", 3).await;
+        let contended = load.create("raced", 2).await;
+        let changing = load.create("moody", 2).await;
+        let with_tools = load.create("tooled", 1).await;
+        let streamed = load.create("streamed", 4).await;
+        let with_runs = load.create("run-in", 2).await;
         load.spawn_many(6, |client| workers::append_to_busy(client, hot.clone()));
         for conversation in &contended {
             load.spawn_many(4, |client| {
@@ -142,7 +142,7 @@ impl Workload {
     }
 
     /// Creates conversations.
-    pub(crate) async fn created(&mut self, name: &str, count: usize) -> Vec<String> {
+    pub(crate) async fn create(&mut self, name: &str, count: usize) -> Vec<String> {
         let mut client = self.client();
         let names: Vec<String> = (0..count)
             .map(|number| format!("{name}-{number}"))
@@ -154,18 +154,18 @@ impl Workload {
     }
 
     /// Waits for a number of further acknowledgements.
-    pub(crate) async fn acknowledged(&self, more: usize) {
+    pub(crate) async fn wait_for_acknowledgements(&self, more: usize) {
         let goal = self.journal.acknowledged() + more;
         let what = format!("{more} more acknowledgements");
         eventually_true(&what, || self.journal.acknowledged() >= goal).await;
     }
 
     /// Stops the callers, and waits until their commands are settled.
-    pub(crate) async fn finish(mut self) -> Tried {
+    pub(crate) async fn finish(mut self) -> WorkloadResult {
         self.journal.stop();
         self.wait().await;
         let (calls, seen) = self.journal.take();
-        Tried {
+        WorkloadResult {
             calls,
             seen,
             seed: self.seed,
@@ -173,10 +173,10 @@ impl Workload {
     }
 
     /// Stops all callers at once; commands that are not settled are omitted.
-    pub(crate) async fn abandon(mut self) -> Tried {
+    pub(crate) async fn abandon(mut self) -> WorkloadResult {
         self.callers.shutdown().await;
         let (calls, seen) = self.journal.take();
-        Tried {
+        WorkloadResult {
             calls,
             seen,
             seed: self.seed,
@@ -196,13 +196,13 @@ impl Workload {
 
 /// The result of a workload.
 #[derive(Debug)]
-pub(crate) struct Tried {
+pub(crate) struct WorkloadResult {
     pub(crate) calls: Vec<Call>,
     pub(crate) seen: Vec<FreshRead>,
     pub(crate) seed: u64,
 }
 
-impl Tried {
+impl WorkloadResult {
     /// The written conversations that are not erased, by name.
     pub(crate) fn conversations(&self) -> Vec<ConversationKey> {
         let mut keys: Vec<ConversationKey> = self

@@ -23,7 +23,7 @@ pub(crate) fn reply(
     record: RecordId,
 ) -> Reply {
     match answer {
-        Ok(result) => Reply::Settled(settled(key, &result, record)),
+        Ok(result) => Reply::Settled(settled_outcome(key, &result, record)),
         Err(failure) if is_open(&failure) => Reply::Open,
         Err(failure) => {
             let current = failure.metadata.get("current_version");
@@ -36,7 +36,7 @@ pub(crate) fn reply(
     }
 }
 
-fn settled(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
+fn settled_outcome(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
     if result.commit_id.is_empty() {
         return Outcome::Unchanged;
     }

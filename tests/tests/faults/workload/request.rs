@@ -96,24 +96,32 @@ impl Request {
     pub(crate) async fn send(self, caller: &Caller) -> Result<write::CommitResult, Status> {
         let (mut to, mut runs) = (caller.write(), caller.runs());
         let result = match self {
-            Self::StartRun(request) => answer(runs.start_run(timed(request)).await)?.result,
-            Self::StopRun(request) => answer(runs.stop_run(timed(request)).await)?.result,
-            Self::FinishRun(request) => answer(runs.finish_run(timed(request)).await)?.result,
-            Self::Create(request) => answer(to.create_conversation(timed(*request)).await)?.result,
-            Self::Append(request) => answer(to.append_events(timed(request)).await)?.result,
-            Self::ChangeOwner(request) => answer(to.change_owner(timed(request)).await)?.result,
-            Self::Update(request) => answer(to.update_conversation(timed(*request)).await)?.result,
+            Self::StartRun(request) => answer(runs.start_run(with_timeout(request)).await)?.result,
+            Self::StopRun(request) => answer(runs.stop_run(with_timeout(request)).await)?.result,
+            Self::FinishRun(request) => {
+                answer(runs.finish_run(with_timeout(request)).await)?.result
+            }
+            Self::Create(request) => {
+                answer(to.create_conversation(with_timeout(*request)).await)?.result
+            }
+            Self::Append(request) => answer(to.append_events(with_timeout(request)).await)?.result,
+            Self::ChangeOwner(request) => {
+                answer(to.change_owner(with_timeout(request)).await)?.result
+            }
+            Self::Update(request) => {
+                answer(to.update_conversation(with_timeout(*request)).await)?.result
+            }
             Self::Archive(target) => {
                 let request = write::ArchiveConversationRequest {
                     target: Some(target),
                 };
-                answer(to.archive_conversation(timed(request)).await)?.result
+                answer(to.archive_conversation(with_timeout(request)).await)?.result
             }
             Self::Restore(target) => {
                 let request = write::RestoreConversationRequest {
                     target: Some(target),
                 };
-                answer(to.restore_conversation(timed(request)).await)?.result
+                answer(to.restore_conversation(with_timeout(request)).await)?.result
             }
             Self::Erase(target) => {
                 let request = write::EraseConversationRequest {
@@ -122,7 +130,7 @@ impl Request {
                     // Independent of the projector.
                     forks: write::ForkRule::Sever.into(),
                 };
-                answer(to.erase_conversation(timed(request)).await)?.result
+                answer(to.erase_conversation(with_timeout(request)).await)?.result
             }
         };
         Ok(result.expect("a result in every answer"))
@@ -170,7 +178,7 @@ fn answer<T>(outcome: Result<Response<T>, Status>) -> Result<T, Status> {
     outcome.map(Response::into_inner)
 }
 
-fn timed<T>(message: T) -> Call<T> {
+fn with_timeout<T>(message: T) -> Call<T> {
     let mut call = message.into_request();
     call.set_timeout(TRY_TIMEOUT);
     call

@@ -133,7 +133,7 @@ fn matrix() -> Vec<Operation> {
     ]
 }
 
-fn served(document: &Value) -> BTreeSet<String> {
+fn served_operations(document: &Value) -> BTreeSet<String> {
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().keys();
@@ -152,14 +152,14 @@ async fn every_operation_is_in_the_matrix() {
         .await
         .json();
     let known: BTreeSet<String> = matrix().iter().map(|one| one.name.to_owned()).collect();
-    assert_eq!(served(&document), known);
+    assert_eq!(served_operations(&document), known);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_caller_gets_the_status_of_the_matrix() {
     let fixture = Fixture::new().await;
     let owner = fixture.session(SESSION);
-    let issued = fixture.issued().await;
+    let issued = fixture.issued_session().await;
     let callers = callers(&fixture).await;
     let mut wrong = Vec::new();
     for operation in matrix() {

@@ -13,7 +13,7 @@ async fn check(fixture: &Fixture, mode: IdentityMode, expected: [&str; 6]) {
     fixture.identity_mode(AGENT, mode).await;
     let frontend = fixture.frontend();
     let token = jwt::user(&fixture.user_secret, "ada");
-    let both = fixture.issued().await;
+    let both = fixture.issued_session().await;
     let callers: [(&str, HttpClient); 6] = [
         ("nobody", frontend.clone()),
         ("session", both.clone()),
@@ -67,7 +67,7 @@ async fn each_identity_mode_determines_owners() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_named_twice_is_the_same() {
+async fn header_and_body_name_the_same_caller() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
     let check = async |path: &str, body: &str, expected: (u16, &str)| {

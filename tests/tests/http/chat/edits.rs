@@ -1,7 +1,7 @@
 //! Edited messages and regenerated answers, as the AI SDK's transport requests them, with the same chat id.
 
 use serde_json::{Value, json};
-use tests::events::user as user_event;
+use tests::events::user as event;
 
 use crate::chat::ai_sdk::{send, submit, user};
 use crate::fixture::list;
@@ -21,7 +21,7 @@ fn edit(chat: &str, id: &str, text: &str) -> Value {
 }
 
 /// Sends the request, and waits for the end of the answer.
-async fn answered(fixture: &TurnFixture, chat: &str, body: &Value) -> String {
+async fn reply_to(fixture: &TurnFixture, chat: &str, body: &Value) -> String {
     let mut listening = send(fixture, body).await;
     let heard = listening.rest().await;
     assert_eq!(listening.status, 200, "{body} {heard:?}");
@@ -38,7 +38,7 @@ async fn texts(fixture: &TurnFixture, chat: &str) -> Vec<String> {
 async fn regenerated_answers_replace_the_first() {
     let fixture = TurnFixture::new().await;
     for (id, text) in [("m1", "one"), ("m2", "two"), ("m3", "three")] {
-        answered(&fixture, "c", &submit("c", &[user(id, text)])).await;
+        reply_to(&fixture, "c", &submit("c", &[user(id, text)])).await;
     }
     let shown = fixture.client.get("/api/chats/c").await.ok(200);
     let answers: Vec<String> = list(&shown, "messages")
@@ -48,7 +48,7 @@ async fn regenerated_answers_replace_the_first() {
         .collect();
     // The last answer, without and with its id.
     assert_eq!(
-        answered(&fixture, "c", &regenerate("c", None)).await,
+        reply_to(&fixture, "c", &regenerate("c", None)).await,
         "echo: three"
     );
     let all = [
@@ -70,26 +70,23 @@ async fn regenerated_answers_replace_the_first() {
     );
     // An earlier answer, by its id and by the message before it: later messages are dropped.
     assert_eq!(
-        answered(&fixture, "c", &regenerate("c", Some(&answers[1]))).await,
+        reply_to(&fixture, "c", &regenerate("c", Some(&answers[1]))).await,
         "echo: two"
     );
     assert_eq!(texts(&fixture, "c").await, all[..4]);
     assert_eq!(
-        answered(&fixture, "c", &regenerate("c", Some("m1"))).await,
+        reply_to(&fixture, "c", &regenerate("c", Some("m1"))).await,
         "echo: one"
     );
     assert_eq!(texts(&fixture, "c").await, all[..2]);
     // The model reads exactly the shown messages: it counts five words.
-    answered(&fixture, "c", &submit("c", &[user("m4", "and four more")])).await;
-    let tokens = used(&fixture, "c").await;
+    reply_to(&fixture, "c", &submit("c", &[user("m4", "and four more")])).await;
+    let tokens = input_tokens(&fixture, "c").await;
     assert_eq!(tokens.last(), Some(&(1 + 2 + 3)), "{tokens:?}");
     // A message without an answer is answered in place.
-    fixture
-        .agent
-        .append("c", vec![user_event("unanswered")])
-        .await;
+    fixture.agent.append("c", vec![event("unanswered")]).await;
     assert_eq!(
-        answered(&fixture, "c", &regenerate("c", None)).await,
+        reply_to(&fixture, "c", &regenerate("c", None)).await,
         "echo: unanswered"
     );
     let shown = texts(&fixture, "c").await;
@@ -117,7 +114,7 @@ async fn answers_can_be_regenerated_as_soon_as_they_end() {
         first.rest().await;
         let named = (number % 2 == 0).then_some(first.run.as_str());
         assert_eq!(
-            answered(&fixture, &chat, &regenerate(&chat, named)).await,
+            reply_to(&fixture, &chat, &regenerate(&chat, named)).await,
             "echo: one"
         );
         assert_eq!(texts(&fixture, &chat).await, ["one", "echo: one"], "{chat}");
@@ -128,10 +125,10 @@ async fn answers_can_be_regenerated_as_soon_as_they_end() {
 async fn edited_messages_replace_the_original() {
     let fixture = TurnFixture::new().await;
     for (id, text) in [("m1", "one"), ("m2", "two")] {
-        answered(&fixture, "c", &submit("c", &[user(id, text)])).await;
+        reply_to(&fixture, "c", &submit("c", &[user(id, text)])).await;
     }
     assert_eq!(
-        answered(&fixture, "c", &edit("c", "m2", "zwei")).await,
+        reply_to(&fixture, "c", &edit("c", "m2", "zwei")).await,
         "echo: zwei"
     );
     assert_eq!(
@@ -140,11 +137,11 @@ async fn edited_messages_replace_the_original() {
     );
     // The same message again, an earlier one, and one by the record's id, as after a reload of the page.
     assert_eq!(
-        answered(&fixture, "c", &edit("c", "m2", "deux")).await,
+        reply_to(&fixture, "c", &edit("c", "m2", "deux")).await,
         "echo: deux"
     );
     assert_eq!(
-        answered(&fixture, "c", &edit("c", "m1", "un")).await,
+        reply_to(&fixture, "c", &edit("c", "m1", "un")).await,
         "echo: un"
     );
     let shown = fixture.client.get("/api/chats/c").await.ok(200);
@@ -153,12 +150,12 @@ async fn edited_messages_replace_the_original() {
         .unwrap()
         .to_owned();
     assert_eq!(
-        answered(&fixture, "c", &edit("c", &first, "uno")).await,
+        reply_to(&fixture, "c", &edit("c", &first, "uno")).await,
         "echo: uno"
     );
     assert_eq!(texts(&fixture, "c").await, ["uno", "echo: uno"]);
     assert_eq!(
-        answered(&fixture, "c", &submit("c", &[user("m3", "due")])).await,
+        reply_to(&fixture, "c", &submit("c", &[user("m3", "due")])).await,
         "echo: due"
     );
     check_pages(&fixture).await;
@@ -242,7 +239,7 @@ async fn invalid_edit_targets_are_rejected() {
     page.rest().await;
     fixture.idle("c").await;
     assert_eq!(
-        answered(&fixture, "c", &edit("c", "m1", "short")).await,
+        reply_to(&fixture, "c", &edit("c", "m1", "short")).await,
         "echo: short"
     );
     refused(submit("", &[user("m", "x")]), (400, "FIELD_MISSING")).await;
@@ -250,7 +247,7 @@ async fn invalid_edit_targets_are_rejected() {
 }
 
 /// The input tokens of a chat's answers, in order.
-async fn used(fixture: &TurnFixture, chat: &str) -> Vec<u64> {
+async fn input_tokens(fixture: &TurnFixture, chat: &str) -> Vec<u64> {
     let path = format!("/api/chats/{chat}/export?format=json");
     let exported = fixture.client.get(&path).await.ok(200);
     let events = list(&exported, "events").iter();

@@ -102,7 +102,7 @@ async fn race_forks_with_erasures(session: &HttpClient, round: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn forks_of_other_owners_are_kept() {
     let fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let chat = begin(&session, &json!({})).await;
     let own = fork(&session, &chat).await;
     let claim = json!({"sessionId": session.session_id()});
@@ -134,7 +134,7 @@ async fn erasures_wait_until_forks_are_known() {
     let mut fixture = Fixture::new().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    fixture.agent.projected(&chat, 1).await;
+    fixture.agent.wait_for_rows(&chat, 1).await;
     fixture.stack.projector.stop().await;
     let child = fork(&session, &chat).await;
     let answer = session.delete(&path(&chat)).await;

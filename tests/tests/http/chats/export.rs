@@ -31,7 +31,7 @@ fn raw(event: &Value) -> Vec<u8> {
 }
 
 /// The event from its bytes, without the writer's token counts.
-fn recorded(event: &Value) -> Event {
+fn event_from_export(event: &Value) -> Event {
     Event {
         tokens: 0,
         tokens_through: 0,
@@ -107,12 +107,12 @@ async fn exports_can_be_recorded_again() {
     let copy = begin(&session, &json!({})).await;
     let events = &list(&exported, "events")[1..];
     for commit in events.chunk_by(|event, next| event["commitId"] == next["commitId"]) {
-        let again = commit.iter().map(recorded);
+        let again = commit.iter().map(event_from_export);
         fixture.agent.append(&copy, again.collect()).await;
     }
     let copied = export(&session, &copy).await;
     let copied = &list(&copied, "events")[1..];
-    let events = |of: &[Value]| -> Vec<Event> { of.iter().map(recorded).collect() };
+    let events = |of: &[Value]| -> Vec<Event> { of.iter().map(event_from_export).collect() };
     assert_eq!(events(copied), events(&list(&exported, "events")[1..]));
 }
 
@@ -125,7 +125,7 @@ async fn long_conversations_are_exported_page_by_page() {
         // The second half is in the tail.
         if commit == COMMITS / 2 {
             let version = 1 + commit * EVENTS_OF_COMMIT;
-            fixture.agent.projected(&chat, version).await;
+            fixture.agent.wait_for_rows(&chat, version).await;
             fixture.stack.projector.stop().await;
         }
         let events = (0..EVENTS_OF_COMMIT).map(|index| user(format!("{commit} {index}")));

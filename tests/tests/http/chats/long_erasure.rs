@@ -28,7 +28,7 @@ async fn is_tombstone(record: &Record, key: &ConversationKey) -> Option<()> {
 }
 
 /// Waits until one commit is left and no erasure is pending; returns the time.
-async fn finished(record: &Record, key: &ConversationKey, deadline: Duration) -> Duration {
+async fn wait_for_end(record: &Record, key: &ConversationKey, deadline: Duration) -> Duration {
     let began = Instant::now();
     loop {
         let commits = record.commits_of(key).await;
@@ -148,7 +148,7 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
     .await
     .unwrap();
     assert!((1..=held).contains(&left), "{left}");
-    let (took, during) = beside.appends(finished(&record, &key, deadline)).await;
+    let (took, during) = beside.appends(wait_for_end(&record, &key, deadline)).await;
     eventually("a retry that reports the end", || async {
         (named.delete(&path).await.status == 204).then_some(())
     })

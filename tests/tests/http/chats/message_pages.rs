@@ -44,7 +44,7 @@ async fn page(client: &HttpClient, chat: &str, limit: usize, before: Option<u64>
 }
 
 /// The pages from newest to oldest, concatenated; each except the oldest starts with a user's message.
-async fn paged(client: &HttpClient, chat: &str, limit: usize) -> Vec<Value> {
+async fn read_pages(client: &HttpClient, chat: &str, limit: usize) -> Vec<Value> {
     let (mut messages, mut before) = (Vec::new(), None);
     loop {
         let page = page(client, chat, limit, before).await;
@@ -78,7 +78,7 @@ async fn pages_add_up_to_the_whole_chat() {
         let whole = page(&session, &chat, 200, None).await;
         assert_eq!(whole["nextBefore"], Value::Null, "seed {seed}");
         for limit in [1, 2, 3, 5, 8, 13, 50] {
-            let together = paged(&session, &chat, limit).await;
+            let together = read_pages(&session, &chat, limit).await;
             assert_eq!(
                 together,
                 list(&whole, "messages"),

@@ -208,7 +208,7 @@ async fn appended_bytes_are_limited() {
 }
 
 /// The usage of a quota, as administrators see it.
-async fn used(fixture: &Fixture, quota: &str) -> Option<u64> {
+async fn usage(fixture: &Fixture, quota: &str) -> Option<u64> {
     let path = "/v1/admin/usage?from=2026-01-01&to=2026-01-02";
     let usage = fixture.admin().get(path).await.ok(200);
     let quotas = usage["quotas"].as_array().cloned().unwrap_or_default();
@@ -222,10 +222,10 @@ async fn stored_bytes_are_limited_until_an_erasure() {
     let of = |id: &str| session(&fixture, id, "192.0.2.1");
     // Its compressed size would be far smaller.
     let large = json!({"metadata": {"k": "x".repeat(20_000)}});
-    let before = used(&fixture, "stored_bytes").await.unwrap();
+    let before = usage(&fixture, "stored_bytes").await.unwrap();
     begin(&of("owner-a"), &large).await;
     let one = eventually("rows of a conversation", || async {
-        let stored = used(&fixture, "stored_bytes").await? - before;
+        let stored = usage(&fixture, "stored_bytes").await? - before;
         (stored > 0).then_some(stored)
     })
     .await;
@@ -251,14 +251,14 @@ async fn stored_bytes_are_limited_until_an_erasure() {
     let title = client.patch(&path, &json!({"title": "x"})).await;
     check_refused(&title, ("owner", "stored_bytes"), one);
     let stored = eventually("rows of four conversations", || async {
-        used(&fixture, "stored_bytes")
+        usage(&fixture, "stored_bytes")
             .await
             .filter(|stored| *stored == before + 4 * one)
     })
     .await;
     assert!(client.delete(&path).await.status < 300);
     eventually("rows without the erased chat", || async {
-        (used(&fixture, "stored_bytes").await? == stored - one).then_some(())
+        (usage(&fixture, "stored_bytes").await? == stored - one).then_some(())
     })
     .await;
     begin(&client, &large).await;

@@ -148,7 +148,7 @@ async fn spent_tokens_persist_over_restarts_and_gateways() {
     other.settings.gateway.models = configured.models.clone();
     other.settings.gateway.http.trusted_proxies = configured.http.trusted_proxies.clone();
     other.start().await;
-    let there = ada.moved_to(other.settings.gateway.http.server.addr);
+    let there = ada.with_addr(other.settings.gateway.http.server.addr);
     set(&fixture, "owner", TOKENS, Some(2 * spent)).await;
     eventually("another gateway that knows the quota", || async {
         let bound = super::fixture::bound(&there, "owner", TOKENS).await;

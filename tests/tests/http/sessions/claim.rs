@@ -38,7 +38,7 @@ async fn owner(clients: &[(&'static str, &HttpClient)], chat: &str) -> Vec<&'sta
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_claimed_and_released() {
     let fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let clients = [("session", &session), ("ada", &ada)];
     let mut chats = Vec::new();
     for _ in 0..5 {
@@ -99,9 +99,9 @@ async fn sessions_are_claimed_and_released() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unprojected_conversations_are_claimed_later() {
     let mut fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let before = begin(&session, &json!({})).await;
-    fixture.agent.projected(&before, 1).await;
+    fixture.agent.wait_for_rows(&before, 1).await;
     fixture.stack.projector.stop().await;
     let in_flight = begin(&session, &json!({})).await;
     assert_eq!(
@@ -128,7 +128,7 @@ async fn unprojected_conversations_are_claimed_later() {
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_continue_during_a_claim() {
     let fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let chat = begin(&session, &json!({})).await;
     let path = format!("/api/chats/{chat}");
     let run = Uuid::now_v7().to_string();
@@ -158,7 +158,7 @@ async fn runs_continue_during_a_claim() {
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_claims_assign_each_conversation_once() {
     let fixture = Fixture::new().await;
-    let session = fixture.issued().await;
+    let session = fixture.issued_session().await;
     let mut chats = Vec::new();
     for _ in 0..30 {
         chats.push(begin(&session, &json!({})).await);
@@ -187,7 +187,7 @@ async fn agents_without_users_reject_claims() {
     let fixture = Fixture::new().await;
     fixture.identity_mode(AGENT, IdentityMode::Issued).await;
     let ada = fixture.user("ada");
-    let body = json!({"sessionId": fixture.issued().await.session_id()});
+    let body = json!({"sessionId": fixture.issued_session().await.session_id()});
     eventually("a refusal", || async {
         let answer = ada.post("/api/sessions/claim", &body).await;
         (answer.status_and_code() == (403, "USERS_NOT_KNOWN".to_owned())).then_some(())
@@ -198,7 +198,7 @@ async fn agents_without_users_reject_claims() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_issued_sessions_can_be_claimed() {
     let fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let owner = owner_of(&session).await;
     let foreign = fixture
         .stack
@@ -232,7 +232,7 @@ async fn conversations_used_during_a_claim_are_claimed() {
     const USED: usize = 30;
     let fixture = Fixture::new().await;
     let ada = fixture.user("ada");
-    let session = fixture.issued().await;
+    let session = fixture.issued_session().await;
     let owner = session_of(&owner_of(&session).await);
     let chats: Vec<String> = (0..CHATS).map(|n| format!("c{n}")).collect();
     for chat in &chats {
@@ -268,10 +268,10 @@ async fn conversations_used_during_a_claim_are_claimed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn releases_with_a_key_happen_once_for_their_caller() {
     let fixture = Fixture::new().await;
-    let (session, ada) = (fixture.issued().await, fixture.user("ada"));
+    let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let chat = begin(&session, &json!({})).await;
     claim(&ada, &session).await;
-    let other_session = fixture.issued().await;
+    let other_session = fixture.issued_session().await;
     let key = Uuid::now_v7().to_string();
     let released = json!({"chatId": chat, "sessionId": session.session_id()});
     let release = async |user: &HttpClient, key: &str, body: &Value| {

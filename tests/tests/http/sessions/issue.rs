@@ -87,7 +87,10 @@ async fn check(client: &HttpClient, expected: (u16, &str)) {
 #[tokio::test(flavor = "multi_thread")]
 async fn issued_sessions_own_their_conversations_alone() {
     let fixture = fixture().await;
-    let (one, other) = (fixture.issued().await, fixture.issued().await);
+    let (one, other) = (
+        fixture.issued_session().await,
+        fixture.issued_session().await,
+    );
     assert_ne!(one.session_id(), other.session_id());
     let chat = begin(&one, &json!({})).await;
     let path = format!("/api/chats/{chat}");
@@ -110,7 +113,7 @@ async fn issued_sessions_own_their_conversations_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unissued_ids_are_no_sessions() {
     let fixture = fixture().await;
-    let session = fixture.issued().await;
+    let session = fixture.issued_session().await;
     let chat = begin(&session, &json!({})).await;
     let shown = session.get(&format!("/api/chats/{chat}")).await.ok(200);
     let owner = text(&shown["owner"], "sessionId").to_owned();
@@ -262,7 +265,7 @@ async fn pages_with_cookies_read_their_writes() {
         }
     }
     // A page with its session in a header gets no cookie, and its cookie is ignored.
-    let header = fixture.issued().await;
+    let header = fixture.issued_session().await;
     let plain = header.with("cookie", &later);
     let begun = plain.post("/api/chats", &json!({})).await;
     assert_eq!((begun.status, begun.headers.get("set-cookie")), (201, None));

@@ -18,14 +18,14 @@ use wire::proto::operate::v1::{Approvers, IdentityMode};
 
 use crate::fixture::{AGENT, Fixture, begin, list};
 
-type Posted = Arc<Mutex<Vec<(HeaderMap, String)>>>;
+type PostedRequests = Arc<Mutex<Vec<(HeaderMap, String)>>>;
 
 /// A webhook, and the requests that it received.
-async fn start_webhook() -> (String, Posted) {
-    let posted = Posted::default();
+async fn start_webhook() -> (String, PostedRequests) {
+    let posted = PostedRequests::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let take = async |State(posted): State<Posted>, headers: HeaderMap, body: String| {
+    let take = async |State(posted): State<PostedRequests>, headers: HeaderMap, body: String| {
         posted.lock().unwrap().push((headers, body));
         axum::Json(json!({"done": true}))
     };
@@ -88,8 +88,8 @@ async fn wait_for_state(client: &HttpClient, chat: &str, expected: &str) {
 }
 
 /// Waits until the gateway applies the settings, with separate calls.
-async fn wait_for_settings(fixture: &Fixture, posted: &Posted, session_may: bool) {
-    let client = fixture.issued().await;
+async fn wait_for_settings(fixture: &Fixture, posted: &PostedRequests, session_may: bool) {
+    let client = fixture.issued_session().await;
     eventually("the agent's settings", || async {
         let chat = chat_with_call(fixture, &client).await;
         let path = format!("/api/chats/{chat}/messages");
@@ -148,7 +148,7 @@ async fn agent_settings_define_who_may_approve() {
         set(&fixture, &url, approvers).await;
         wait_for_settings(&fixture, &posted, session_may).await;
         for (client, may) in [
-            (fixture.issued().await, session_may),
+            (fixture.issued_session().await, session_may),
             (fixture.user("ada"), user_may),
         ] {
             for approved in [true, false] {
@@ -217,7 +217,7 @@ async fn calls_are_signed_with_rotating_secrets() {
     let (url, posted) = start_webhook().await;
     set(&fixture, &url, Approvers::Owner).await;
     wait_for_settings(&fixture, &posted, true).await;
-    let client = fixture.issued().await;
+    let client = fixture.issued_session().await;
     // Until a call is signed with exactly these secrets.
     let check = async |secrets: &[&String], retired: &[&String]| {
         eventually("a signed call", || async {

@@ -105,7 +105,7 @@ impl TurnFixture {
         other.start().await;
         let client = self
             .client
-            .moved_to(other.settings.gateway.http.server.addr);
+            .with_addr(other.settings.gateway.http.server.addr);
         (other, client)
     }
 

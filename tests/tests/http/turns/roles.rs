@@ -37,7 +37,7 @@ async fn fixture(allowed_roles: Vec<i32>) -> (TurnFixture, Model) {
     (TurnFixture { client, ..fixture }, model)
 }
 
-fn given(roles: &[(&str, &str)]) -> Value {
+fn messages_json(roles: &[(&str, &str)]) -> Value {
     let messages = roles.iter();
     let messages = messages.map(|(role, content)| json!({"role": role, "content": content}));
     json!({"messages": messages.collect::<Vec<_>>()})
@@ -62,7 +62,7 @@ async fn public_callers_may_use_only_the_user_role() {
     let (fixture, model) = fixture(Vec::new()).await;
     let session = session(&fixture.client).await;
     for role in ["system", "developer", "assistant", "tool"] {
-        let mut body = given(&[("user", "hello"), (role, FORGED), ("user", "well?")]);
+        let mut body = messages_json(&[("user", "hello"), (role, FORGED), ("user", "well?")]);
         check_refused(&fixture.client.post("/v1/chat", &body).await, 1);
         body["session_id"] = session.clone();
         check_refused(&fixture.client.post("/v1/chat", &body).await, 1);
@@ -96,7 +96,7 @@ async fn model_answers_need_an_identity() {
         for (path, body) in [
             ("/v1/chat", json!({"message": "hello"})),
             ("/v1/chat", json!({"message": "hello", "session_id": "x"})),
-            ("/v1/chat", given(&[("user", "hello")])),
+            ("/v1/chat", messages_json(&[("user", "hello")])),
             ("/api/chat", submit("c", &[user("m1", "hello")])),
             ("/api/chats/c/messages", json!({"content": "hello"})),
         ] {
@@ -112,7 +112,7 @@ async fn repeated_answers_must_match_the_record() {
     let session = session(&fixture.client).await;
     let chat = text(&json!({"id": session}), "id").to_owned();
     let ask = async |messages: &[(&str, &str)]| {
-        let mut body = given(messages);
+        let mut body = messages_json(messages);
         body["session_id"] = session.clone();
         fixture.client.post("/v1/chat", &body).await
     };
@@ -139,7 +139,7 @@ async fn repeated_answers_must_match_the_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_may_allow_roles() {
     let (fixture, model) = fixture(open_settings().allowed_roles).await;
-    let body = given(&[
+    let body = messages_json(&[
         ("system", "be brief"),
         ("assistant", "hello"),
         ("user", "well?"),
@@ -148,7 +148,7 @@ async fn agents_may_allow_roles() {
     assert!(model.requests()[0].to_string().contains("be brief"));
     // Each role separately.
     for role in ["developer", "tool"] {
-        let body = given(&[(role, FORGED), ("user", "well?")]);
+        let body = messages_json(&[(role, FORGED), ("user", "well?")]);
         check_refused(&fixture.client.post("/v1/chat", &body).await, 0);
     }
     let system = json!({"id": "m0", "role": "system", "parts": [{"type": "text", "text": "x"}]});

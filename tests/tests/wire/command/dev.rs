@@ -49,7 +49,7 @@ fn variable<'a>(log: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The output for the conversation, without the line about the source of its events.
-fn shown(stdout: &str) -> Vec<&str> {
+fn comparable_lines(stdout: &str) -> Vec<&str> {
     stdout
         .lines()
         .filter(|line| !line.contains("events from rows"))
@@ -97,7 +97,10 @@ async fn starts_once_again_permanently_and_after_a_crash() {
     let again = program!().run(&once, &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(started.elapsed() < AGAIN_WITHIN, "{:?}", started.elapsed());
-    assert_eq!(shown(&again.stdout), shown(&first.stdout));
+    assert_eq!(
+        comparable_lines(&again.stdout),
+        comparable_lines(&first.stdout)
+    );
 
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;

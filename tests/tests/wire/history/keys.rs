@@ -20,7 +20,7 @@ fn key_of(agent: &Agent, candidates: &[&str]) -> proto::HistoryKey {
     }
 }
 
-fn refused(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
+fn rejected_keys(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
     let keys = keys.iter();
     keys.map(|refused| (refused.candidate.as_str(), refused.reason.as_str()))
         .collect()
@@ -43,7 +43,7 @@ async fn the_first_valid_candidate_counts() {
         ("{{inputs.history_key}}", "UNRESOLVED"),
         ("two words", "BAD_CHARACTERS"),
     ];
-    assert_eq!(refused(&recorded.refused_keys), expected);
+    assert_eq!(rejected_keys(&recorded.refused_keys), expected);
     let loaded = load(&agent, &key_of(&agent, &[TELEGRAM]), &[]).await;
     assert_eq!(short(&loaded.messages), ["u 1"]);
     assert_eq!(loaded.conversation_id, recorded.conversation_id);

@@ -93,7 +93,7 @@ async fn loads_are_merged_and_trimmed() {
     check_load(&agent, &key).await;
     stack.projector.start().await;
     agent
-        .projected(&recorded.conversation_id, recorded.version)
+        .wait_for_rows(&recorded.conversation_id, recorded.version)
         .await;
     check_load(&agent, &key).await;
 }
@@ -105,7 +105,9 @@ async fn loads_include_earlier_records() {
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let begun = record(&agent, &key, &["u 1"]).await;
-    agent.projected(&begun.conversation_id, begun.version).await;
+    agent
+        .wait_for_rows(&begun.conversation_id, begun.version)
+        .await;
     stack.projector.stop().await;
     record(&agent, &key, &["u 1", "a 2"]).await;
     record(&agent, &key, &["u 3"]).await;
@@ -116,7 +118,7 @@ async fn loads_include_earlier_records() {
 }
 
 /// The ids of the conversations in a listing.
-async fn listed(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
+async fn list_conversations(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
     let request = agent.conversations_request(filter);
     let page = agent.try_conversations(request).await.expect("a page");
     let page = page.conversations.into_iter();
@@ -131,20 +133,20 @@ async fn other_services_return_the_history() {
     for name in ["telegram:42".to_owned(), "用".repeat(200)] {
         let recorded = record(&agent, &key(&agent, &name), &["u 1", "a 2"]).await;
         assert_eq!((recorded.version, &recorded.history_key), (3, &name));
-        agent.projected(&recorded.conversation_id, 3).await;
+        agent.wait_for_rows(&recorded.conversation_id, 3).await;
         let kind = Kind::ChannelId(recorded.channel_id.clone());
         let owner = event::Owner { kind: Some(kind) };
         let expected = [(recorded.conversation_id, Some(owner))];
         let of_channel = Filter::ChannelId(recorded.channel_id.clone());
-        assert_eq!(listed(&agent, of_channel).await, expected);
+        assert_eq!(list_conversations(&agent, of_channel).await, expected);
         assert!(
-            listed(&agent, Filter::WholeAgent(WholeAgent {}))
+            list_conversations(&agent, Filter::WholeAgent(WholeAgent {}))
                 .await
                 .contains(&expected[0])
         );
         let name = recorded.channel_id;
         for filter in [Filter::SessionId(name.clone()), Filter::UserId(name)] {
-            assert_eq!(listed(&agent, filter).await, []);
+            assert_eq!(list_conversations(&agent, filter).await, []);
         }
     }
 }

@@ -14,7 +14,7 @@ const NO_KEY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "api_key_id");
 const NO_TOKEN: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "service_token_id");
 
 /// Two tenants, their operator, and an operator that is bound to the first.
-async fn prepared() -> (Stack, Operator, Operator) {
+async fn setup() -> (Stack, Operator, Operator) {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -26,7 +26,7 @@ async fn prepared() -> (Stack, Operator, Operator) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bound_tokens_read_only_their_tenant() {
-    let (_stack, operator, bound) = prepared().await;
+    let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
     let listed = registry
         .list_tenants(proto::ListTenantsRequest {})
@@ -68,7 +68,7 @@ async fn bound_tokens_read_only_their_tenant() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bound_tokens_change_only_their_tenant() {
-    let (_stack, operator, bound) = prepared().await;
+    let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
     let (tenant_id, display_name) = ("new".to_owned(), String::new());
     let request = proto::CreateTenantRequest {
@@ -126,7 +126,7 @@ async fn bound_tokens_change_only_their_tenant() {
 /// Also when the request names no tenant, and with all other scopes.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_of_bound_tokens_are_bound() {
-    let (_stack, operator, bound) = prepared().await;
+    let (_stack, operator, bound) = setup().await;
     for tenant in ["", "acme"] {
         let made = bound.token(&[Scope::Append, Scope::Read], tenant).await;
         let caller = operator.caller().with_token(&made.secret);

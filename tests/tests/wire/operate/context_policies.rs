@@ -43,7 +43,7 @@ async fn get(
     Ok(policy.into_inner().policy.expect("a policy"))
 }
 
-fn saying(text: &str) -> Value {
+fn policy_with(text: &str) -> Value {
     json!({"instructions": text})
 }
 
@@ -69,10 +69,10 @@ async fn policies_are_stored() {
     let first = set(&operator, "support", written).await.expect("a policy");
     check(&first, r#"{"instructions":"first"}"#, "acme");
     assert!(first.created_at.is_some());
-    let second = set(&operator, "support", saying("second"))
+    let second = set(&operator, "support", policy_with("second"))
         .await
         .expect("a policy");
-    let again = set(&operator, "sales", saying("first"))
+    let again = set(&operator, "sales", policy_with("first"))
         .await
         .expect("the same policy");
     assert_eq!(again, first);
@@ -111,7 +111,7 @@ async fn invalid_requests_are_rejected() {
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
     operator.agent("globex", "globex-support").await;
-    let theirs = set(&operator, "globex-support", saying("theirs"))
+    let theirs = set(&operator, "globex-support", policy_with("theirs"))
         .await
         .expect("a policy");
     let malformed = |field| (InvalidArgument, "FIELD_MALFORMED", field);
@@ -194,7 +194,7 @@ async fn required_scopes() {
     check_failure("set", set(&frontend, "support", "{}").await, missing);
     check_failure("get", get(&frontend, "support", &[]).await, missing);
     let bound = with_scopes(&[Scope::Operate], "acme").await;
-    set(&bound, "support", saying("own"))
+    set(&bound, "support", policy_with("own"))
         .await
         .expect("a policy");
     for agent in ["globex-support", "nobody"] {

@@ -12,7 +12,7 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 type Outcomes = Vec<Result<(), Status>>;
 
 /// The outcomes of every rpc with the scope append, except erasures.
-async fn appending(agent: &Agent) -> Outcomes {
+async fn append_outcomes(agent: &Agent) -> Outcomes {
     let append = agent.append_request("c", vec![user("x")]);
     let update = agent.update_request("c", &["title"]);
     vec![
@@ -25,7 +25,7 @@ async fn appending(agent: &Agent) -> Outcomes {
 }
 
 /// The outcomes of every rpc with the scope read.
-async fn reading(agent: &Agent) -> Outcomes {
+async fn read_outcomes(agent: &Agent) -> Outcomes {
     let mut reader = agent.caller().read();
     let watch = agent.watch_request("c", 0);
     let list = agent.conversations_request(Filter::SessionId("s".to_owned()));
@@ -39,7 +39,7 @@ async fn reading(agent: &Agent) -> Outcomes {
 }
 
 /// The outcomes of the listings, with the scope operate.
-async fn operating(agent: &Agent) -> Outcomes {
+async fn operate_outcomes(agent: &Agent) -> Outcomes {
     let mut registry = agent.caller().registry();
     let tenant_id = "acme".to_owned();
     let agents = proto::ListAgentsRequest { tenant_id };
@@ -66,16 +66,16 @@ async fn operating(agent: &Agent) -> Outcomes {
 }
 
 /// The outcome of an erasure; its retries have the same answer.
-async fn erasing(agent: &Agent) -> Outcomes {
+async fn erase_outcomes(agent: &Agent) -> Outcomes {
     vec![agent.try_erase(agent.target("erased")).await.map(drop)]
 }
 
 async fn outcomes(agent: &Agent) -> [(Scope, Outcomes); 4] {
     [
-        (Scope::Append, appending(agent).await),
-        (Scope::Read, reading(agent).await),
-        (Scope::Operate, operating(agent).await),
-        (Scope::Erase, erasing(agent).await),
+        (Scope::Append, append_outcomes(agent).await),
+        (Scope::Read, read_outcomes(agent).await),
+        (Scope::Operate, operate_outcomes(agent).await),
+        (Scope::Erase, erase_outcomes(agent).await),
     ]
 }
 

@@ -75,7 +75,7 @@ async fn two_tenants_with_the_same_conversations() {
     two.append("c", vec![user("of two")]).await;
     for (agent, text, version) in [(&one, "of one", 7), (&two, "of two", 8)] {
         assert_eq!(agent.version("c").await, version);
-        agent.projected("c", version).await;
+        agent.wait_for_rows("c", version).await;
         let events = agent.events(agent.list_request("c")).await;
         assert!(
             events[1..]
@@ -103,7 +103,7 @@ async fn foreign_conversations_look_missing() {
     let colleague = operator.agent("acme", "sales").await;
     let stranger = operator.agent("globex", "globex-support").await;
     owner.create("there").await;
-    owner.projected("there", 1).await;
+    owner.wait_for_rows("there", 1).await;
     for agent in [&colleague, &stranger] {
         let foreign = rejections(agent, "there").await;
         let missing = rejections(agent, "none").await;

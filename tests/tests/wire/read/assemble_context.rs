@@ -169,7 +169,7 @@ async fn tool_units_are_never_split() {
     }
     check_all(&agent).await;
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check_all(&agent).await;
 }
 
@@ -195,7 +195,7 @@ async fn counts_over_a_long_conversation() {
         let events = (0..100).map(|number| user((hundred * 100 + number).to_string()));
         agent.append("c", events.collect()).await;
     }
-    agent.projected("c", 1_201).await;
+    agent.wait_for_rows("c", 1_201).await;
     for (asked, got) in [(0, 50), (1, 1), (999, 999), (1_000, 1_000)] {
         let context = agent.context("c", asked).await;
         assert_eq!(context.messages.len(), got);

@@ -115,7 +115,7 @@ async fn answers(agent: &Agent) -> Answers {
 async fn project(stack: &mut Stack, agent: &Agent) {
     let version = agent.version("c").await;
     stack.projector.start().await;
-    agent.projected("c", version).await;
+    agent.wait_for_rows("c", version).await;
     stack.projector.stop().await;
 }
 
@@ -152,7 +152,7 @@ async fn the_report_has_the_sources_of_events() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("1"), assistant("2")]).await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("3")]).await;
     let check = async |messages_max, expected| {
@@ -181,7 +181,7 @@ async fn eventual_reads_use_only_rows() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("seen")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("unseen")]).await;
     agent.create("d").await;

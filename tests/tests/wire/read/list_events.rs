@@ -158,7 +158,7 @@ async fn from_rows_tail_and_both() {
     };
     check_all().await;
     stack.projector.start().await;
-    agent.projected("c", 13).await;
+    agent.wait_for_rows("c", 13).await;
     check_all().await;
 }
 

@@ -78,7 +78,7 @@ async fn of_conversations() {
     let (agent, stranger) = (stack.any_agent().await, stack.any_agent().await);
     for id in ["c", "d"] {
         agent.create(id).await;
-        agent.projected(id, 1).await;
+        agent.wait_for_rows(id, 1).await;
     }
     let first = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let first = with(first, |r| r.page_size = 1);

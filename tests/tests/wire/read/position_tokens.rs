@@ -7,7 +7,7 @@ use tests::stack::Setup;
 use tonic::Code::{InvalidArgument, Unavailable};
 use wire::proto::read::v1 as proto;
 
-fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
+fn fenced_target(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
     proto::ReadTarget {
         position_token: token.to_owned(),
         ..agent.read_target(conversation)
@@ -22,7 +22,7 @@ async fn reads_include_the_position_of_their_token() {
     stack.projector.stop().await;
     for _ in 0..20 {
         let written = agent.append("c", vec![user("x")]).await;
-        let target = fenced(&agent, "c", &written.position_token);
+        let target = fenced_target(&agent, "c", &written.position_token);
         let read = agent.try_get(target.clone()).await.expect("a conversation");
         assert_eq!(read.position_token, written.position_token);
         assert_eq!(
@@ -40,10 +40,10 @@ async fn eventual_reads_wait_for_rows_or_fail() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let made = agent.create("c").await;
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     let eventual = |token: &str| proto::ReadTarget {
         consistency: proto::Consistency::Eventual.into(),
-        ..fenced(&agent, "c", token)
+        ..fenced_target(&agent, "c", token)
     };
     agent
         .try_get(eventual(&made.position_token))
@@ -82,7 +82,7 @@ async fn invalid_positions() {
     }
     let check = async |case, token: &str, reason| {
         let expected = (InvalidArgument, reason, "target.position_token");
-        let target = fenced(&agent, "c", token);
+        let target = fenced_target(&agent, "c", token);
         check_failure(case, agent.try_get(target.clone()).await, expected);
         check_failure(case, agent.try_context(target.clone(), 1).await, expected);
         let request = proto::ListEventsRequest {
@@ -108,7 +108,7 @@ async fn invalid_positions() {
     let own = agent.append("c", vec![user("x")]).await.position_token;
     let mut refused = 0;
     for token in &other_tokens {
-        if let Err(status) = agent.try_get(fenced(&agent, "c", token)).await {
+        if let Err(status) = agent.try_get(fenced_target(&agent, "c", token)).await {
             assert_eq!(
                 tests::errors::Failure::from(status).reason,
                 "POSITION_TOKEN_MALFORMED"
@@ -118,7 +118,7 @@ async fn invalid_positions() {
     }
     assert!(refused > 0);
     agent
-        .try_get(fenced(&agent, "c", &own))
+        .try_get(fenced_target(&agent, "c", &own))
         .await
         .expect("a position of its own");
 }

@@ -69,7 +69,10 @@ impl History {
     /// A summary of more events than those so far, up to an effective one.
     fn summary(&self, rng: &mut StdRng) -> Option<Event> {
         let shown = self.at(self.version());
-        let reached = shown.iter().filter_map(|(_, event)| through(event)).max();
+        let reached = shown
+            .iter()
+            .filter_map(|(_, event)| covered_version(event))
+            .max();
         let places = shown.iter().map(|(version, _)| *version);
         let places: Vec<u64> = places.filter(|place| Some(*place) > reached).collect();
         let place = places.choose(rng)?;
@@ -77,7 +80,7 @@ impl History {
     }
 }
 
-fn through(event: &Event) -> Option<u64> {
+fn covered_version(event: &Event) -> Option<u64> {
     match &event.fact {
         Some(Fact::HistorySummarised(summary)) => Some(summary.through_version),
         _ => None,
@@ -111,7 +114,11 @@ async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     id
 }
 
-async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, ContextTokens) {
+async fn assemble(
+    agent: &Agent,
+    id: &str,
+    request: &AssembleContextRequest,
+) -> (Value, ContextTokens) {
     let request = AssembleContextRequest {
         target: Some(agent.read_target(id)),
         ..request.clone()
@@ -120,20 +127,20 @@ async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Val
     let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
     let context = context.into_inner();
     let mut body: Value = serde_json::from_slice(&context.body).expect("JSON");
-    unversioned(&mut body);
+    remove_versions(&mut body);
     let receipt = context.receipt.expect("a receipt");
     (body, receipt.tokens.expect("tokens"))
 }
 
 /// Removes the conversation's name and the versions of its events from a context.
-fn unversioned(body: &mut Value) {
+fn remove_versions(body: &mut Value) {
     match body {
         Value::Object(members) => {
             members.remove("version");
             members.remove("prompt_cache_key");
-            members.values_mut().for_each(unversioned);
+            members.values_mut().for_each(remove_versions);
         }
-        Value::Array(items) => items.iter_mut().for_each(unversioned),
+        Value::Array(items) => items.iter_mut().for_each(remove_versions),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -151,17 +158,17 @@ async fn check(agent: &Agent, history: &History, versions: &[(u64, String)]) {
                 at_version,
                 ..AssembleContextRequest::default()
             };
-            let read = made(agent, &history.id, &request(*version)).await;
-            let expected = made(agent, twin, &request(0)).await;
+            let read = assemble(agent, &history.id, &request(*version)).await;
+            let expected = assemble(agent, twin, &request(0)).await;
             assert_eq!(read, expected, "{} at {version}", history.id);
         }
     }
     let (_, last) = versions.last().expect("a version");
     for messages_max in [1, 4, 50] {
-        let read = kept(agent, &history.id, messages_max).await;
+        let read = last_messages(agent, &history.id, messages_max).await;
         assert_eq!(
             read,
-            kept(agent, last, messages_max).await,
+            last_messages(agent, last, messages_max).await,
             "{}",
             history.id
         );
@@ -169,7 +176,7 @@ async fn check(agent: &Agent, history: &History, versions: &[(u64, String)]) {
 }
 
 /// The last messages, without their versions.
-async fn kept(agent: &Agent, id: &str, messages_max: u32) -> Vec<Option<Kind>> {
+async fn last_messages(agent: &Agent, id: &str, messages_max: u32) -> Vec<Option<Kind>> {
     let context = agent.context(id, messages_max).await;
     context.messages.into_iter().map(|one| one.kind).collect()
 }
@@ -214,7 +221,7 @@ async fn check_history(seed: u64) {
         stack.projector.start().await;
     }
     for (history, twins) in &read {
-        agent.projected(&history.id, history.version()).await;
+        agent.wait_for_rows(&history.id, history.version()).await;
         check(&agent, history, twins).await;
         // No event is gone.
         let events = agent.events(agent.list_request(&history.id)).await;
@@ -279,16 +286,16 @@ async fn rewound_turns_use_no_budget() {
         ..AssembleContextRequest::default()
     };
     let all = async || {
-        let (body, _) = made(&agent, "c", &request).await;
+        let (body, _) = assemble(&agent, "c", &request).await;
         let turns = body["turns"].as_array().expect("turns").len();
         // A small message limit, so that the branch would fill all that is read for it.
-        let kept = kept(&agent, "c", 21).await.len();
+        let kept = last_messages(&agent, "c", 21).await.len();
         assert_eq!((turns, kept), (TURNS + 1, TURNS + 1));
     };
     all().await;
     let branch = u64::try_from(BRANCH).expect("a version");
     check_outcomes(&agent, &request, (to + 1, to + branch)).await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     stack.projector.stop().await;
     all().await;
     check_outcomes(&agent, &request, (to + 1, to + branch)).await;

@@ -162,7 +162,7 @@ async fn through_the_tail_and_through_the_rows() {
     check(&agent, &sent).await;
     assert_eq!(agent.conversation("c").await.metadata_json, metadata);
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check(&agent, &sent).await;
     assert_eq!(agent.conversation("c").await.metadata_json, metadata);
 }

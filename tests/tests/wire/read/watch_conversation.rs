@@ -58,7 +58,7 @@ async fn history_then_live_from_every_version() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("2"), user("3")]).await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("4"), user("5")]).await;
     let mut watches = Vec::new();

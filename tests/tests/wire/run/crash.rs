@@ -20,7 +20,7 @@ async fn another_writer_finishes_a_closed_run() {
     let mut other = stack.another(Role::Writer);
     other.start().await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
-    let heir = run.by(Agent::new(caller, run.agent.id()));
+    let heir = run.with_agent(Agent::new(caller, run.agent.id()));
     // The other writer knows from the last part that the run is closed.
     let record = record_of(&stack).await;
     let (key, id) = run.place();

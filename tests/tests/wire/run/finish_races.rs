@@ -28,7 +28,7 @@ async fn one_end_wins() {
         run.say("a").await;
         let rivals = [
             (run.clone(), RunOutcome::Completed),
-            (run.by(other_writer.clone()), RunOutcome::Abandoned),
+            (run.with_agent(other_writer.clone()), RunOutcome::Abandoned),
         ];
         let closing = rivals.iter().map(|(run, outcome)| {
             let last = vec![end(2, *outcome)];

@@ -80,7 +80,7 @@ async fn a_second_run_is_rejected_with_the_first_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stops_what() {
+async fn stops_and_their_answers() {
     let stack = Setup::tasks().start().await;
     let mut run = Run::begin(&stack).await;
     run.say("a").await;

@@ -44,7 +44,7 @@ fn conversation_of(message: &LoggedMessage) -> &str {
 }
 
 /// The number of messages that the stream of the log ever had.
-async fn stored(record: &Record) -> u64 {
+async fn count_stored(record: &Record) -> u64 {
     let bounds = record.logs_bounds().await.expect("an answer");
     bounds.expect("a stream").last.0
 }
@@ -61,7 +61,7 @@ async fn settings_define_what_is_logged() {
         }
         let kept = agent.try_log(request(&agent, "c")).await;
         assert!(!kept.expect("an answer"));
-        assert_eq!(stored(&record).await, 0);
+        assert_eq!(count_stored(&record).await, 0);
     }
     let mut logged = record.follow_logs(Sequence(0));
     for (detail, has_body) in [
@@ -81,7 +81,7 @@ async fn settings_define_what_is_logged() {
         assert_eq!(kept.call.request.is_some(), has_body);
         assert_eq!(conversation_of(&message), "c");
     }
-    assert_eq!(stored(&record).await, 2);
+    assert_eq!(count_stored(&record).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +113,7 @@ async fn erased_and_missing_conversations_are_not_logged() {
     let first = within("a logged call", logged.next()).await;
     let first = first.expect("an item").expect("a call");
     assert_eq!(conversation_of(&first), "kept");
-    assert_eq!(stored(&record).await, 3);
+    assert_eq!(count_stored(&record).await, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,7 +136,7 @@ async fn logs_of_an_erasure_race_are_removed() {
         };
         assert_eq!(record.erase_logs(&key).await, Ok(0), "what is left");
     }
-    assert!(stored(&record).await > 0, "some are stored before");
+    assert!(count_stored(&record).await > 0, "some are stored before");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,7 +199,7 @@ async fn metered_calls_are_stored_once_and_within_bounds() {
     for _ in 0..2 {
         assert!(agent.try_meter(metered.clone()).await.expect("an answer"));
     }
-    assert_eq!(stored(&record_of(&stack).await).await, 1);
+    assert_eq!(count_stored(&record_of(&stack).await).await, 1);
     let check = async |change: fn(&mut proto::MeteredCall), field: &'static str, reason| {
         let mut request = metered.clone();
         change(request.call.as_mut().expect("a call"));

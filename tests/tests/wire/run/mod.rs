@@ -56,7 +56,7 @@ impl Run {
     }
 
     /// The same run by another caller.
-    fn by(&self, agent: Agent) -> Self {
+    fn with_agent(&self, agent: Agent) -> Self {
         Self {
             agent,
             ..self.clone()

@@ -99,7 +99,7 @@ async fn changes_by_another_writer() {
     let mut run = Run::begin(&stack).await;
     run.say("a").await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
-    let other_writer = run.by(tests::agent::Agent::new(caller, run.agent.id()));
+    let other_writer = run.with_agent(tests::agent::Agent::new(caller, run.agent.id()));
     other_writer.stop().await;
     let refusal = refusal_in_time(&mut run).await;
     let stopping = (FailedPrecondition, "RUN_STOPPING", "");

@@ -18,7 +18,7 @@ async fn restart(stack: &mut Stack) {
     stack.writer.start().await;
 }
 
-fn keyed(target: Option<CommandTarget>) -> Option<CommandTarget> {
+fn with_key(target: Option<CommandTarget>) -> Option<CommandTarget> {
     target.map(|target| {
         with(target, |target| {
             target.idempotency_key = Uuid::now_v7().to_string();
@@ -41,7 +41,7 @@ async fn every_command_again_after_a_restart() {
     let id = Uuid::now_v7().to_string();
     let start = with(
         agent.start_request(CONVERSATION, &id, vec![user("q")]),
-        |request| request.target = keyed(request.target.take()),
+        |request| request.target = with_key(request.target.take()),
     );
     let first = agent.try_start(start.clone()).await;
     check("start", agent.try_start(start.clone()).await, &first);
@@ -63,7 +63,7 @@ async fn every_command_again_after_a_restart() {
         run.publish(parts).await;
     }
     let stop = with(agent.stop_request(CONVERSATION, &id), |request| {
-        request.target = keyed(request.target.take());
+        request.target = with_key(request.target.take());
     });
     let first = agent.try_stop(stop.clone()).await;
     check("stop", agent.try_stop(stop.clone()).await, &first);

@@ -39,14 +39,14 @@ async fn append_on(
                 acknowledged.push(text);
                 *count.lock().unwrap() += 1;
             }
-            Err(status) => assert!(is_of_the_end(&status), "{status:?}"),
+            Err(status) => assert!(is_drain_error(&status), "{status:?}"),
         }
     }
     acknowledged
 }
 
 /// Rejected by a draining server, or interrupted with the connection.
-fn is_of_the_end(status: &Status) -> bool {
+fn is_drain_error(status: &Status) -> bool {
     status.code() == Code::Unavailable || status.source().is_some()
 }
 

@@ -53,7 +53,7 @@ async fn documented_metrics_exist() {
         .try_append(agent.append_request("none", vec![user("x")]))
         .await;
     assert_eq!(refused.expect_err("a refusal").code(), Code::NotFound);
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     agent.context("c", 5).await;
     let writer = &stack.writer;
     check(
@@ -100,7 +100,7 @@ async fn retries_and_the_source_of_contexts() {
     let mut stack = Setup::processes(program!()).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("x")]).await;
     agent.context("c", 5).await;

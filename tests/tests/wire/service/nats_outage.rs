@@ -17,7 +17,7 @@ use wire::proto::write::v1::AppendEventsRequest;
 /// The server's timeout of unary calls, with a margin for a busy machine.
 const ANSWER_WITHIN: Duration = Duration::from_secs(12);
 
-fn keyed(agent: &Agent) -> AppendEventsRequest {
+fn append_with_key(agent: &Agent) -> AppendEventsRequest {
     let mut request = agent.append_request("c", vec![user("while away")]);
     if let Some(target) = &mut request.target {
         target.idempotency_key = Uuid::now_v7().to_string();
@@ -25,7 +25,7 @@ fn keyed(agent: &Agent) -> AppendEventsRequest {
     request
 }
 
-async fn timed<T>(call: impl Future<Output = T>) -> T {
+async fn check_time<T>(call: impl Future<Output = T>) -> T {
     let started = Instant::now();
     let answer = call.await;
     assert!(started.elapsed() < ANSWER_WITHIN, "{:?}", started.elapsed());
@@ -33,16 +33,16 @@ async fn timed<T>(call: impl Future<Output = T>) -> T {
 }
 
 async fn check_outage(agent: &Agent, request: &AppendEventsRequest) {
-    let appended = timed(agent.try_append(request.clone())).await;
+    let appended = check_time(agent.try_append(request.clone())).await;
     check_unavailable("append", appended, "RECORD_UNAVAILABLE");
-    let created = timed(agent.try_create(agent.create_request(""))).await;
+    let created = check_time(agent.try_create(agent.create_request(""))).await;
     check_unavailable("create", created, "RECORD_UNAVAILABLE");
     let target = agent.read_target("c");
-    let got = timed(agent.try_get(target.clone())).await;
+    let got = check_time(agent.try_get(target.clone())).await;
     check_unavailable("get", got, "RECORD_UNAVAILABLE");
-    let context = timed(agent.try_context(target, 5)).await;
+    let context = check_time(agent.try_context(target, 5)).await;
     check_unavailable("context", context, "RECORD_UNAVAILABLE");
-    let events = timed(agent.try_events(agent.list_request("c"))).await;
+    let events = check_time(agent.try_events(agent.list_request("c"))).await;
     check_unavailable("events", events, "RECORD_UNAVAILABLE");
     // Reads of rows need no record.
     let eventual = agent
@@ -67,22 +67,22 @@ async fn check_recovery(agent: &Agent, request: &AppendEventsRequest) {
         (answer.conversation?.version == 3).then_some(())
     })
     .await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
 }
 
-async fn prepared() -> (Stack, Agent) {
+async fn setup() -> (Stack, Agent) {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("before")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     (stack, agent)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_and_restarted() {
-    let (mut stack, agent) = prepared().await;
-    let request = keyed(&agent);
+    let (mut stack, agent) = setup().await;
+    let request = append_with_key(&agent);
     stack.servers.nats_mut().kill();
     check_outage(&agent, &request).await;
     stack
@@ -96,8 +96,8 @@ async fn killed_and_restarted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_and_resumed() {
-    let (mut stack, agent) = prepared().await;
-    let request = keyed(&agent);
+    let (mut stack, agent) = setup().await;
+    let request = append_with_key(&agent);
     stack.servers.nats_mut().pause();
     check_outage(&agent, &request).await;
     stack.servers.nats_mut().resume();
@@ -129,10 +129,10 @@ async fn in_time<T>(
 /// A call with a shorter deadline than the server's timeouts is answered in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_deadlines() {
-    let (mut stack, agent) = prepared().await;
+    let (mut stack, agent) = setup().await;
     stack.servers.nats_mut().pause();
     let appended = in_time(async |set_deadline| {
-        let mut request = Request::new(keyed(&agent));
+        let mut request = Request::new(append_with_key(&agent));
         set_deadline(request.metadata_mut());
         agent.caller().write().append_events(request).await
     });

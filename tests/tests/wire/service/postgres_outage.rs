@@ -54,22 +54,22 @@ async fn check_recovery(agent: &Agent) {
         (answer.conversation?.version == 12).then_some(())
     })
     .await;
-    agent.projected("c", 12).await;
+    agent.wait_for_rows("c", 12).await;
     assert_eq!(agent.conversations(listing(agent)).await.len(), 1);
 }
 
-async fn prepared() -> (Stack, Agent) {
+async fn setup() -> (Stack, Agent) {
     let stack = Setup::tasks().with_own_postgres().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("before")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     (stack, agent)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_and_restarted() {
-    let (mut stack, agent) = prepared().await;
+    let (mut stack, agent) = setup().await;
     stack.servers.postgres_mut().kill();
     check_outage(&agent).await;
     stack
@@ -83,7 +83,7 @@ async fn killed_and_restarted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_and_resumed() {
-    let (mut stack, agent) = prepared().await;
+    let (mut stack, agent) = setup().await;
     stack.servers.postgres_mut().pause();
     check_outage(&agent).await;
     stack.servers.postgres_mut().resume();
@@ -93,7 +93,7 @@ async fn frozen_and_resumed() {
 /// A writer starts without Postgres: only old keys need it.
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_start_without_postgres() {
-    let (mut stack, agent) = prepared().await;
+    let (mut stack, agent) = setup().await;
     stack.writer.stop().await;
     stack.servers.postgres_mut().kill();
     stack.writer.start().await;

@@ -22,12 +22,12 @@ use wire::proto::write::v1::append_stream_response::Outcome;
 const ANSWER_WINDOW_BYTES: u32 = 64 * 1_024;
 
 /// A stream for single commands of the test.
-struct Open {
+struct CommandStream {
     commands: mpsc::Sender<proto::AppendStreamRequest>,
     answers: Streaming<proto::AppendStreamResponse>,
 }
 
-impl Open {
+impl CommandStream {
     async fn of(agent: &Agent) -> Self {
         let (commands, receiver) = mpsc::channel(16);
         let answers = agent
@@ -150,7 +150,7 @@ async fn failed_commands_do_not_end_the_stream() {
         (create(&agent, "c"), "CONVERSATION_EXISTS", 0),
         (append(&agent, "c", vec![result("1", "1")]), "", 3),
     ];
-    let mut stream = Open::of(&agent).await;
+    let mut stream = CommandStream::of(&agent).await;
     for (number, (command, reason, version)) in (0..).zip(commands) {
         stream.send(number, command).await;
         let (correlation_id, outcome) = stream.answer().await;
@@ -181,7 +181,7 @@ async fn commands_after_a_failure_run_in_order() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let mut stream = Open::of(&agent).await;
+    let mut stream = CommandStream::of(&agent).await;
     for number in 0..100 {
         let events = match number % 3 {
             0 => vec![result("never", "1")],
@@ -201,7 +201,7 @@ async fn commands_after_a_failure_run_in_order() {
 }
 
 /// A stream with a small window for answers, so that a few unread ones fill it.
-async fn narrow(stack: &Stack, agent: &Agent) -> Open {
+async fn open_narrow_stream(stack: &Stack, agent: &Agent) -> CommandStream {
     let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
     let channel = endpoint
         .initial_stream_window_size(ANSWER_WINDOW_BYTES)
@@ -209,14 +209,14 @@ async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     let (commands, receiver) = mpsc::channel(16);
     let mut client = agent.caller().write_over(&channel);
     let answers = client.append_stream(ReceiverStream::new(receiver)).await;
-    Open {
+    CommandStream {
         commands,
         answers: answers.expect("a stream").into_inner(),
     }
 }
 
 /// The version of the conversation after it stayed the same for several polls.
-async fn stuck_at(agent: &Agent) -> u64 {
+async fn wait_until_stuck(agent: &Agent) -> u64 {
     let (last, looks) = (AtomicU64::new(0), AtomicU64::new(0));
     eventually("a stream that is stuck", || async {
         let version = agent.version("c").await;
@@ -237,7 +237,7 @@ async fn clients_that_read_no_answers_block_nobody_else() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let Open { commands, answers } = narrow(&stack, &agent).await;
+    let CommandStream { commands, answers } = open_narrow_stream(&stack, &agent).await;
     let deaf = agent.clone();
     let sending = tokio::spawn(async move {
         for correlation_id in 0..COMMANDS {
@@ -249,7 +249,7 @@ async fn clients_that_read_no_answers_block_nobody_else() {
             commands.send(request).await.expect("an open stream");
         }
     });
-    let version = stuck_at(&agent).await;
+    let version = wait_until_stuck(&agent).await;
     assert!(version < COMMANDS, "nothing is stuck at {version}");
     for _ in 0..20 {
         within("another's turn", agent.append("c", vec![user("heard")])).await;

@@ -25,14 +25,14 @@ pub(super) async fn check(agent: &Agent, (case, command, reason, field): Case) {
     let unary = check_failure(case, command.send(agent).await, expected);
     assert_eq!(unary.retry_after, None, "{case}: {unary:?}");
     if let Some(command) = in_stream {
-        let streamed = streamed(agent, command).await;
+        let streamed = send_on_stream(agent, command).await;
         assert_eq!(streamed, unary, "{case}: in a stream");
     }
     let version = agent.version(CONVERSATION).await;
     assert_eq!(version, 1, "{case}: something was appended");
 }
 
-async fn streamed(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
+async fn send_on_stream(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
     let request = proto::AppendStreamRequest {
         correlation_id: 7,
         command: Some(command),

@@ -15,12 +15,12 @@ use wire::proto::write::v1 as proto;
 use super::{Command, with};
 
 /// Name, bound, reason, field.
-type Edge = (&'static str, usize, &'static str, &'static str);
+type BoundCase = (&'static str, usize, &'static str, &'static str);
 
 /// A value at the bound is accepted; a value one past it is rejected with an error that contains the value.
 async fn check(
     agent: &Agent,
-    (case, bound, reason, field): Edge,
+    (case, bound, reason, field): BoundCase,
     command: impl Fn(usize) -> Command,
 ) {
     let at_the_bound = command(bound).send(agent).await;
@@ -43,16 +43,16 @@ fn object(bytes: usize) -> String {
 }
 
 /// JSON of this depth.
-fn nested(depth: usize) -> String {
+fn nested_json(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
 /// A JSON object of this depth.
 fn nested_object(depth: usize) -> String {
-    format!(r#"{{"a":{}}}"#, nested(depth - 1))
+    format!(r#"{{"a":{}}}"#, nested_json(depth - 1))
 }
 
-type Creation = (Edge, fn(&mut proto::CreateConversationRequest, usize));
+type Creation = (BoundCase, fn(&mut proto::CreateConversationRequest, usize));
 
 #[rustfmt::skip]
 const CREATIONS: [Creation; 7] = [
@@ -65,7 +65,7 @@ const CREATIONS: [Creation; 7] = [
     (("a provider's id", 256, "FIELD_TOO_LONG", "provider_conversation_id"), |r, n| r.provider_conversation_id = text(n)),
 ];
 
-type Context = (Edge, fn(&mut ClientContext, usize));
+type Context = (BoundCase, fn(&mut ClientContext, usize));
 
 #[rustfmt::skip]
 const CONTEXTS: [Context; 3] = [
@@ -91,16 +91,16 @@ async fn creations() {
     }
 }
 
-type Events = (Edge, fn(usize) -> Vec<event_proto::Event>);
+type Events = (BoundCase, fn(usize) -> Vec<event_proto::Event>);
 
 #[rustfmt::skip]
 const EVENTS: [Events; 7] = [
     (("events", 500, "TOO_MANY_EVENTS", "events"), |n| vec![user("x"); n]),
-    (("an event", 512 * 1_024, "EVENT_TOO_LARGE", "events[1]"), |n| vec![user("x"), sized(n)]),
+    (("an event", 512 * 1_024, "EVENT_TOO_LARGE", "events[1]"), |n| vec![user("x"), message_of_size(n)]),
     (("metadata", 65_536, "FIELD_TOO_LONG", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = object(n))]),
     (("depth of metadata", 128, "INVALID_JSON", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = nested_object(n))]),
     (("a call's id", 256, "FIELD_TOO_LONG", "events[0].tool_called.call_id"), |n| vec![call(&text(n), "{}")]),
-    (("depth of an input", 128, "INVALID_JSON", "events[0].tool_called.input_json"), |n| vec![call(&Uuid::now_v7().to_string(), &nested(n))]),
+    (("depth of an input", 128, "INVALID_JSON", "events[0].tool_called.input_json"), |n| vec![call(&Uuid::now_v7().to_string(), &nested_json(n))]),
     (("parts", 1_000, "FIELD_TOO_LONG", "events[0].message_appended.parts"), |n| vec![of_parts(n)]),
 ];
 
@@ -118,7 +118,7 @@ async fn events() {
 }
 
 /// A message of this size in bytes, in the record's encoding.
-fn sized(bytes: usize) -> event_proto::Event {
+fn message_of_size(bytes: usize) -> event_proto::Event {
     let named = |text: String| {
         with(user(text), |event| {
             event.event_id = Uuid::now_v7().to_string();

@@ -31,20 +31,20 @@ fn old_keys() -> [(&'static str, String); 3] {
     ]
 }
 
-struct Retried {
+struct RetryCase {
     case: String,
     request: proto::AppendEventsRequest,
     first: proto::CommitResult,
 }
 
-async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> Retried {
+async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> RetryCase {
     let target = with(agent.target("c"), |target| target.idempotency_key = key);
     let request = proto::AppendEventsRequest {
         target: Some(target),
         events: vec![event],
     };
     let first = agent.try_append(request.clone()).await.expect("a commit");
-    Retried {
+    RetryCase {
         case: case.to_owned(),
         request,
         first,
@@ -52,9 +52,9 @@ async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> R
 }
 
 /// Retries each commit, unchanged and with another text.
-async fn check(agent: &Agent, phase: &str, retried: &[Retried]) {
+async fn check(agent: &Agent, phase: &str, retried: &[RetryCase]) {
     let version = agent.version("c").await;
-    for Retried {
+    for RetryCase {
         case,
         request,
         first,
@@ -102,7 +102,7 @@ async fn old_keys_are_found_in_rows_and_tail() {
     retried.push(append_under(&agent, "a result", key, result("1", "1")).await);
     check(&agent, "in the head", &retried).await;
     let version = append_many(&agent).await;
-    agent.projected("c", version).await;
+    agent.wait_for_rows("c", version).await;
     check(&agent, "in the rows", &retried).await;
 
     stack.projector.stop().await;
@@ -118,7 +118,7 @@ async fn old_keys_are_found_in_rows_and_tail() {
     check(&agent, "in the tail, by a new writer", &retried).await;
 
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check(&agent, "in the rows, at last", &retried).await;
 }
 

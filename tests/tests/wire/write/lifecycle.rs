@@ -44,7 +44,7 @@ async fn all_fields_of_a_creation_are_stored() {
         (1, 1, false)
     );
     assert_eq!(made.conversation_id, request.conversation_id);
-    agent.projected(&made.conversation_id, 1).await;
+    agent.wait_for_rows(&made.conversation_id, 1).await;
     let seen = agent.conversation(&made.conversation_id).await;
     assert_eq!(seen.owner, request.owner);
     assert_eq!(
@@ -208,7 +208,7 @@ async fn erased_conversations_are_unreadable_with_and_without_projection() {
         agent
             .append(id, vec![user("secret"), call("1", r#"{"secret":1}"#)])
             .await;
-        agent.projected(id, 3).await;
+        agent.wait_for_rows(id, 3).await;
     }
     agent
         .try_archive(agent.target("rows"))

@@ -16,7 +16,11 @@ fn new_key() -> String {
     Uuid::now_v7().to_string()
 }
 
-fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::AppendEventsRequest {
+fn append_with_key(
+    agent: &Agent,
+    conversation: &str,
+    events: Vec<Event>,
+) -> proto::AppendEventsRequest {
     let target = with(agent.target(conversation), |target| {
         target.idempotency_key = new_key();
     });
@@ -25,7 +29,7 @@ fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::Append
     })
 }
 
-fn keyed_target(agent: &Agent, conversation: &str) -> proto::CommandTarget {
+fn target_with_key(agent: &Agent, conversation: &str) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
         target.idempotency_key = new_key();
     })
@@ -59,29 +63,29 @@ async fn every_command_can_be_retried() {
         &agent,
         "c",
         "append",
-        Command::Append(keyed(&agent, "c", vec![user("x"), user("y")])),
+        Command::Append(append_with_key(&agent, "c", vec![user("x"), user("y")])),
     )
     .await;
     let update = with(agent.update_request("c", &["title"]), |request| {
         request.title = "t".to_owned();
-        request.target = Some(keyed_target(&agent, "c"));
+        request.target = Some(target_with_key(&agent, "c"));
     });
     check(&agent, "c", "update", Command::Update(update)).await;
     check(
         &agent,
         "c",
         "archive",
-        Command::Archive(keyed_target(&agent, "c")),
+        Command::Archive(target_with_key(&agent, "c")),
     )
     .await;
     check(
         &agent,
         "c",
         "restore",
-        Command::Restore(keyed_target(&agent, "c")),
+        Command::Restore(target_with_key(&agent, "c")),
     )
     .await;
-    let erase = keyed_target(&agent, "c");
+    let erase = target_with_key(&agent, "c");
     let first = agent.try_erase(erase.clone()).await.expect("erased");
     let again = agent.try_erase(erase).await.expect("erased");
     check_replayed("erase", &again, &first);
@@ -96,22 +100,22 @@ async fn a_retry_of_what_the_first_try_made_invalid() {
     agent
         .append("c", vec![call("1", "{}"), call("2", "{}")])
         .await;
-    let returned = Command::Append(keyed(&agent, "c", vec![result("1", "1")]));
+    let returned = Command::Append(append_with_key(&agent, "c", vec![result("1", "1")]));
     check(&agent, "c", "a result", returned).await;
     check(
         &agent,
         "c",
         "a call",
-        Command::Append(keyed(&agent, "c", vec![call("3", "{}")])),
+        Command::Append(append_with_key(&agent, "c", vec![call("3", "{}")])),
     )
     .await;
-    let exact = with(keyed(&agent, "c", vec![user("x")]), |request| {
+    let exact = with(append_with_key(&agent, "c", vec![user("x")]), |request| {
         if let Some(target) = &mut request.target {
             target.expected_version = Some(5);
         }
     });
     check(&agent, "c", "an exact version", Command::Append(exact)).await;
-    let target = with(keyed_target(&agent, "c"), |target| {
+    let target = with(target_with_key(&agent, "c"), |target| {
         target.expected_version = Some(6);
     });
     check(
@@ -130,13 +134,16 @@ async fn a_retry_after_many_more_commits() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![call("1", "{}")]).await;
-    let plain = keyed(&agent, "c", vec![user("first")]);
-    let closing = keyed(&agent, "c", vec![result("1", "1")]);
-    let exact = with(keyed(&agent, "c", vec![user("exact")]), |request| {
-        if let Some(target) = &mut request.target {
-            target.expected_version = Some(4);
-        }
-    });
+    let plain = append_with_key(&agent, "c", vec![user("first")]);
+    let closing = append_with_key(&agent, "c", vec![result("1", "1")]);
+    let exact = with(
+        append_with_key(&agent, "c", vec![user("exact")]),
+        |request| {
+            if let Some(target) = &mut request.target {
+                target.expected_version = Some(4);
+            }
+        },
+    );
     let mut firsts = Vec::new();
     for request in [plain, closing, exact] {
         firsts.push((
@@ -180,7 +187,7 @@ async fn a_key_of_another_request() {
         .try_create(create.clone())
         .await
         .expect("a conversation");
-    let append = keyed(&agent, "c", vec![user("x")]);
+    let append = append_with_key(&agent, "c", vec![user("x")]);
     agent.try_append(append.clone()).await.expect("a commit");
     let key = append.target.clone().expect("a target").idempotency_key;
     let reused = |field| (FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", field);
@@ -221,7 +228,7 @@ async fn a_key_of_another_request() {
 async fn one_key_in_many_conversations() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let append = keyed(&agent, "", vec![user("x")]);
+    let append = append_with_key(&agent, "", vec![user("x")]);
     let mut firsts = Vec::new();
     for index in 0..24 {
         let id = format!("c{index}");

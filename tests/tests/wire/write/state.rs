@@ -35,7 +35,7 @@ fn append(agent: &Agent, conversation: &str, events: Vec<Event>) -> Command {
     Command::Append(agent.append_request(conversation, events))
 }
 
-fn expecting(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
+fn at_version(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
         target.expected_version = Some(version);
     })
@@ -73,7 +73,7 @@ async fn missing_conversations_and_versions() {
     .await;
     let conflict: Expected = (Aborted, "VERSION_CONFLICT", "");
     for version in [0, 1, 2, 4, u64::MAX] {
-        let target = expecting(&agent, "c", version);
+        let target = at_version(&agent, "c", version);
         let request = agent.append_request("c", vec![user("x")]);
         let appending = Command::Append(with(request, |r| r.target = Some(target.clone())));
         check(
@@ -93,7 +93,7 @@ async fn missing_conversations_and_versions() {
         check(&agent, "c", ("erase another version", erasing, conflict)).await;
     }
     let request = agent.append_request("c", vec![user("x")]);
-    let exact = with(request, |r| r.target = Some(expecting(&agent, "c", 3)));
+    let exact = with(request, |r| r.target = Some(at_version(&agent, "c", 3)));
     assert_eq!(
         agent
             .try_append(exact)

@@ -105,7 +105,7 @@ async fn summaries(agent: &Agent, target: ReadTarget) -> Vec<(u64, HistorySummar
         .collect()
 }
 
-fn told(through_version: u64, text: &str, previous_version: u64) -> HistorySummarised {
+fn stored_summary(through_version: u64, text: &str, previous_version: u64) -> HistorySummarised {
     HistorySummarised {
         through_version,
         text: text.to_owned(),
@@ -129,9 +129,12 @@ async fn summaries_are_kept_in_rows_and_tail_alike() {
     let first = agent.try_append(request.clone()).await.expect("a summary");
     let again = agent.try_append(request).await.expect("the first answer");
     check_replayed("a summary again", &again, &first);
-    let expected = [(3, told(2, "a\0b", 0)), (4, told(3, &longest, 3))];
+    let expected = [
+        (3, stored_summary(2, "a\0b", 0)),
+        (4, stored_summary(3, &longest, 3)),
+    ];
     assert_eq!(summaries(&agent, agent.read_target("c")).await, expected);
-    agent.projected("c", 4).await;
+    agent.wait_for_rows("c", 4).await;
     assert_eq!(
         summaries(&agent, agent.eventual_target("c")).await,
         expected

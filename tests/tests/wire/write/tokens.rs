@@ -41,7 +41,7 @@ async fn events_are_read_with_their_tokens() {
         (20_013, 20_142),
     ];
     assert_eq!(weights(&agent, agent.read_target("c")).await, expected);
-    agent.projected("c", 7).await;
+    agent.wait_for_rows("c", 7).await;
     assert_eq!(weights(&agent, agent.eventual_target("c")).await, expected);
     let totals = agent.conversation("c").await.totals.unwrap_or_default();
     assert_eq!(totals.context_tokens, 20_142);

@@ -87,7 +87,9 @@ async fn every_mask_sets_and_clears_its_own_fields() {
         .try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"]))
         .await;
     stack.projector.start().await;
-    agent.projected("c", last.expect("an update").version).await;
+    agent
+        .wait_for_rows("c", last.expect("an update").version)
+        .await;
     let seen = fields(agent.conversation("c").await);
     assert_eq!(seen, ["end", "{}", "p", "r"].map(str::to_owned));
 }
@@ -133,7 +135,7 @@ async fn the_assistants_message_names_the_last_response_too() {
 }
 
 /// Name, reason, field, mask, and the value of every field.
-type Bad = (
+type InvalidUpdate = (
     &'static str,
     &'static str,
     &'static str,
@@ -142,7 +144,7 @@ type Bad = (
 );
 
 #[rustfmt::skip]
-const BAD: [Bad; 11] = [
+const BAD: [InvalidUpdate; 11] = [
     ("an empty mask", "FIELD_MISSING", "update_mask", &[], ""),
     ("an unknown path", "FIELD_MALFORMED", "update_mask.paths[1]", &["title", "status"], ""),
     ("a path into a field", "FIELD_MALFORMED", "update_mask.paths[0]", &["metadata_json.a"], ""),

@@ -10,7 +10,7 @@ use wire::proto::history::v1::{HistoryKey, RecordHistoryRequest};
 
 use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, ids, list, text};
 
-async fn listed(admin: &HttpClient, query: &str) -> Vec<String> {
+async fn list_ids(admin: &HttpClient, query: &str) -> Vec<String> {
     let page = admin.get(&format!("/v1/admin/conversations{query}")).await;
     ids(&page.ok(200))
 }
@@ -33,11 +33,11 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
         .ok(200);
     let admin = fixture.admin();
     eventually("rows", || async {
-        (listed(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
+        (list_ids(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
     })
     .await;
     let check = async |query: String, expected: &[&String]| {
-        let found = listed(&admin, &query).await;
+        let found = list_ids(&admin, &query).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
     };
     check(format!("?agentId={AGENT}"), &[&a, &b]).await;
@@ -53,7 +53,7 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     check(format!("?activeBefore={time}"), &[&b]).await;
     let channel = channels_are_listed(&fixture, &check).await;
     assert_eq!(
-        listed(
+        list_ids(
             &fixture.foreign_admin(),
             &format!("?agentId={AGENT}&channelId={channel}")
         )
@@ -130,7 +130,7 @@ async fn channels_are_listed(
     assert!(channel == same && channel != other);
     let admin = fixture.admin();
     eventually("rows of histories", || async {
-        let all = listed(&admin, "").await;
+        let all = list_ids(&admin, "").await;
         let are_there = [&ours, &theirs, &beside].map(|id| all.contains(id));
         (are_there == [true; 3]).then_some(())
     })

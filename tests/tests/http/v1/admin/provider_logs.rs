@@ -98,7 +98,7 @@ async fn set(fixture: &Fixture, server: &str, detail: ProviderLogDetail) {
 
 /// A chat with a message and its answer.
 async fn chat(fixture: &Fixture) -> String {
-    chat_in(&fixture.issued().await).await
+    chat_in(&fixture.issued_session().await).await
 }
 
 async fn chat_in(session: &HttpClient) -> String {
@@ -114,7 +114,7 @@ async fn logs(client: &HttpClient, query: &str) -> Vec<Value> {
     list(&page, "logs").to_vec()
 }
 
-async fn logged(client: &HttpClient, count: usize) -> Vec<Value> {
+async fn wait_for_logs(client: &HttpClient, count: usize) -> Vec<Value> {
     eventually("logged calls", || async {
         let logs = logs(client, "").await;
         (logs.len() >= count).then_some(logs)
@@ -134,8 +134,8 @@ async fn calls_are_logged_only_when_enabled() {
     set(&fixture, "echo", ProviderLogDetail::Off).await;
     chat(&fixture).await;
     // A later call would follow it in the stream.
-    set_again(&fixture).await;
-    let seen = logged(&fixture.admin(), 1).await;
+    enable_log(&fixture).await;
+    let seen = wait_for_logs(&fixture.admin(), 1).await;
     assert_eq!(seen.len(), 1, "{seen:?}");
     // The first logged call in the stream is that one; the stream also has metered calls.
     let mut stored = record(&fixture).await.follow_logs(Sequence(0));
@@ -155,7 +155,7 @@ async fn calls_are_logged_only_when_enabled() {
 }
 
 /// Enables the log, and sends messages until a call is logged.
-async fn set_again(fixture: &Fixture) {
+async fn enable_log(fixture: &Fixture) {
     let settings = proto::AgentSettings {
         identity_mode: proto::IdentityMode::Open.into(),
         provider_logs: Some(proto::ProviderLogSettings {
@@ -179,7 +179,7 @@ async fn every_try_is_logged_without_secrets() {
     set(&fixture, "busy", ProviderLogDetail::Bodies).await;
     let chat = chat(&fixture).await;
     let admin = fixture.admin();
-    let seen = logged(&admin, 2).await;
+    let seen = wait_for_logs(&admin, 2).await;
     let facts = |log: &Value| {
         json!([
             log["attempt"],
@@ -238,10 +238,10 @@ async fn every_try_is_logged_without_secrets() {
 async fn administrators_read_only_logs_of_their_tenant() {
     let fixture = fixture().await;
     set(&fixture, "echo", ProviderLogDetail::Bodies).await;
-    let session = fixture.issued().await;
+    let session = fixture.issued_session().await;
     let (one, other) = (chat(&fixture).await, chat_in(&session).await);
     let admin = fixture.admin();
-    let seen = logged(&admin, 2).await;
+    let seen = wait_for_logs(&admin, 2).await;
     let check = async |query: String, expected: &[&String]| {
         let found = logs(&admin, &query).await;
         let found: Vec<&str> = found

@@ -35,7 +35,7 @@ fn history(session: &str, last: &str) -> Value {
     ]})
 }
 
-async fn asked(fixture: &TurnFixture, key: &str, body: &Value) -> Answer {
+async fn send_with_key(fixture: &TurnFixture, key: &str, body: &Value) -> Answer {
     let client = fixture.client.with("idempotency-key", key);
     client.post("/v1/chat", body).await
 }
@@ -70,17 +70,17 @@ async fn retries_get_the_first_answer_without_a_model_call() {
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     let session = session(&fixture).await;
     let (key, body) = (uuid::Uuid::now_v7().to_string(), history(&session, "three"));
-    let first = asked(&fixture, &key, &body).await.ok(200);
+    let first = send_with_key(&fixture, &key, &body).await.ok(200);
     assert_eq!(text(&first, "response"), "answer 0");
     fixture.idle(&session).await;
-    assert_eq!(asked(&fixture, &key, &body).await.ok(200), first);
+    assert_eq!(send_with_key(&fixture, &key, &body).await.ok(200), first);
     // Also after messages of others.
     let other = json!({"session_id": session, "message": "and then?"});
     let other = fixture.client.post("/v1/chat", &other).await.ok(200);
     assert_eq!(text(&other, "response"), "answer 1");
     fixture.idle(&session).await;
-    assert_eq!(asked(&fixture, &key, &body).await.ok(200), first);
-    let reused = asked(&fixture, &key, &history(&session, "something else")).await;
+    assert_eq!(send_with_key(&fixture, &key, &body).await.ok(200), first);
+    let reused = send_with_key(&fixture, &key, &history(&session, "something else")).await;
     assert_eq!(
         reused.status_and_code(),
         (409, "IDEMPOTENCY_KEY_REUSED".to_owned())

@@ -98,7 +98,7 @@ async fn check_tree(seed: u64) {
     generator.grow(&agent, &mut nodes[0], EVENTS_MAX).await;
     if stack.projector.is_started() {
         // Its rows exist, those of its forks do not.
-        agent.projected(&nodes[0].id, nodes[0].version()).await;
+        agent.wait_for_rows(&nodes[0].id, nodes[0].version()).await;
         stack.projector.stop().await;
     }
     for _ in 0..FORKS {
@@ -121,8 +121,8 @@ async fn check_tree(seed: u64) {
     }
     stack.projector.start().await;
     for (node, twin, versions) in &pairs {
-        agent.projected(&node.id, node.version()).await;
-        agent.projected(twin, node.version()).await;
+        agent.wait_for_rows(&node.id, node.version()).await;
+        agent.wait_for_rows(twin, node.version()).await;
         check(&agent, node, twin, versions).await;
     }
 }

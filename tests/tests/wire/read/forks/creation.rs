@@ -8,7 +8,7 @@ use tests::stack::Setup;
 use tonic::Code;
 use uuid::Uuid;
 
-use super::{fork, fork_request, forked_from, try_fork};
+use super::{fork, fork_point_of, fork_request, try_fork};
 use crate::write::with;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,7 +75,7 @@ async fn forks_of_shared_versions_leave_from_the_ancestor() {
     for (id, version, (parent, shared, depth)) in cases {
         assert_eq!(fork(&agent, id, "two", version).await.version, version + 1);
         let expected = (parent.to_owned(), shared, depth);
-        assert_eq!(forked_from(&agent, id).await, expected);
+        assert_eq!(fork_point_of(&agent, id).await, expected);
     }
 }
 
@@ -88,7 +88,7 @@ async fn depth_is_bounded_and_reads_reach_the_root() {
         let (id, parent) = (format!("f{depth}"), format!("f{}", depth - 1));
         fork(&agent, &id, &parent, depth.into()).await;
         assert_eq!(
-            forked_from(&agent, &id).await,
+            fork_point_of(&agent, &id).await,
             (parent, depth.into(), depth)
         );
     }
@@ -103,7 +103,7 @@ async fn depth_is_bounded_and_reads_reach_the_root() {
     );
     // A fork of the last one's shared events is as deep as a fork of its ancestor.
     fork(&agent, "beside", &last, end - 1).await;
-    agent.projected(&last, end).await;
+    agent.wait_for_rows(&last, end).await;
     stack.projector.stop().await;
     check_dense(&agent, &last, end).await;
     check_dense(&agent, "beside", end).await;

@@ -26,7 +26,7 @@ async fn forks_are_unreadable_after_the_erasure_of_the_parent() {
     agent.append("two", vec![user("6")]).await;
     fork(&agent, "beside", "root", 1).await;
     for (id, version) in [("one", 4), ("two", 6), ("beside", 2)] {
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     let record = Record::open(settings::record(&stack.servers)).await;
     let record = record.expect("a record");
@@ -42,7 +42,7 @@ async fn forks_are_unreadable_after_the_erasure_of_the_parent() {
             agent.try_erase(agent.target("one")).await.expect("erased");
         } else {
             stack.projector.start().await;
-            agent.projected("root", 2).await;
+            agent.wait_for_rows("root", 2).await;
         }
         for id in ["one", "two"] {
             let target = || agent.read_target(id);

@@ -9,7 +9,7 @@ use wire::proto::read::v1::{
     AssembleContextRequest, ContextFormat, Direction, EventKind, ListEventsRequest, RecordedEvent,
 };
 
-use super::{fork, forked_from};
+use super::{fork, fork_point_of};
 
 /// A root at version 9.
 async fn root(agent: &Agent) {
@@ -89,9 +89,12 @@ async fn ranges_and_pages_across_four_conversations() {
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
     let all = three_levels(&agent).await;
-    assert_eq!(forked_from(&agent, "one").await, ("root".to_owned(), 7, 1));
     assert_eq!(
-        forked_from(&agent, "three").await,
+        fork_point_of(&agent, "one").await,
+        ("root".to_owned(), 7, 1)
+    );
+    assert_eq!(
+        fork_point_of(&agent, "three").await,
         ("two".to_owned(), 13, 3)
     );
     let summaries = [EventKind::HistorySummarised, EventKind::ConversationCreated];
@@ -99,7 +102,7 @@ async fn ranges_and_pages_across_four_conversations() {
         if projected {
             stack.projector.start().await;
             for (id, version) in [("root", 9), ("one", 11), ("two", 14), ("three", 15)] {
-                agent.projected(id, version).await;
+                agent.wait_for_rows(id, version).await;
             }
         }
         for from in 1..=15 {
@@ -130,7 +133,7 @@ async fn a_fork_at_every_version() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     root(&agent).await;
-    agent.projected("root", 9).await;
+    agent.wait_for_rows("root", 9).await;
     stack.projector.stop().await;
     let parents = agent.events(agent.list_request("root")).await;
     let context = async |id: &str, at_version: u64| {

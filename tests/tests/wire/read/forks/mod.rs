@@ -42,7 +42,7 @@ pub(in crate::read) async fn fork(
 }
 
 /// The fork point, as readers see it.
-async fn forked_from(agent: &Agent, id: &str) -> (String, u64, u32) {
+async fn fork_point_of(agent: &Agent, id: &str) -> (String, u64, u32) {
     let from = agent.conversation(id).await.forked_from.expect("a fork");
     (from.conversation_id, from.version, from.depth)
 }

@@ -52,7 +52,7 @@ async fn a_conversation_moves_between_listings_and_back() {
     }
     fork(&agent, "c", "a", 1).await;
     for (id, version) in [("a", 1), ("b", 1), ("c", 2)] {
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     check_listed(&agent, &["a", "b", "c"], &[]).await;
     let claim = |id: &str| change(&agent, id, user_owner("ada"), Some(session("s")));
@@ -61,7 +61,7 @@ async fn a_conversation_moves_between_listings_and_back() {
         assert_eq!(claimed.version, version);
         // Fresh reads show it at once, listings after projection.
         assert_eq!(agent.conversation(id).await.owner, Some(user_owner("ada")));
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     check_listed(&agent, &["b"], &["a", "c"]).await;
     // Again: nothing to do. From another owner: not allowed.
@@ -73,7 +73,7 @@ async fn a_conversation_moves_between_listings_and_back() {
     let back = change(&agent, "a", session("s"), Some(user_owner("ada")));
     assert_eq!(try_change(&agent, back).await.expect("it").version, 3);
     agent.append("a", vec![user("4")]).await;
-    agent.projected("a", 4).await;
+    agent.wait_for_rows("a", 4).await;
     check_listed(&agent, &["a", "b"], &["c"]).await;
 }
 

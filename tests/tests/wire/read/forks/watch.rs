@@ -17,7 +17,7 @@ async fn history_across_the_fork_then_live() {
     agent
         .append("parent", vec![user("2"), user("3"), user("4")])
         .await;
-    agent.projected("parent", 4).await;
+    agent.wait_for_rows("parent", 4).await;
     stack.projector.stop().await;
     agent.append("parent", vec![user("5"), user("6")]).await;
     fork(&agent, "fork", "parent", 5).await;
@@ -29,7 +29,7 @@ async fn history_across_the_fork_then_live() {
     assert_eq!(watch.live(2).await, [8, 9]);
     check_histories(&agent).await;
     stack.projector.start().await;
-    agent.projected("further", 9).await;
+    agent.wait_for_rows("further", 9).await;
     check_histories(&agent).await;
 }
 

@@ -52,7 +52,7 @@ fn call_outputs(request: &mut AssembleContextRequest, call_outputs: i32) {
 }
 
 /// White space only changes the size of a document.
-fn padded(bytes: usize) -> String {
+fn policy_of_size(bytes: usize) -> String {
     format!("{{{}}}", " ".repeat(bytes - 2))
 }
 
@@ -85,8 +85,8 @@ const CASES: [Case; 28] = [
     ("an unknown setting", Some((MALFORMED, "policy_json")), |r| policy(r, r#"{"budgets": {}}"#)),
     ("a setting out of its bounds", Some((MALFORMED, "policy_json.budget.low_water_percent")),
         |r| policy(r, r#"{"budget": {"low_water_percent": 96}}"#)),
-    ("256 KiB of policy", None, |r| policy(r, &padded(POLICY_BYTES_MAX))),
-    ("256 KiB and a byte of policy", Some((MALFORMED, "policy_json")), |r| policy(r, &padded(POLICY_BYTES_MAX + 1))),
+    ("256 KiB of policy", None, |r| policy(r, &policy_of_size(POLICY_BYTES_MAX))),
+    ("256 KiB and a byte of policy", Some((MALFORMED, "policy_json")), |r| policy(r, &policy_of_size(POLICY_BYTES_MAX + 1))),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

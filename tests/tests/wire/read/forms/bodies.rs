@@ -34,7 +34,7 @@ fn picture() -> Part {
 }
 
 /// A thought and a text of an Anthropic model.
-fn thoughtful() -> Event {
+fn message_with_thought() -> Event {
     event(Fact::MessageAppended(MessageAppended {
         role: Role::Assistant.into(),
         parts: vec![
@@ -61,7 +61,7 @@ pub(super) async fn everything(agent: &Agent) {
         .append("c", vec![message(Role::System, "Be brief."), seen])
         .await;
     let calls = vec![
-        thoughtful(),
+        message_with_thought(),
         call("a", r#"{"q": 1.50}"#),
         call("b", r#"{"q":"é"}"#),
     ];

@@ -20,7 +20,7 @@ use crate::write::with;
 const TOO_SMALL: (tonic::Code, &str, &str) = (FailedPrecondition, "BUDGET_TOO_SMALL", "");
 
 /// The tokens of a policy that are not for turns.
-fn fixed(context: &AssembledContext, context_tokens: u32) -> u32 {
+fn fixed_tokens(context: &AssembledContext, context_tokens: u32) -> u32 {
     let room = context.receipt.tokens.expect("tokens").room;
     context_tokens - u32::try_from(room).expect("less than the context")
 }
@@ -34,7 +34,7 @@ async fn the_newest_turn_fits_to_the_token() {
         .append("c", vec![user("old"), user(" word".repeat(300))])
         .await;
     let ample = assemble(&agent, policy_request(&agent, &room(10_000, json!({})))).await;
-    let fixed = fixed(&ample, 10_000);
+    let fixed = fixed_tokens(&ample, 10_000);
     let one = with(
         policy_request(&agent, &room(10_000, json!({}))),
         |request| {
@@ -79,7 +79,7 @@ async fn redaction_counts_too() {
     assert_eq!(versions(&ample), [2, 3]);
     let marks = turns(&ample) - turns(&unmarked);
     assert!(marks > 0);
-    let enough = u32::try_from(needed + marks).expect("a few") + fixed(&ample, 10_000);
+    let enough = u32::try_from(needed + marks).expect("a few") + fixed_tokens(&ample, 10_000);
     let outcome = try_assemble(&agent, policy_request(&agent, &policy(enough - 1))).await;
     check_failure("no room for the marks", outcome, TOO_SMALL);
     let context = assemble(&agent, policy_request(&agent, &policy(enough))).await;
@@ -232,7 +232,7 @@ async fn message_limits_omit_turns() {
 }
 
 /// The versions of the cleared results in a receipt.
-async fn cleared(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
+async fn cleared_versions(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
     let mut policy = room(3_000, json!({"clear": clear}));
     policy["budget"]["low_water_percent"] = json!(70);
     let context = assemble(agent, policy_request(agent, &policy)).await;
@@ -265,14 +265,17 @@ async fn old_results_are_cleared_and_listed() {
     agent.append("c", turns(5, 200)).await;
     // Ordered by the version of the call: the results are in another order.
     let fresh = json!({"fresh_percent": 60});
-    assert_eq!(cleared(&agent, fresh).await, [6, 5, 11, 10, 15]);
-    assert_eq!(cleared(&agent, json!({"fresh_percent": 99})).await, [0; 0]);
+    assert_eq!(cleared_versions(&agent, fresh).await, [6, 5, 11, 10, 15]);
     assert_eq!(
-        cleared(&agent, json!({"result_tokens_min": 1_000})).await,
+        cleared_versions(&agent, json!({"fresh_percent": 99})).await,
         [0; 0]
     );
     assert_eq!(
-        cleared(&agent, json!({"keep_tools": ["search"]})).await,
+        cleared_versions(&agent, json!({"result_tokens_min": 1_000})).await,
+        [0; 0]
+    );
+    assert_eq!(
+        cleared_versions(&agent, json!({"keep_tools": ["search"]})).await,
         [0; 0]
     );
 }

@@ -13,7 +13,7 @@ const TOOL: &str = "files: read ü";
 const CALL: &str = "call/1 ü";
 
 /// The only mapped name of a receipt.
-fn written<'a>(names: &'a [WrittenName], recorded: &str) -> Option<&'a str> {
+fn mapped_name<'a>(names: &'a [WrittenName], recorded: &str) -> Option<&'a str> {
     assert!(names.len() < 2, "{names:?}");
     let name = names.first()?;
     assert_eq!(name.recorded, recorded);
@@ -47,8 +47,8 @@ async fn foreign_names_are_mapped_and_listed() {
     for form in FORMS {
         let context = assemble(&agent, form_request(&agent, form)).await;
         let receipt = &context.receipt;
-        let tool = written(&receipt.tool_names, TOOL);
-        let call = written(&receipt.call_ids, CALL);
+        let tool = mapped_name(&receipt.tool_names, TOOL);
+        let call = mapped_name(&receipt.call_ids, CALL);
         assert_eq!(tool.is_none(), form == ContextFormat::Canonical, "{form:?}");
         let texts = texts(&context.body);
         assert!(texts.contains(&tool.unwrap_or(TOOL)), "{form:?}: {texts:?}");

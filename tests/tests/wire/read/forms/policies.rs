@@ -17,7 +17,7 @@ fn policy_with(text: &str) -> Value {
     json!({"instructions": text})
 }
 
-fn by_digest(agent: &Agent, digest: &[u8]) -> AssembleContextRequest {
+fn request_with_digest(agent: &Agent, digest: &[u8]) -> AssembleContextRequest {
     AssembleContextRequest {
         policy: Some(Policy::PolicyDigest(digest.to_vec().into())),
         ..form_request(agent, ContextFormat::Canonical)
@@ -49,17 +49,27 @@ async fn policy_precedence() {
     check(&agent, form_request(&agent, form), (&["first"], &first)).await;
     let second = set_policy(&operator, &agent, &policy_with("second")).await;
     check(&agent, form_request(&agent, form), (&["second"], &second)).await;
-    check(&agent, by_digest(&agent, &first), (&["first"], &first)).await;
-    check(&agent, by_digest(&agent, &default), (&[], &default)).await;
+    check(
+        &agent,
+        request_with_digest(&agent, &first),
+        (&["first"], &first),
+    )
+    .await;
+    check(
+        &agent,
+        request_with_digest(&agent, &default),
+        (&[], &default),
+    )
+    .await;
     let own = policy_with("own");
     let digest = Sha256::digest(own.to_string());
     check(&agent, policy_request(&agent, &own), (&["own"], &digest)).await;
     // A request's policy is not stored.
-    let outcome = try_assemble(&agent, by_digest(&agent, &digest)).await;
+    let outcome = try_assemble(&agent, request_with_digest(&agent, &digest)).await;
     let unknown = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "policy_digest");
     check_failure("the request's own", outcome, unknown);
     // A policy belongs to the tenant: its other agents can name it, without using it by default.
-    let mut request = by_digest(&colleague, &first);
+    let mut request = request_with_digest(&colleague, &first);
     request.target = Some(colleague.read_target("d"));
     let context = try_assemble(&colleague, request).await.expect("a context");
     assert_eq!(context.receipt.expect("a receipt").policy_digest, first);
@@ -81,9 +91,9 @@ async fn foreign_policies_look_missing() {
     }
     let set = set_policy(&operator, &owner, &policy_with("theirs")).await;
     // The gateway has it in its cache, which must make no difference.
-    assemble(&owner, by_digest(&owner, &set)).await;
+    assemble(&owner, request_with_digest(&owner, &set)).await;
     let refusal = async |digest: &[u8]| {
-        let outcome = try_assemble(&stranger, by_digest(&stranger, digest)).await;
+        let outcome = try_assemble(&stranger, request_with_digest(&stranger, digest)).await;
         outcome.expect_err("a refusal")
     };
     let (foreign, missing) = (refusal(&set).await, refusal(&[7; 32]).await);

@@ -63,7 +63,7 @@ async fn check(agent: &Agent, contexts: &[AssembledContext], when: &str) {
 async fn project(stack: &mut Stack, agent: &Agent) {
     let version = agent.version("c").await;
     stack.projector.start().await;
-    agent.projected("c", version).await;
+    agent.wait_for_rows("c", version).await;
     stack.projector.stop().await;
 }
 
@@ -86,7 +86,7 @@ async fn every_version_in_every_form() {
         }
     }
     let check_any = |condition: fn(&AssembledContext) -> bool| {
-        assert!(before.iter().any(condition), "the history covers it")
+        assert!(before.iter().any(condition), "the history covers it");
     };
     check_any(|context| context.receipt.left_out.is_some());
     check_any(|context| !context.receipt.cleared.is_empty());
@@ -152,7 +152,7 @@ async fn before_and_after_the_fork() {
     agent.append("c", vec![user("four")]).await;
     let before = contexts_at_each_version(&agent).await;
     let check_any = |condition: fn(&AssembledContext) -> bool| {
-        assert!(before.iter().any(condition), "the history covers it")
+        assert!(before.iter().any(condition), "the history covers it");
     };
     check_any(|context| !context.receipt.cleared.is_empty());
     check_any(|context| context.receipt.summarised_through == 4);
@@ -171,7 +171,7 @@ async fn before_and_after_the_fork() {
     check(&agent, &before, "by the tails").await;
     let version = agent.version("root").await;
     stack.projector.start().await;
-    agent.projected("root", version).await;
+    agent.wait_for_rows("root", version).await;
     stack.projector.stop().await;
     check(&agent, &before, "by the parent's rows").await;
     project(&mut stack, &agent).await;

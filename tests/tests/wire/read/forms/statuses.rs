@@ -25,7 +25,7 @@ async fn eventual_contexts_read_only_rows() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("2"), user("3")]).await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     stack.projector.stop().await;
     let written = agent.append("c", vec![user("4")]).await;
     let request = form_request(&agent, FORMS[0]);

@@ -73,7 +73,7 @@ async fn the_newest_summary_at_or_before_the_version() {
     for projected in [false, true] {
         if projected {
             stack.projector.start().await;
-            agent.projected("c", 9).await;
+            agent.wait_for_rows("c", 9).await;
         }
         for (version, expected) in EXPECTED {
             let request = with(policy_request(&agent, &json!({})), |request| {
