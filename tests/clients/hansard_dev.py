@@ -1,4 +1,4 @@
-"""`hansard dev` as clients meet it: started on free ports, answered by a model server of the check's own."""
+"""Runs `hansard dev` for client checks: on free ports, with a model server of the check."""
 
 import contextlib
 import json
@@ -16,12 +16,12 @@ import time
 import urllib.request
 
 DEADLINE_S = 120
-# As `hansard dev` names the model server that it is given.
+# The name of the model server in `hansard dev`.
 SERVER = "dev"
 
 
 def free_port():
-    """Below the range that systems give to outgoing connections, which would otherwise take it."""
+    """A free port below the range of outgoing connections, which could otherwise take it."""
     while True:
         port = random.randrange(100, 320) * 100
         with contextlib.suppress(OSError), socket.socket() as one:
@@ -37,7 +37,7 @@ def wait_for(what, attempt):
             if found:
                 return found
         time.sleep(0.05)
-    sys.exit(f"{what} did not come within {DEADLINE_S} s")
+    sys.exit(f"{what} did not appear within {DEADLINE_S} s")
 
 
 def ask(url, body=None, headers=None):
@@ -63,32 +63,32 @@ def running(command, **options):
 @contextlib.contextmanager
 def data_folder():
     with tempfile.TemporaryDirectory() as data:
-        # Postgres refuses root, and must be able to enter as someone else.
+        # Postgres does not run as root, so another user must be able to enter.
         pathlib.Path(data).chmod(0o755)
         yield data + "/hansard"
 
 
 @contextlib.contextmanager
 def gateway(hansard, data, model_server=None, model=None):
-    """All roles, answered by a model server, given as KIND=URL, or by the built-in `echo`.
+    """Runs all roles with a model server, given as KIND=URL, or with the built-in `echo`.
 
-    Gives the HTTP address, the headers of a caller with a session of its own, and the environment of the operators' commands.
+    Yields the HTTP address, the headers of a caller with its own session, and the environment of operator commands.
     """
     command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(free_port())]
     if model_server:
         command += ["--model-server", model_server, "--model", model]
     with running(command, stdout=subprocess.PIPE, text=True) as process:
-        told = ""
+        output = ""
         for line in process.stdout:
-            told += line
+            output += line
             if "Ctrl-C" in line:
                 break
-        key = re.search(r"API key (\S+)", told)
-        url = re.search(r"(http://\S+) \(HTTP", told)
+        key = re.search(r"API key (\S+)", output)
+        url = re.search(r"(http://\S+) \(HTTP", output)
         if not key or not url:
             sys.exit("hansard dev did not start")
         threading.Thread(target=process.stdout.read, daemon=True).start()
-        names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", told))
+        names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", output))
         who = {"x-api-key": key[1]}
         who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]
         yield url[1], who, {**os.environ, **names}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares two builds of `hansard`: each runs the same bench suites by turns, on a stack of its own, on one machine.
+"""Compares two builds of `hansard`: both run the same bench suites in turn, each with its own stack, on one machine.
 
     cargo build --release -p bench
     python3 tests/compare/builds.py OLD NEW [--turns 5] [--suite unary,context] [--slower-max 0.03]
@@ -59,7 +59,7 @@ def main():
     failed = False
     for name, values in ratios.items():
         median = statistics.median(values)
-        # The tail of a shared machine says more about the machine than about a build.
+        # On a shared machine, the tail depends more on the machine than on a build.
         judged = not name.endswith("p99_ms")
         missed = judged and slower(name, median) > args.slower_max
         failed |= missed

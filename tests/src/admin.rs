@@ -1,4 +1,4 @@
-//! The operators' port of a role, and the monitoring port of a nats-server, over plain HTTP.
+//! Plain HTTP requests to the admin port of a role and to the monitoring port of a nats-server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What an operators' port answers.
+/// An answer of an admin port.
 #[derive(Debug)]
 pub struct Answer {
     /// The HTTP status.
@@ -15,13 +15,13 @@ pub struct Answer {
     pub body: String,
 }
 
-/// Asks for a page, such as `/metrics`.
+/// Requests a page, such as `/metrics`.
 ///
 /// # Errors
-/// Nobody listens there, or the connection breaks.
+/// Nothing listens at the address, or the connection breaks.
 pub async fn get(addr: SocketAddr, path: &str) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(addr).await?;
-    // HTTP/1.0: nobody answers that in chunks.
+    // HTTP/1.0 answers are never chunked.
     let request = format!("GET {path} HTTP/1.0\r\nhost: {addr}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut text = String::new();
@@ -38,7 +38,7 @@ pub async fn get(addr: SocketAddr, path: &str) -> io::Result<Answer> {
     })
 }
 
-/// Whether the role there says that it is ready.
+/// Whether the role reports that it is ready.
 pub async fn is_ready(addr: SocketAddr) -> bool {
     get(addr, "/readyz")
         .await

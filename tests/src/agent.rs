@@ -1,6 +1,6 @@
-//! Somebody who acts for one agent: the everyday calls of a test, over the wire.
+//! A caller for one agent: the common calls of tests, over the wire.
 //!
-//! `try_…` gives the outcome as it came; the others fail the test unless they succeed.
+//! `try_…` returns the outcome; the other functions fail the test unless the call succeeds.
 
 mod commands;
 mod reads;
@@ -25,7 +25,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// This caller, acting for this agent.
+    /// A client of this agent with this caller.
     #[must_use]
     pub fn new(caller: Caller, id: &str) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Agent {
         &self.id
     }
 
-    /// Who calls.
+    /// The caller.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.caller
@@ -56,7 +56,7 @@ impl Agent {
         }
     }
 
-    /// A request to begin a conversation of the session `s`.
+    /// A request to create a conversation of the session `s`.
     #[must_use]
     pub fn create_request(&self, conversation: &str) -> write::CreateConversationRequest {
         write::CreateConversationRequest {
@@ -80,7 +80,7 @@ impl Agent {
         }
     }
 
-    /// A request to change the named fields; their values are to be set.
+    /// A request to change the named fields; the test sets their values.
     #[must_use]
     pub fn update_request(
         &self,
@@ -95,7 +95,7 @@ impl Agent {
         }
     }
 
-    /// What to read, fresh.
+    /// A target of fresh reads.
     #[must_use]
     pub fn read_target(&self, conversation: &str) -> read::ReadTarget {
         read::ReadTarget {
@@ -105,7 +105,7 @@ impl Agent {
         }
     }
 
-    /// What to read, as the read model has it.
+    /// A target of eventual reads, from the read model only.
     #[must_use]
     pub fn eventual_target(&self, conversation: &str) -> read::ReadTarget {
         read::ReadTarget {
@@ -114,7 +114,7 @@ impl Agent {
         }
     }
 
-    /// A request for events, all of them, oldest first.
+    /// A request for all events, oldest first.
     #[must_use]
     pub fn list_request(&self, conversation: &str) -> read::ListEventsRequest {
         read::ListEventsRequest {
@@ -123,7 +123,7 @@ impl Agent {
         }
     }
 
-    /// A request to follow a conversation from a version on.
+    /// A request to watch a conversation from a version.
     #[must_use]
     pub fn watch_request(
         &self,

@@ -1,4 +1,4 @@
-//! A CA of the test's own, and what it signs, as files.
+//! A certificate authority of the test, and the certificates that it signs, as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
-/// What every certificate is for.
+/// The hosts of every certificate.
 const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// A CA.
@@ -43,13 +43,13 @@ impl Authority {
         Self { folder, issuer }
     }
 
-    /// The file of its own certificate.
+    /// The file of the CA's own certificate.
     #[must_use]
     pub fn ca(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
 
-    /// A new certificate, for servers and callers; it replaces one of the same name.
+    /// Signs a new certificate for servers and callers; it replaces one of the same name.
     ///
     /// # Panics
     /// When it cannot be written.
@@ -64,7 +64,7 @@ impl Authority {
         identity
     }
 
-    /// Lines for the configuration of a nats-server: it shows a certificate, and asks for one.
+    /// Configuration lines of a nats-server with a certificate that requests client certificates.
     #[must_use]
     pub fn nats_lines(&self) -> String {
         let (Identity { cert, key }, ca) = (self.sign("nats"), self.ca());
@@ -74,7 +74,7 @@ impl Authority {
         )
     }
 
-    /// A certificate as [`Authority::sign`] makes it, into these files.
+    /// Writes a certificate like that of [`Authority::sign`] into these files.
     ///
     /// # Panics
     /// When they cannot be written.
@@ -88,15 +88,15 @@ impl Authority {
     }
 }
 
-/// The part of a URL that names a CA.
+/// URL parameters with a CA.
 #[must_use]
-pub fn trusting(ca: &Path) -> String {
+pub fn ca_parameters(ca: &Path) -> String {
     format!("?ca={}", ca.display())
 }
 
-/// The part of a URL that names a CA, and what to show.
+/// URL parameters with a CA and a client certificate.
 #[must_use]
-pub fn showing(ca: &Path, own: &Identity) -> String {
+pub fn client_parameters(ca: &Path, own: &Identity) -> String {
     let (cert, key) = (own.cert.display(), own.key.display());
-    format!("{}&cert={cert}&key={key}", trusting(ca))
+    format!("{}&cert={cert}&key={key}", ca_parameters(ca))
 }

@@ -1,4 +1,4 @@
-//! The chitchat data set, read by itself: what every transcript must be equal to.
+//! Reads the chitchat data set: the expected transcripts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,15 +18,15 @@ pub type TranscriptDigest = [u8; 32];
 /// Conversations of the data set.
 pub const CONVERSATIONS: usize = 7_168;
 
-/// As `hansard import` names the data set.
+/// The name of the data set in `hansard import`.
 pub const DATASET: &str = "chitchat";
 
-/// What the source says of one conversation.
+/// The expected transcript of one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transcript {
-    /// How many messages it has.
+    /// The number of messages.
     pub messages: usize,
-    /// Their digest.
+    /// The digest of the messages.
     pub digest: TranscriptDigest,
 }
 
@@ -42,10 +42,10 @@ struct SourceMessage {
     sender: String,
 }
 
-/// Every conversation of the data set, by its id there. Fetches the data set where it is not in the cache.
+/// Every conversation of the data set, by its id there. Downloads the data set unless it is in the cache.
 ///
 /// # Panics
-/// When it cannot be had or read.
+/// When it cannot be downloaded or read.
 pub async fn transcripts() -> BTreeMap<String, Transcript> {
     let path = devstack::dataset::chitchat(&devstack::quiet)
         .await
@@ -72,7 +72,7 @@ fn transcript(source: Source) -> Transcript {
     }
 }
 
-/// The transcript that recorded events make; events that are no messages are not part of it.
+/// The transcript of recorded events; events other than messages are skipped.
 ///
 /// # Panics
 /// When a message has no time of its own.
@@ -100,7 +100,7 @@ pub fn transcript_of(events: &[RecordedEvent]) -> Transcript {
     }
 }
 
-/// Lengths stand before texts, so that no two transcripts read alike.
+/// The length precedes each text, so that different transcripts have different digests.
 fn add(hash: &mut Sha256, speaker: &str, at: Timestamp, text: &str) {
     for field in [speaker.as_bytes(), text.as_bytes()] {
         hash.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());

@@ -18,16 +18,16 @@ const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// A channel on which every call carries the token.
 pub type Authenticated = InterceptedService<Channel, Bearer>;
-/// The write service.
-pub type Writer = WriteServiceClient<Authenticated>;
-/// The run service.
-pub type Runner = RunServiceClient<Authenticated>;
-/// The read service.
-pub type Reader = ReadServiceClient<Authenticated>;
-/// The history service.
-pub type Historian = HistoryServiceClient<Authenticated>;
-/// The registry service.
-pub type Registrar = RegistryServiceClient<Authenticated>;
+/// A client of the write service.
+pub type WriteClient = WriteServiceClient<Authenticated>;
+/// A client of the run service.
+pub type RunClient = RunServiceClient<Authenticated>;
+/// A client of the read service.
+pub type ReadClient = ReadServiceClient<Authenticated>;
+/// A client of the history service.
+pub type HistoryClient = HistoryServiceClient<Authenticated>;
+/// A client of the registry service.
+pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
 /// Adds headers to every call.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ impl Interceptor for Bearer {
     }
 }
 
-/// Somebody who calls a stack. Connections open with the first call, and again after a loss.
+/// A caller of a stack. Connections open with the first call, and open again after a loss.
 #[derive(Debug, Clone)]
 pub struct Caller {
     writer: Channel,
@@ -73,7 +73,7 @@ impl Caller {
     /// The same connections, with one more header.
     ///
     /// # Panics
-    /// When the value is none of a header's.
+    /// When the value is not valid in a header.
     #[must_use]
     pub fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut caller = self.clone();
@@ -85,7 +85,7 @@ impl Caller {
         caller
     }
 
-    /// The same caller at another writer.
+    /// The same caller with another writer.
     #[must_use]
     pub fn with_writer(&self, writer_url: &str) -> Self {
         Self {
@@ -103,41 +103,41 @@ impl Caller {
         }
     }
 
-    /// The write service.
+    /// A client of the write service.
     #[must_use]
-    pub fn write(&self) -> Writer {
+    pub fn write(&self) -> WriteClient {
         WriteServiceClient::new(self.authenticated(&self.writer))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// The write service over a connection of the test's own making.
+    /// The write service over a channel of the test.
     #[must_use]
-    pub fn write_over(&self, writer: &Channel) -> Writer {
+    pub fn write_over(&self, writer: &Channel) -> WriteClient {
         WriteServiceClient::new(self.authenticated(writer))
     }
 
-    /// The run service.
+    /// A client of the run service.
     #[must_use]
-    pub fn runs(&self) -> Runner {
+    pub fn runs(&self) -> RunClient {
         RunServiceClient::new(self.authenticated(&self.writer))
     }
 
-    /// The registry service.
+    /// A client of the registry service.
     #[must_use]
-    pub fn registry(&self) -> Registrar {
+    pub fn registry(&self) -> RegistryClient {
         RegistryServiceClient::new(self.authenticated(&self.writer))
     }
 
-    /// The read service.
+    /// A client of the read service.
     #[must_use]
-    pub fn read(&self) -> Reader {
+    pub fn read(&self) -> ReadClient {
         ReadServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// The history service.
+    /// A client of the history service.
     #[must_use]
-    pub fn history(&self) -> Historian {
+    pub fn history(&self) -> HistoryClient {
         HistoryServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
@@ -156,7 +156,7 @@ pub fn health(url: &str) -> HealthClient<Channel> {
 /// A connection to a URL that opens with the first call.
 ///
 /// # Panics
-/// When it is no URL.
+/// When the URL is invalid.
 #[must_use]
 pub fn channel(url: &str) -> Channel {
     tls::endpoint(url)

@@ -1,4 +1,4 @@
-//! A collector of traces, as one stands at the border of the system: takes OTLP over gRPC and keeps the spans.
+//! A trace collector: receives OTLP over gRPC and keeps the spans.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +16,9 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
-use crate::eventually::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 
-/// A collector that listens. Dropped, it ends.
+/// A running collector. It stops when dropped.
 #[derive(Debug)]
 pub struct Collector {
     endpoint: String,
@@ -30,18 +30,18 @@ pub struct Collector {
 struct Spans(Arc<Mutex<Vec<Span>>>);
 
 impl Collector {
-    /// Starts one on a free port.
+    /// Starts a collector on a free port.
     ///
     /// # Panics
-    /// When there is none.
+    /// When no port is free.
     pub async fn start() -> Self {
         Self::serve(Server::builder(), "http").await
     }
 
-    /// Starts one that speaks TLS, with the certificate and the key of these files.
+    /// Starts a collector with TLS, with the certificate and the key of these files.
     ///
     /// # Panics
-    /// When the files do not hold them, or there is no free port.
+    /// When the files are invalid, or no port is free.
     pub async fn start_over_tls(cert: &Path, key: &Path) -> Self {
         let read = |file: &Path| std::fs::read(file).expect("a file of TLS");
         let identity = Identity::from_pem(read(cert), read(key));
@@ -66,22 +66,22 @@ impl Collector {
         }
     }
 
-    /// Where processes send their spans.
+    /// The endpoint to which processes export spans.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// How many spans came.
+    /// The number of received spans.
     #[must_use]
     pub fn count(&self) -> usize {
         self.spans.lock().len()
     }
 
-    /// Waits for a span, and returns the first that fits.
+    /// Waits for a span, and returns the first that matches.
     ///
     /// # Panics
-    /// When none comes in time; `what` names it, and the names of those that came are shown.
+    /// When none arrives in time; the panic shows `what` and the names of the received spans.
     pub async fn span(&self, what: &str, fits: impl Fn(&Span) -> bool) -> Span {
         let names = || {
             let spans = self.spans.lock();
@@ -91,7 +91,7 @@ impl Collector {
         };
         let find = || self.spans.lock().iter().find(|span| fits(span)).cloned();
         let waiting = eventually(what, || std::future::ready(find()));
-        let found = tokio::time::timeout(PATIENCE / 2, waiting).await.ok();
+        let found = tokio::time::timeout(TIMEOUT / 2, waiting).await.ok();
         found.unwrap_or_else(|| panic!("{what} is not among {:?}", names()))
     }
 }

@@ -1,4 +1,4 @@
-//! Disks of a test's own for a server's store: one that fills up, and one whose power fails. Both need root.
+//! Disks for the store of a server: one of limited size, and one whose power can fail. Both need root.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -11,29 +11,29 @@ use crate::eventually::eventually_true;
 use crate::folder;
 use crate::watchdog::Watchdog;
 
-/// Where a nats-server in [`Disk::folder`] keeps its store.
+/// The store's folder in [`Disk::folder`].
 const STORE: &str = "store";
 const IMAGE: &str = "image";
 const BALLAST: &str = "ballast";
 const BALLAST_CHUNK_BYTES: usize = 64 * 1024;
-/// `EXT4_IOC_SHUTDOWN` with `EXT4_GOING_FLAGS_NOLOGFLUSH`: nothing that is not on the disk gets there any more. Safe Rust
-/// knows no such call.
+/// `EXT4_IOC_SHUTDOWN` with `EXT4_GOING_FLAGS_NOLOGFLUSH`: nothing more is written to the disk. Safe Rust has no such
+/// call.
 const SHUT_DOWN: &str = "import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
-/// What a disk is.
+/// The kind of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A folder of the machine's.
+    /// A folder of the machine.
     Plain,
-    /// A tmpfs of so many bytes.
+    /// A tmpfs of this size in bytes.
     Memory(u64),
-    /// An ext4 in a file.
+    /// An ext4 file system in a file.
     Journalled,
 }
 
-/// A folder for a server, whose store is on a file system of its own. Dropped: unmounted and removed; also when the test's
-/// process dies.
+/// A folder for a server, with the store on a separate file system. Unmounted and removed when dropped, and also when
+/// the test process dies.
 #[derive(Debug)]
 pub struct Disk {
     kind: Kind,
@@ -43,29 +43,29 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Without a file system of its own; needs nothing.
+    /// Without a separate file system; needs no privileges.
     ///
     /// # Panics
-    /// When there is no folder to be had.
+    /// When the folder cannot be created.
     #[must_use]
     pub fn plain() -> Self {
         Self::make(Kind::Plain)
     }
 
-    /// In memory, of so many bytes.
+    /// In memory, of this size in bytes.
     ///
     /// # Errors
-    /// Why the machine does not permit it.
+    /// The reason why the machine does not permit it.
     pub fn small(bytes: u64) -> Result<Self, String> {
         let disk = Self::make(Kind::Memory(bytes));
         disk.mount()?;
         Ok(disk)
     }
 
-    /// An ext4 of so many bytes, on a loop device.
+    /// An ext4 file system of this size in bytes, on a loop device.
     ///
     /// # Errors
-    /// Why the machine does not permit it.
+    /// The reason why the machine does not permit it.
     pub fn journalled(bytes: u64) -> Result<Self, String> {
         let disk = Self::make(Kind::Journalled);
         let image = disk.image();
@@ -88,7 +88,7 @@ impl Disk {
         }
     }
 
-    /// The folder for the server: its log and its configuration stay on the machine's own disk.
+    /// The folder for the server; its log and its configuration are on the machine's disk.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -118,7 +118,7 @@ impl Disk {
         }
     }
 
-    /// Everything is on the disk now.
+    /// Syncs everything to the disk.
     ///
     /// # Panics
     /// When the system refuses.
@@ -126,7 +126,7 @@ impl Disk {
         run("sync", &["-f".as_ref(), &self.store]).expect("a synced disk");
     }
 
-    /// The power fails: what is not on the disk yet is lost, and nothing is written or read any more.
+    /// The power fails: unsynced data is lost, and reads and writes fail.
     ///
     /// # Panics
     /// When the disk is none of [`Disk::journalled`].
@@ -135,7 +135,7 @@ impl Disk {
         run("python3", &["-c".as_ref(), SHUT_DOWN.as_ref(), &self.store]).expect("a power failure");
     }
 
-    /// The power is back: what was on the disk is there again. The server must have ended.
+    /// The power is back: the synced data is there again. The server must have stopped.
     ///
     /// # Panics
     /// When the disk is still in use, or cannot be mounted.
@@ -145,10 +145,10 @@ impl Disk {
         self.mount().expect("a disk with power");
     }
 
-    /// Fills it to the last byte; also again, when some of it became free.
+    /// Fills the disk to the last byte; can be called again after space became free.
     ///
     /// # Panics
-    /// When it cannot be written to for another reason.
+    /// When a write fails for another reason.
     pub fn fill(&self) {
         let ballast = File::options()
             .create(true)
@@ -184,7 +184,7 @@ impl Drop for Disk {
     }
 }
 
-/// Runs a program of the system to its end; what it says of its failure.
+/// Runs a program of the system to its end; returns the first line of its error.
 fn run(program: &str, arguments: &[&Path]) -> Result<(), String> {
     let output = Command::new(program)
         .args(arguments)
@@ -194,6 +194,6 @@ fn run(program: &str, arguments: &[&Path]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().next().unwrap_or(program).to_owned())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(stderr.lines().next().unwrap_or(program).to_owned())
 }

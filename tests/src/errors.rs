@@ -1,4 +1,4 @@
-//! What callers are told when something fails, in a form that tests compare.
+//! Failures that callers get, in a form that tests compare.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use wire::proto::write::v1::CommandError;
 
-/// A failure, by unary call or in a stream, as far as callers may rely on it.
+/// A failure of a unary call or in a stream, with the details that callers rely on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The gRPC status code.
@@ -16,11 +16,11 @@ pub struct Failure {
     pub reason: String,
     /// The path of the field that is wrong; empty without one.
     pub field: String,
-    /// Bounds and values that belong to the reason.
+    /// Bounds and values of the reason.
     pub metadata: HashMap<String, String>,
-    /// When a retry makes sense.
+    /// When a retry is useful.
     pub retry_after: Option<Duration>,
-    /// What people read.
+    /// The message for people.
     pub message: String,
 }
 
@@ -70,13 +70,13 @@ impl From<CommandError> for Failure {
     }
 }
 
-/// The failure that a case must end in: code, reason and field, the last two empty where there is none.
+/// The expected failure of a case: code, reason and field; reason and field may be empty.
 pub type Expected = (Code, &'static str, &'static str);
 
-/// Checks that an outcome is the expected failure, and hands it on for more.
+/// Checks that an outcome is the expected failure, and returns it.
 ///
 /// # Panics
-/// When it is another, or none; `case` names it.
+/// When it is another failure, or none; `case` names it.
 #[track_caller]
 pub fn check_failure<T: std::fmt::Debug, E: Into<Failure>>(
     case: &str,
@@ -97,7 +97,7 @@ pub fn check_failure<T: std::fmt::Debug, E: Into<Failure>>(
     failure
 }
 
-/// Checks that an outcome is `UNAVAILABLE` with a word on when to try again.
+/// Checks that an outcome is `UNAVAILABLE` with a retry delay.
 ///
 /// # Panics
 /// When it is anything else; `case` names it.

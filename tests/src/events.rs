@@ -1,10 +1,10 @@
-//! Events as callers write them, in few words.
+//! Short constructors of events as callers write them.
 
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::RecordedEvent;
 
-/// An event with this fact, and nothing else.
+/// An event with this fact and no other field.
 #[must_use]
 pub fn event(fact: Fact) -> proto::Event {
     proto::Event {
@@ -13,7 +13,7 @@ pub fn event(fact: Fact) -> proto::Event {
     }
 }
 
-/// A message of one text.
+/// A message with one text.
 #[must_use]
 pub fn message(role: proto::Role, text: impl Into<String>) -> proto::Event {
     event(Fact::MessageAppended(proto::MessageAppended {
@@ -23,13 +23,13 @@ pub fn message(role: proto::Role, text: impl Into<String>) -> proto::Event {
     }))
 }
 
-/// What the user says.
+/// A message of the user.
 #[must_use]
 pub fn user(text: impl Into<String>) -> proto::Event {
     message(proto::Role::User, text)
 }
 
-/// What the assistant says.
+/// A message of the assistant.
 #[must_use]
 pub fn assistant(text: impl Into<String>) -> proto::Event {
     message(proto::Role::Assistant, text)
@@ -58,7 +58,7 @@ pub fn result(call_id: &str, output_json: &str) -> proto::Event {
     }))
 }
 
-/// A note of the system's.
+/// A note of the system.
 #[must_use]
 pub fn note(text: &str) -> proto::Event {
     event(Fact::SystemNoted(proto::SystemNoted {
@@ -67,7 +67,7 @@ pub fn note(text: &str) -> proto::Event {
     }))
 }
 
-/// A summary of what happened up to and with a version.
+/// A summary of the events up to and including a version.
 #[must_use]
 pub fn summary(through_version: u64, text: impl Into<String>) -> proto::Event {
     event(Fact::HistorySummarised(proto::HistorySummarised {
@@ -77,9 +77,9 @@ pub fn summary(through_version: u64, text: impl Into<String>) -> proto::Event {
     }))
 }
 
-/// From here on the history reads as it did at a version.
+/// A rewind: from here on the history continues from a version.
 #[must_use]
-pub fn rewound(to_version: u64) -> proto::Event {
+pub fn rewind(to_version: u64) -> proto::Event {
     event(Fact::HistoryRewound(proto::HistoryRewound { to_version }))
 }
 
@@ -129,7 +129,7 @@ pub fn fact(recorded: &RecordedEvent) -> &Fact {
     fact.expect("an event with a fact")
 }
 
-/// The texts of a recorded message, one after the other; `None` for any other event.
+/// The concatenated texts of a recorded message; `None` for other events.
 #[must_use]
 pub fn text_of(recorded: &RecordedEvent) -> Option<String> {
     let Fact::MessageAppended(message) = fact(recorded) else {
@@ -138,7 +138,7 @@ pub fn text_of(recorded: &RecordedEvent) -> Option<String> {
     Some(text_of_parts(&message.parts))
 }
 
-/// The texts among parts, one after the other.
+/// The concatenated texts of parts.
 #[must_use]
 pub fn text_of_parts(parts: &[proto::Part]) -> String {
     let texts = parts.iter().filter_map(|part| match &part.kind {

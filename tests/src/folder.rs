@@ -1,4 +1,4 @@
-//! Folders for data that an unprivileged Postgres must reach, and the search in them.
+//! Folders for data that an unprivileged Postgres must reach, and a search in their files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Everybody may enter; what lies inside has modes of its own.
+/// Every user may enter the folder; its content has separate modes.
 const MODE: u32 = 0o755;
-/// Short, for sockets, and open to every user.
+/// A short path, for sockets, that every user can access.
 const PARENT: &str = "/tmp";
 
-/// A folder that every user may enter; gone when dropped.
+/// A folder that every user may enter; removed when dropped.
 ///
 /// # Panics
-/// When there is none to be had.
+/// When it cannot be created.
 #[must_use]
 pub fn enterable() -> TempDir {
     let folder = tempfile::Builder::new()
@@ -25,11 +25,11 @@ pub fn enterable() -> TempDir {
     folder
 }
 
-/// The files below a folder that hold these bytes.
+/// The files below a folder that contain these bytes.
 #[must_use]
 pub fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    // Files come and go while servers work.
+    // Files appear and disappear while servers run.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {

@@ -1,4 +1,4 @@
-//! Real conversations, imported by the program as users import them.
+//! Imports of real conversations with `hansard import`.
 
 use serde_json::Value;
 use wire::proto::operate::v1::Scope;
@@ -8,10 +8,10 @@ use crate::chitchat::DATASET;
 use crate::program::Program;
 use crate::stack::Stack;
 
-/// Imports the first conversations of the chitchat data set; the program's summary.
+/// Imports the first conversations of the chitchat data set; returns the summary of the command.
 ///
 /// # Panics
-/// When it does not end well.
+/// When the command fails.
 pub async fn chitchat(program: &Program, stack: &Stack, agent: &Agent, limit: usize) -> Value {
     let operator = stack.operator().await;
     let token = operator.token(&[Scope::Append], "").await;

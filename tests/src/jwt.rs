@@ -1,4 +1,4 @@
-//! Tokens as a tenant signs them for its users and administrators.
+//! Tokens that a tenant signs for its users and administrators.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,16 +6,16 @@ use ring::hmac;
 use runtime::clock::Clock;
 use serde_json::{Value, json};
 
-/// How long the tokens of [`user`] and [`admin`] hold, in seconds.
+/// How long the tokens of [`user`] and [`admin`] are valid, in seconds.
 const HOLDS_S: i64 = 3_600;
 
-/// Seconds since the epoch, so many from now.
+/// Seconds since the Unix epoch, with this offset.
 #[must_use]
 pub fn seconds_from_now(seconds: i64) -> i64 {
     Clock::System.now_nanos() / 1_000_000_000 + seconds
 }
 
-/// A token with these claims, signed by HS256.
+/// A token with these claims, signed with HS256.
 #[must_use]
 pub fn hs256(secret: &str, claims: &Value) -> String {
     let header = json!({"alg": "HS256", "typ": "JWT"});
@@ -26,7 +26,7 @@ pub fn hs256(secret: &str, claims: &Value) -> String {
     format!("{message}.{signature}")
 }
 
-/// A user's token that holds.
+/// A valid token of a user.
 #[must_use]
 pub fn user(secret: &str, user: &str) -> String {
     hs256(
@@ -35,7 +35,7 @@ pub fn user(secret: &str, user: &str) -> String {
     )
 }
 
-/// An administrator's token that holds.
+/// A valid token of an administrator.
 #[must_use]
 pub fn admin(secret: &str, tenant: &str) -> String {
     let exp = seconds_from_now(HOLDS_S);

@@ -1,9 +1,9 @@
-//! What end-to-end tests stand on: servers, roles as tasks or as real processes, clients, and patience.
+//! The fixtures of end-to-end tests: servers, roles as tasks or as real processes, clients, and waiting with timeouts.
 //!
-//! Reaches the system by its public doors only: gRPC and HTTP over real sockets, command lines, and, to prepare and to
-//! judge, the record and the read model. What is started here ends with the test, however that ends.
+//! The fixtures use public interfaces only: gRPC and HTTP over real sockets, and command lines. Setup and checks also
+//! use the record and the read model. Everything that a test starts ends with the test, also after a panic.
 //!
-//! A test begins like this:
+//! The beginning of a test:
 //!
 //! ```no_run
 //! # async fn test() {
@@ -18,7 +18,7 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test whose ground cannot be laid must fail"
+    reason = "a test whose setup fails must fail"
 )]
 
 pub mod admin;
@@ -30,16 +30,16 @@ pub mod client;
 pub mod collector;
 pub mod deploy_files;
 pub mod disk;
-pub mod door;
 pub mod errors;
 pub mod events;
 pub mod eventually;
 pub mod folder;
-pub mod guarded;
+pub mod http_client;
 pub mod import;
 pub mod jwt;
 pub mod logins;
 pub mod model;
+pub mod nats_accounts;
 pub mod node;
 pub mod operator;
 pub mod parts;

@@ -1,4 +1,4 @@
-//! The logins of `deploy/postgres/roles.sql` in the Postgres of a test's own.
+//! The logins of `deploy/postgres/roles.sql` in the Postgres of a test.
 
 use std::process::Command;
 
@@ -7,20 +7,20 @@ use crate::node::Node;
 use crate::program::Program;
 use crate::stack::Stack;
 
-/// The URL of a database under another login.
+/// The URL of a database with another login.
 ///
 /// # Panics
-/// When it is no URL with a user.
+/// When the URL has no user.
 #[must_use]
 pub fn url(database_url: &str, login: &str) -> String {
     let (_, rest) = database_url.split_once('@').expect("a URL with a user");
     format!("postgres://{login}@{rest}")
 }
 
-/// Makes the logins twice, as an administrator does, and migrates under the login of migrations.
+/// Creates the logins twice, as administrators may, and migrates with the login of migrations.
 ///
 /// # Panics
-/// When Postgres refuses, or the stack has no Postgres of its own.
+/// When Postgres fails, or the stack has no own Postgres.
 pub async fn prepare(stack: &mut Stack, program: &Program) {
     let administrator = stack.servers.database_url().to_owned();
     let file = deploy_files::path("postgres/roles.sql");
@@ -42,7 +42,7 @@ pub async fn prepare(stack: &mut Stack, program: &Program) {
     }
 }
 
-/// Gives the roles of a node their logins; `administrator` is the URL of another.
+/// Sets the logins of the roles of a node; `administrator` is the URL of another login.
 pub fn log_in(node: &mut Node, administrator: &str) {
     let settings = &mut *node.settings;
     settings.writer.read_model.database_url = url(administrator, "hansard_writer");

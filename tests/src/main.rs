@@ -1,4 +1,4 @@
-//! The `hansard` binary, for tests to run: the same entry, built with the same features as the tests.
+//! The `hansard` binary for tests: the same entry point, built with the features of the tests.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A model server of the tests, which speaks OpenAI's chat completions and says what it is told to.
+//! A model server for tests with the OpenAI chat completions API and scripted answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -13,17 +13,17 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What it answers to one request.
+/// The answer to one request.
 pub enum Reply {
     /// A text.
     Text(String),
-    /// A text, of which the first piece comes only after so long.
+    /// A text whose first piece arrives after this delay.
     Late(Duration, String),
-    /// A call of a tool: id and name; without input.
+    /// A tool call without input: id and name.
     Call(&'static str, &'static str),
-    /// A failure, in its own words.
+    /// A failure with this message.
     Refused(StatusCode, Value),
-    /// A text that ends with a failure, in its own words.
+    /// A text that ends with a failure with this message.
     Failing(String, Value),
 }
 
@@ -33,25 +33,25 @@ type Answers = Arc<dyn Fn(usize) -> Reply + Send + Sync>;
 #[derive(Clone)]
 pub struct Model {
     addr: SocketAddr,
-    asked: Arc<Mutex<Vec<Value>>>,
+    requests: Arc<Mutex<Vec<Value>>>,
 }
 
 #[derive(Clone)]
 struct Script {
     answers: Answers,
-    asked: Arc<Mutex<Vec<Value>>>,
+    requests: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Model {
-    /// Starts a server that is told what to answer by how often it was asked before.
+    /// Starts a server; the script gets the number of earlier requests.
     ///
     /// # Panics
     /// When no port is free.
     pub async fn start(answers: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
-        let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
         let script = Script {
             answers: Arc::new(answers),
-            asked: Arc::clone(&asked),
+            requests: Arc::clone(&requests),
         };
         let routes = Router::new()
             .route("/chat/completions", post(answer))
@@ -59,12 +59,12 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, routes).await });
-        Self { addr, asked }
+        Self { addr, requests }
     }
 
-    /// The settings of a gateway that knows it by this name.
+    /// Settings of a gateway with this model server under this name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Value {
+    pub fn settings_as(&self, name: &str) -> Value {
         let url = format!("http://{}", self.addr);
         json!({name: {"kind": "openai_chat", "base_url": url, "retries_max": 0}})
     }
@@ -72,39 +72,41 @@ impl Model {
     /// The bodies of all requests so far.
     ///
     /// # Panics
-    /// When an answer has panicked.
+    /// When the script has panicked.
     #[must_use]
-    pub fn asked(&self) -> Vec<Value> {
-        self.asked.lock().expect("no panic before").clone()
+    pub fn requests(&self) -> Vec<Value> {
+        self.requests.lock().expect("no panic before").clone()
     }
 }
 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {
     let before = {
-        let mut asked = script.asked.lock().expect("no panic before");
-        asked.push(serde_json::from_slice(&body).expect("JSON"));
-        asked.len() - 1
+        let mut requests = script.requests.lock().expect("no panic before");
+        requests.push(serde_json::from_slice(&body).expect("JSON"));
+        requests.len() - 1
     };
     match (script.answers)(before) {
-        Reply::Text(text) => said(&text),
+        Reply::Text(text) => text_answer(&text),
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;
-            said(&text)
+            text_answer(&text)
         }
         Reply::Call(id, name) => {
             let function = json!({"name": name, "arguments": "{}"});
             let call = json!({"index": 0, "id": id, "type": "function", "function": function});
             let delta = json!({"role": "assistant", "tool_calls": [call]});
-            streamed(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
+            stream_answer(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
         }
         Reply::Refused(status, words) => (status, axum::Json(words)).into_response(),
-        Reply::Failing(text, words) => streamed(&[choice(&json!({"content": text}), None), words]),
+        Reply::Failing(text, words) => {
+            stream_answer(&[choice(&json!({"content": text}), None), words])
+        }
     }
 }
 
-fn said(text: &str) -> Response {
+fn text_answer(text: &str) -> Response {
     let delta = json!({"role": "assistant", "content": text});
-    streamed(&[choice(&delta, None), choice(&json!({}), Some("stop"))])
+    stream_answer(&[choice(&delta, None), choice(&json!({}), Some("stop"))])
 }
 
 fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
@@ -112,7 +114,7 @@ fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
     json!({"id": "r", "model": "m", "choices": [choice]})
 }
 
-fn streamed(events: &[Value]) -> Response {
+fn stream_answer(events: &[Value]) -> Response {
     let events = events.iter().map(|event| format!("data: {event}\n\n"));
     let body: String = events.chain(["data: [DONE]\n\n".to_owned()]).collect();
     ([("content-type", "text/event-stream")], body).into_response()

@@ -1,56 +1,56 @@
-//! One role of a stack, as a task of the test or as a real process: started, stopped, killed, started again.
+//! One role of a stack, as a task of the test or as a process, with start, stop and kill.
 
 use std::process::ExitStatus;
 
 use runtime::shutdown::Shutdown;
 
 use crate::admin;
-use crate::eventually::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 use crate::process::Process;
 use crate::program::Program;
 use crate::settings::{Role, Settings};
 
-/// Where roles live.
+/// Where a role runs.
 #[derive(Debug, Clone)]
-pub enum Home {
-    /// In the test's own process.
+pub enum Placement {
+    /// In the test process.
     Tasks,
-    /// In a process of this binary each.
+    /// In a separate process of this binary.
     Processes(Program),
 }
 
-/// A role and its life. Dropped: a process is killed, tasks are told to end.
+/// A role. When dropped, a process is killed and tasks are stopped.
 #[derive(Debug)]
 pub struct Node {
     role: Role,
-    home: Home,
-    /// Its settings; changes count from the next start. Boxed, since tests hold stacks across awaits.
+    placement: Placement,
+    /// Its settings; changes apply from the next start. Boxed, because tests hold stacks across awaits.
     pub settings: Box<Settings>,
-    life: Option<Life>,
+    handle: Option<Handle>,
 }
 
 #[derive(Debug)]
-enum Life {
+enum Handle {
     Tasks(Shutdown),
     Process(Process),
 }
 
 impl Node {
-    /// A role that does not run yet.
+    /// A role that is not started.
     #[must_use]
-    pub fn new(role: Role, home: Home, settings: Settings) -> Self {
+    pub fn new(role: Role, placement: Placement, settings: Settings) -> Self {
         Self {
             role,
-            home,
+            placement,
             settings: Box::new(settings),
-            life: None,
+            handle: None,
         }
     }
 
-    /// The URL of its gRPC port; the same in every life.
+    /// The URL of its gRPC port; it stays the same after a restart.
     ///
     /// # Panics
-    /// A projector has none.
+    /// A projector has no gRPC port.
     #[must_use]
     pub fn grpc_url(&self) -> String {
         let addr = match self.role {
@@ -61,7 +61,7 @@ impl Node {
         format!("http://{addr}")
     }
 
-    /// The address of its operators' port; the same in every life.
+    /// The address of its admin port; it stays the same after a restart.
     #[must_use]
     pub fn admin_addr(&self) -> std::net::SocketAddr {
         match self.role {
@@ -71,47 +71,47 @@ impl Node {
         }
     }
 
-    /// Starts it and waits until it says that it is ready.
+    /// Starts the role and waits until it is ready.
     ///
     /// # Panics
-    /// When it does not start, or not in time.
+    /// When it does not start in time.
     pub async fn start(&mut self) {
         self.launch().await;
         self.ready().await;
     }
 
-    /// Starts it; it may not be ready yet, or ever.
+    /// Starts the role without waiting until it is ready.
     ///
     /// # Panics
-    /// When it runs already, or does not start as a task.
+    /// When it already runs, or does not start as a task.
     pub async fn launch(&mut self) {
         assert!(
-            self.life.is_none(),
+            self.handle.is_none(),
             "a {} that is not stopped",
             self.role.command()
         );
-        self.life = Some(match &self.home {
-            Home::Tasks => {
-                Life::Tasks(start_tasks(self.role, Settings::clone(&self.settings)).await)
+        self.handle = Some(match &self.placement {
+            Placement::Tasks => {
+                Handle::Tasks(start_tasks(self.role, Settings::clone(&self.settings)).await)
             }
-            Home::Processes(program) => {
+            Placement::Processes(program) => {
                 let variables = self.settings.variables_of(self.role);
-                Life::Process(Process::start(program, &[self.role.command()], &variables))
+                Handle::Process(Process::start(program, &[self.role.command()], &variables))
             }
         });
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until it is ready.
     ///
     /// # Panics
-    /// When it ends instead, or is not ready in time.
+    /// When it ends, or is not ready in time.
     pub async fn ready(&mut self) {
         let what = format!("a ready {}", self.role.command());
         let addr = self.admin_addr();
         let role = self.role;
-        let life = &mut self.life;
+        let handle = &mut self.handle;
         eventually(&what, || {
-            if let Some(Life::Process(process)) = life
+            if let Some(Handle::Process(process)) = handle
                 && let Some(status) = process.has_ended()
             {
                 panic!("the {} ended by itself: {status}", role.command());
@@ -121,51 +121,51 @@ impl Node {
         .await;
     }
 
-    /// Stops it cleanly and waits for its end; `None` as a task, or when it does not run.
+    /// Stops it gracefully and waits for its end; `None` for a task, or when it does not run.
     ///
     /// # Panics
     /// When it does not end in time.
     pub async fn stop(&mut self) -> Option<ExitStatus> {
-        match self.life.take()? {
-            Life::Tasks(shutdown) => {
+        match self.handle.take()? {
+            Handle::Tasks(shutdown) => {
                 shutdown.begin();
-                shutdown.wait(PATIENCE).await.expect("the end of a role");
+                shutdown.wait(TIMEOUT).await.expect("the end of a role");
                 None
             }
-            Life::Process(mut process) => Some(process.stop().await),
+            Handle::Process(mut process) => Some(process.stop().await),
         }
     }
 
-    /// Kills its process with -9 and waits for its end; changes nothing when it does not run.
+    /// Kills its process with -9 and waits for its end; does nothing when it does not run.
     ///
     /// # Panics
     /// Tasks cannot be killed.
     pub fn kill(&mut self) {
-        match self.life.take() {
-            Some(Life::Process(mut process)) => process.kill(),
-            Some(Life::Tasks(_)) => panic!("only a process can be killed"),
+        match self.handle.take() {
+            Some(Handle::Process(mut process)) => process.kill(),
+            Some(Handle::Tasks(_)) => panic!("only a process can be killed"),
             None => {}
         }
     }
 
-    /// Whether it was started and neither stopped nor killed since.
+    /// Whether it was started and not stopped or killed since.
     #[must_use]
     pub fn is_started(&self) -> bool {
-        self.life.is_some()
+        self.handle.is_some()
     }
 
-    /// Its process, when it is one that runs.
+    /// Its process, if it is a running process.
     pub fn process(&mut self) -> Option<&mut Process> {
-        match &mut self.life {
-            Some(Life::Process(process)) => Some(process),
-            Some(Life::Tasks(_)) | None => None,
+        match &mut self.handle {
+            Some(Handle::Process(process)) => Some(process),
+            Some(Handle::Tasks(_)) | None => None,
         }
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if let Some(Life::Tasks(shutdown)) = &self.life {
+        if let Some(Handle::Tasks(shutdown)) = &self.handle {
             shutdown.begin();
         }
     }
@@ -173,7 +173,7 @@ impl Drop for Node {
 
 async fn start_tasks(role: Role, settings: Settings) -> Shutdown {
     let shutdown = Shutdown::new();
-    // Boxed, since each is large and a test holds it for as long as it starts.
+    // Boxed: each future is large, and a test holds it during the start.
     match role {
         Role::Writer => {
             let starting = Box::pin(writer::start(settings.writer, &shutdown));

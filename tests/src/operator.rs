@@ -8,7 +8,7 @@ use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
 use crate::agent::Agent;
-use crate::client::{Caller, Registrar};
+use crate::client::{Caller, RegistryClient};
 
 /// A caller that may change the registry.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct Operator {
     caller: Caller,
 }
 
-/// The first token of all, with every scope, straight into the registry: no service could make it.
+/// Creates the first token, with every scope, directly in the registry; no service could create it.
 pub(crate) async fn bootstrap(record: RecordConfig) -> String {
     let record = Record::create(record).await.expect("a record");
     let registry = Registry::open(&record).await.expect("a registry");
@@ -40,7 +40,7 @@ impl Operator {
         Self { caller }
     }
 
-    /// Who calls.
+    /// The caller.
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.caller
@@ -48,14 +48,14 @@ impl Operator {
 
     /// The registry service.
     #[must_use]
-    pub fn registry(&self) -> Registrar {
+    pub fn registry(&self) -> RegistryClient {
         self.caller.registry()
     }
 
-    /// Makes a tenant, unless it is there.
+    /// Creates a tenant, if it is missing.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn tenant(&self, tenant: &str) {
         let request = proto::CreateTenantRequest {
             tenant_id: tenant.to_owned(),
@@ -67,11 +67,11 @@ impl Operator {
         }
     }
 
-    /// Makes an agent of a tenant that the built-in model answers. The tenant is made too unless it is there; a token for
-    /// appending, reading and erasing is bound to it.
+    /// Creates an agent of a tenant with the built-in model. The tenant is created if it is missing. The agent's token
+    /// has the scopes append, read and erase, bound to the tenant.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn agent(&self, tenant: &str, agent: &str) -> Agent {
         self.tenant(tenant).await;
         let request = proto::CreateAgentRequest {
@@ -97,10 +97,10 @@ impl Operator {
         Agent::new(self.caller.with_token(&token.secret), agent)
     }
 
-    /// Makes a token with these scopes; bound to a tenant unless that is empty.
+    /// Creates a token with these scopes; bound to a tenant unless that is empty.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn token(&self, scopes: &[proto::Scope], tenant: &str) -> Token {
         let request = proto::CreateServiceTokenRequest {
             display_name: "a test".to_owned(),
@@ -119,10 +119,10 @@ impl Operator {
         }
     }
 
-    /// Ends a token.
+    /// Revokes a token.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn revoke(&self, token: &Token) {
         let request = proto::RevokeServiceTokenRequest {
             service_token_id: token.id.clone(),
@@ -135,10 +135,10 @@ impl Operator {
 }
 
 impl Operator {
-    /// Makes an API key of an agent, which pages of any origin may use.
+    /// Creates an API key of an agent for pages of any origin.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn api_key(&self, agent: &str) -> Token {
         let request = proto::CreateApiKeyRequest {
             agent_id: agent.to_owned(),
@@ -153,10 +153,10 @@ impl Operator {
         }
     }
 
-    /// Ends an API key.
+    /// Revokes an API key.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn revoke_api_key(&self, key: &Token) {
         let request = proto::RevokeApiKeyRequest {
             api_key_id: key.id.clone(),
@@ -165,10 +165,10 @@ impl Operator {
         revoked.expect("a revoked key");
     }
 
-    /// Sets how an agent works.
+    /// Sets the settings of an agent.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects them.
     pub async fn settings(&self, agent: &str, settings: proto::AgentSettings) {
         let request = proto::SetAgentSettingsRequest {
             agent_id: agent.to_owned(),
@@ -179,10 +179,10 @@ impl Operator {
         set.expect("an agent's settings");
     }
 
-    /// Makes a signing key of a tenant; its secret.
+    /// Creates a signing key of a tenant; returns its secret.
     ///
     /// # Panics
-    /// When the registry refuses.
+    /// When the registry rejects it.
     pub async fn signing_key(
         &self,
         tenant: &str,
@@ -200,7 +200,7 @@ impl Operator {
     }
 }
 
-/// The settings of an agent that the built-in model answers.
+/// The settings of an agent with the built-in model.
 #[must_use]
 pub fn echo() -> proto::AgentSettings {
     proto::AgentSettings {
@@ -212,11 +212,11 @@ pub fn echo() -> proto::AgentSettings {
     }
 }
 
-/// A service token as its maker sees it, this once.
+/// A service token, as the registry returns it once at the creation.
 #[derive(Debug, Clone)]
 pub struct Token {
     /// Its id.
     pub id: String,
-    /// Itself.
+    /// Its secret.
     pub secret: String,
 }

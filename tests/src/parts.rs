@@ -1,4 +1,4 @@
-//! Parts of runs as callers write them, in few words.
+//! Short constructors of run parts as callers write them.
 
 use wire::proto::event::v1::RunOutcome;
 use wire::proto::run::v1 as proto;
@@ -13,13 +13,13 @@ pub fn part(number: u64, kind: Kind) -> proto::Part {
     }
 }
 
-/// More of the assistant's text.
+/// A delta of the assistant's text.
 #[must_use]
 pub fn text(number: u64, text: impl Into<String>) -> proto::Part {
     part(number, Kind::TextDelta(text.into()))
 }
 
-/// A sign of life.
+/// A sign of life of the run.
 #[must_use]
 pub fn alive(number: u64) -> proto::Part {
     part(number, Kind::KeptAlive(proto::KeptAlive {}))

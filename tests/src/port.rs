@@ -1,17 +1,17 @@
-//! Ports that stay a role's own while it is stopped, killed and started again.
+//! Ports that stay reserved for a role while it is stopped, killed and started again.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// An address of the loopback interface that nothing listens on, given out once.
+/// A loopback address on which nothing listens; given out once.
 ///
 /// # Panics
-/// When every port is taken.
+/// When no port is free.
 #[must_use]
 pub fn free() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, block(1)))
 }
 
-/// The first of so many ports in a row that nothing listens on, given out once.
+/// The first of several consecutive ports on which nothing listens; given out once.
 ///
 /// # Panics
 /// When there are none.

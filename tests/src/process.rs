@@ -1,4 +1,4 @@
-//! One child process: started, watched, stopped or killed, and never left behind.
+//! A child process that is always killed at the end of the test.
 
 use std::fs::{self, File};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,24 +8,24 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::eventually::eventually;
-use crate::program::{Program, inherited};
+use crate::program::{Program, inherited_variables};
 use crate::watchdog::{GATE, Watchdog};
 
 /// How much of the log's end a failed test shows.
 const LOG_TAIL_BYTES: usize = 16 * 1024;
 
-/// A running child. Dropped: killed; its log is shown when the test fails.
+/// A running child. When dropped, it is killed; its log is shown if the test fails.
 #[derive(Debug)]
 pub struct Process {
     name: String,
     child: Child,
-    // Gone as soon as the child is collected, since its process id may then be another's.
+    // `None` after the child is collected, because its process id may then belong to another process.
     watchdog: Option<Watchdog>,
     folder: TempDir,
 }
 
 impl Process {
-    /// Starts the binary with these arguments and variables; nothing else of `HANSARD_…` reaches it.
+    /// Starts the binary with these arguments and variables, and no other `HANSARD_…` variables.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -39,7 +39,7 @@ impl Process {
             .args(["-c", GATE])
             .arg(program.path())
             .args(arguments);
-        for name in inherited() {
+        for name in inherited_variables() {
             command.env_remove(name);
         }
         let mut child = command
@@ -66,14 +66,14 @@ impl Process {
         self.child.id()
     }
 
-    /// What it has written so far, to standard output and standard error alike.
+    /// Its log so far, from standard output and standard error.
     #[must_use]
     pub fn log(&self) -> String {
         let bytes = fs::read(self.folder.path().join("log")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Kills it with -9, as a crash would, and waits for its end.
+    /// Kills it with -9, and waits for its end.
     pub fn kill(&mut self) {
         let _ended_by_itself = self.child.kill();
         let _collected = self.child.wait();
@@ -86,7 +86,7 @@ impl Process {
     /// When it does not end in time.
     pub async fn stop(&mut self) -> ExitStatus {
         self.signal(Signal::TERM);
-        self.ended().await
+        self.wait().await
     }
 
     /// Sends a signal, unless it has ended.
@@ -99,25 +99,25 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it ends by itself.
     ///
     /// # Panics
     /// When it does not end in time.
-    pub async fn ended(&mut self) -> ExitStatus {
+    pub async fn wait(&mut self) -> ExitStatus {
         let what = format!("the end of `{}`", self.name);
         eventually(&what, || std::future::ready(self.has_ended())).await
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     ///
     /// # Panics
-    /// When the system refuses to say.
+    /// When the system does not report it.
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
-        let ended = self.child.try_wait().expect("a child of ours");
-        if ended.is_some() {
+        let wait = self.child.try_wait().expect("a child of ours");
+        if wait.is_some() {
             self.watchdog = None;
         }
-        ended
+        wait
     }
 }
 
@@ -128,7 +128,7 @@ impl Drop for Process {
             let log = self.log();
             let start = log.floor_char_boundary(log.len().saturating_sub(LOG_TAIL_BYTES));
             let tail = log.get(start..).unwrap_or_default();
-            // Standard error of a failed test is shown; there is no other place to say it.
+            // A failed test shows standard error; nothing else is available here.
             let _closed = std::io::Write::write_all(
                 &mut std::io::stderr().lock(),
                 format!("--- log of `{}`\n{tail}\n---\n", self.name).as_bytes(),

@@ -1,4 +1,4 @@
-//! The `hansard` binary: how it is called, and what comes of a command that ends by itself.
+//! Runs commands of the `hansard` binary.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How long a command may take to its end: `dev` makes two servers and imports real conversations.
-const COMMAND_PATIENCE: Duration = Duration::from_mins(3);
+/// The timeout of a command: `dev` starts two servers and imports real conversations.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// The binary that this package builds. A macro, since only tests are told where it is.
+/// The binary of this package. A macro, because only test targets know its path.
 #[macro_export]
 macro_rules! program {
     () => {
@@ -23,14 +23,14 @@ macro_rules! program {
 #[derive(Debug, Clone)]
 pub struct Program(PathBuf);
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
-pub struct Ended {
-    /// Its exit code; `None` when a signal ended it.
+pub struct CommandOutput {
+    /// Its exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
 }
 
@@ -41,13 +41,13 @@ impl Program {
         Self(path.into())
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Runs a command to its end, with nothing on standard input and no `HANSARD_…` variables but the given ones.
+    /// Runs a command to its end, without standard input and with only the given `HANSARD_…` variables.
     ///
     /// # Panics
     /// When it does not end in time.
@@ -55,21 +55,21 @@ impl Program {
         &self,
         arguments: impl IntoIterator<Item = A>,
         variables: &[(String, String)],
-    ) -> Ended {
+    ) -> CommandOutput {
         let mut command = Command::new(&self.0);
         command.args(arguments.into_iter().map(Into::into));
-        for name in inherited() {
+        for name in inherited_variables() {
             command.env_remove(name);
         }
         command
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .kill_on_drop(true);
-        let output = timeout(COMMAND_PATIENCE, command.output()).await;
+        let output = timeout(COMMAND_TIMEOUT, command.output()).await;
         let output = output
             .expect("the end of a command")
             .expect("a command that can be run");
-        Ended {
+        CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -77,8 +77,8 @@ impl Program {
     }
 }
 
-/// The settings in the test's own environment, which are nobody's here; the cache of programs is one of the machine's.
-pub(crate) fn inherited() -> impl Iterator<Item = OsString> {
+/// The inherited `HANSARD_…` variables, except the cache of programs.
+pub(crate) fn inherited_variables() -> impl Iterator<Item = OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         name.to_str()
             .is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR")

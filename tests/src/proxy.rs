@@ -1,4 +1,4 @@
-//! A TCP proxy between a role and a server: cuts, slows, mutes one direction, and loses answers to what was carried out.
+//! A TCP proxy between a role and a server with network faults: cut, slow, one direction muted, lost answers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,23 +13,23 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
-/// Most bytes that are passed on at once.
+/// The largest chunk that is forwarded, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What becomes of bytes on their way.
+/// The state of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Weather {
-    /// They arrive.
+pub enum Network {
+    /// Bytes are forwarded.
     #[default]
-    Fair,
-    /// Each chunk is held up for so long.
+    Normal,
+    /// Each chunk is delayed.
     Slow(Duration),
-    /// One direction stands still; what was sent arrives late, once the weather has changed.
+    /// One direction is stopped; its bytes arrive after the next change of the state.
     Muted(Direction),
-    /// Both directions stand still.
-    Parted,
-    /// Once a client has said this, which the server gets, the answer is lost, and its connection with it.
-    LosesAnswersTo(&'static [u8]),
+    /// Both directions are stopped.
+    Stopped,
+    /// After a client has sent these bytes and the server has received them, the answer and the connection are lost.
+    LosesAnswers(&'static [u8]),
 }
 
 /// A direction of a connection.
@@ -41,66 +41,66 @@ pub enum Direction {
     ToClient,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug, Clone)]
-struct Sky {
-    weather: watch::Receiver<Weather>,
+struct Controls {
+    network: watch::Receiver<Network>,
     cuts: watch::Receiver<u64>,
     lost: Arc<AtomicUsize>,
 }
 
-/// A proxy on a port of its own. Dropped: all connections are closed.
+/// A proxy with its own port. All connections close when it is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     addr: SocketAddr,
-    weather: watch::Sender<Weather>,
+    network: watch::Sender<Network>,
     cuts: watch::Sender<u64>,
     lost: Arc<AtomicUsize>,
     task: AbortHandle,
 }
 
 impl Proxy {
-    /// A proxy at `addr`, such as [`crate::port::free`], to the server at `to`, which may not be there yet.
+    /// A proxy at `addr`, such as [`crate::port::free`], to the server at `to`, which need not listen yet.
     ///
     /// # Panics
     /// When the port is taken.
     pub async fn start(addr: SocketAddr, to: SocketAddr) -> Self {
         let listener = TcpListener::bind(addr).await.expect("a port");
-        let (weather, seen) = watch::channel(Weather::Fair);
+        let (network, seen) = watch::channel(Network::Normal);
         let (cuts, cut) = watch::channel(0);
         let lost = Arc::new(AtomicUsize::new(0));
-        let sky = Sky {
-            weather: seen,
+        let controls = Controls {
+            network: seen,
             cuts: cut,
             lost: Arc::clone(&lost),
         };
-        let task = tokio::spawn(accept(listener, to, sky));
+        let task = tokio::spawn(accept(listener, to, controls));
         Self {
             addr,
-            weather,
+            network,
             cuts,
             lost,
             task: task.abort_handle(),
         }
     }
 
-    /// Where clients connect to.
+    /// The address for clients.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// From now on, of old and new connections.
-    pub fn set(&self, weather: Weather) {
-        self.weather.send_replace(weather);
+    /// Changes the state for old and new connections.
+    pub fn set(&self, network: Network) {
+        self.network.send_replace(network);
     }
 
-    /// Closes every connection; new ones may be made.
+    /// Closes every connection; new ones are accepted.
     pub fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// How many answers were lost so far.
+    /// The number of lost answers so far.
     #[must_use]
     pub fn lost(&self) -> usize {
         self.lost.load(Ordering::SeqCst)
@@ -113,19 +113,19 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, to: SocketAddr, sky: Sky) {
+async fn accept(listener: TcpListener, to: SocketAddr, controls: Controls) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        connections.spawn(connect(client, to, sky.clone()));
+        connections.spawn(connect(client, to, controls.clone()));
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// A connection ends with either of its sides, and by a cut.
-async fn connect(client: TcpStream, to: SocketAddr, sky: Sky) {
-    let (mut weather, mut cuts) = (sky.weather.clone(), sky.cuts.clone());
-    let meets = |weather: &Weather| *weather != Weather::Parted;
-    let is_over = weather.wait_for(meets).await.is_err();
+/// A connection ends when one of its sides ends, or on a cut.
+async fn connect(client: TcpStream, to: SocketAddr, controls: Controls) {
+    let (mut network, mut cuts) = (controls.network.clone(), controls.cuts.clone());
+    let meets = |network: &Network| *network != Network::Stopped;
+    let is_over = network.wait_for(meets).await.is_err();
     let Ok(server) = TcpStream::connect(to).await else {
         return;
     };
@@ -140,30 +140,30 @@ async fn connect(client: TcpStream, to: SocketAddr, sky: Sky) {
     cuts.mark_unchanged();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let is_spoken = AtomicBool::new(false);
-    let road = |direction| Road {
+    let is_triggered = AtomicBool::new(false);
+    let link = |direction| Link {
         direction,
-        sky: &sky,
-        is_spoken: &is_spoken,
+        controls: &controls,
+        is_triggered: &is_triggered,
     };
     tokio::select! {
         _ = cuts.changed() => {}
-        _ = road(Direction::ToServer).pump(from_client, to_server) => {}
-        _ = road(Direction::ToClient).pump(from_server, to_client) => {}
+        _ = link(Direction::ToServer).pump(from_client, to_server) => {}
+        _ = link(Direction::ToClient).pump(from_server, to_client) => {}
     }
 }
 
 /// One direction of one connection.
-struct Road<'a> {
+struct Link<'a> {
     direction: Direction,
-    sky: &'a Sky,
-    /// Whether the client has said what must not be answered.
-    is_spoken: &'a AtomicBool,
+    controls: &'a Controls,
+    /// Whether the client has sent the bytes whose answer is lost.
+    is_triggered: &'a AtomicBool,
 }
 
-impl Road<'_> {
+impl Link<'_> {
     async fn pump(self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) -> io::Result<()> {
-        let mut weather = self.sky.weather.clone();
+        let mut network = self.controls.network.clone();
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
             let count = from.read(&mut buffer).await?;
@@ -171,14 +171,14 @@ impl Road<'_> {
             if chunk.is_empty() || self.is_lost() {
                 return Ok(());
             }
-            let before = *weather.borrow_and_update();
-            if let Weather::Slow(delay) = before {
+            let before = *network.borrow_and_update();
+            if let Network::Slow(delay) = before {
                 sleep(delay).await;
             }
-            let passes = |weather: &Weather| {
-                *weather != Weather::Parted && *weather != Weather::Muted(self.direction)
+            let passes = |network: &Network| {
+                *network != Network::Stopped && *network != Network::Muted(self.direction)
             };
-            let Ok(now) = weather.wait_for(passes).await.map(|now| *now) else {
+            let Ok(now) = network.wait_for(passes).await.map(|now| *now) else {
                 return Ok(());
             };
             to.write_all(chunk).await?;
@@ -186,21 +186,21 @@ impl Road<'_> {
         }
     }
 
-    /// Hears whether the server was told what must not be answered.
-    fn listen(&self, chunk: &[u8], weather: Weather) {
-        if let (Weather::LosesAnswersTo(words), Direction::ToServer) = (weather, self.direction)
-            && chunk.windows(words.len()).any(|said| said == words)
+    /// Notes whether the server has received the bytes whose answer is lost.
+    fn listen(&self, chunk: &[u8], network: Network) {
+        if let (Network::LosesAnswers(words), Direction::ToServer) = (network, self.direction)
+            && chunk.windows(words.len()).any(|window| window == words)
         {
-            self.is_spoken.store(true, Ordering::SeqCst);
+            self.is_triggered.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Whether a chunk is an answer that is lost.
+    /// Whether a chunk is a lost answer.
     fn is_lost(&self) -> bool {
         let is_lost =
-            self.direction == Direction::ToClient && self.is_spoken.load(Ordering::SeqCst);
+            self.direction == Direction::ToClient && self.is_triggered.load(Ordering::SeqCst);
         if is_lost {
-            self.sky.lost.fetch_add(1, Ordering::SeqCst);
+            self.controls.lost.fetch_add(1, Ordering::SeqCst);
         }
         is_lost
     }

@@ -1,4 +1,4 @@
-//! The protocol of NATS itself, as somebody with stolen credentials would speak it.
+//! The plain protocol of NATS, for tests with stolen credentials.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use crate::eventually::within;
 #[derive(Debug)]
 pub struct RawNats(BufReader<Box<dyn Bytes>>);
 
-/// The bytes of a connection, in clear or in TLS.
+/// The bytes of a connection, with or without TLS.
 trait Bytes: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Bytes for T {}
 
 impl RawNats {
-    /// Connects as a user; over TLS where the URL names files, as `tls://host:port?ca=FILE&cert=FILE&key=FILE`.
+    /// Connects as a user; over TLS if the URL names files, as `tls://host:port?ca=FILE&cert=FILE&key=FILE`.
     ///
     /// # Panics
-    /// When the server refuses.
+    /// When the server rejects the connection.
     pub async fn connect(url: &str, user: &str, password: &str) -> Self {
         let (_, address) = url.split_once("://").expect("a URL of NATS");
         let (address, files) = address.split_once('?').unwrap_or((address, ""));
@@ -38,7 +38,7 @@ impl RawNats {
         let stream: Box<dyn Bytes> = if files.is_empty() {
             Box::new(stream)
         } else {
-            Box::new(secured(stream, files).await)
+            Box::new(start_tls(stream, files).await)
         };
         let mut connection = Self(BufReader::new(stream));
         let hello = json!({
@@ -46,28 +46,28 @@ impl RawNats {
             "headers": true, "no_responders": true, "lang": "test", "version": "1",
         });
         connection.send(&format!("CONNECT {hello}\r\n")).await;
-        assert_eq!(connection.refusals().await, Vec::<String>::new(), "{user}");
+        assert_eq!(connection.errors().await, Vec::<String>::new(), "{user}");
         connection
     }
 
-    /// Publishes; what the server says against it.
+    /// Publishes; returns the errors of the server.
     pub async fn publish(&mut self, subject: &str, reply: &str, payload: &str) -> Vec<String> {
         let bytes = payload.len();
         self.send(&format!("PUB {subject} {reply} {bytes}\r\n{payload}\r\n"))
             .await;
-        self.refusals().await
+        self.errors().await
     }
 
-    /// Subscribes; what the server says against it.
+    /// Subscribes; returns the errors of the server.
     pub async fn subscribe(&mut self, subject: &str) -> Vec<String> {
         self.send(&format!("SUB {subject} 1\r\n")).await;
-        self.refusals().await
+        self.errors().await
     }
 
-    /// Waits for a message of a subscription; its bytes are not looked at.
+    /// Waits for a message of a subscription; ignores its content.
     ///
     /// # Panics
-    /// When none comes in time.
+    /// When none arrives in time.
     pub async fn message(&mut self) {
         let mut line = Vec::new();
         while !line.starts_with(b"MSG ") && !line.starts_with(b"HMSG ") {
@@ -85,26 +85,26 @@ impl RawNats {
             .expect("a connection");
     }
 
-    /// The errors until the answer to a ping, before which everything was looked at.
-    async fn refusals(&mut self) -> Vec<String> {
+    /// The errors before the answer to a ping, when all earlier commands are processed.
+    async fn errors(&mut self) -> Vec<String> {
         self.send("PING\r\n").await;
-        let mut refusals = Vec::new();
+        let mut errors = Vec::new();
         loop {
             let mut line = String::new();
             let read = within("a line of the server", self.0.read_line(&mut line)).await;
             assert_ne!(read.expect("a line"), 0, "the server has hung up");
             if line.starts_with("PONG") {
-                return refusals;
+                return errors;
             }
             if let Some(error) = line.strip_prefix("-ERR ") {
-                refusals.push(error.trim().to_owned());
+                errors.push(error.trim().to_owned());
             }
         }
     }
 }
 
-/// Opens TLS on a connection, by the files that a URL names. The server says in clear that it wants it.
-async fn secured(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
+/// Starts TLS on a connection with the files in a URL. The server announces TLS in plain text.
+async fn start_tls(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
     while within("the server's first line", stream.read_u8())
         .await
         .expect("a byte")

@@ -9,41 +9,41 @@ use tokio::time::timeout;
 
 use crate::admin;
 
-/// How long a page of a server's monitoring port may take.
+/// The timeout of a page of a server's monitoring port.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The database of a Postgres of the test's own.
+/// The database in a Postgres of the test.
 const DATABASE: &str = "hansard";
 
-/// Which Postgres a test gets.
+/// The Postgres of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostgresChoice {
-    /// A database of its own in a server that all tests of the process share.
+    /// A new database in a server that all tests of the process share.
     Shared,
-    /// A server of its own, to kill and freeze.
+    /// A separate server, to kill and freeze.
     Own,
 }
 
-/// Which nats-servers a test gets.
+/// The nats-servers of a test.
 #[derive(Debug, Clone)]
 pub enum NatsChoice {
-    /// One, which is thrown away, with these further lines in its configuration.
+    /// One temporary server, with these further configuration lines.
     One(String),
-    /// These: a cluster, or one whose folder the test has chosen. Nobody removes their folders.
+    /// These servers: a cluster, or one in a folder of the test. The caller removes their folders.
     These(Vec<NatsConfig>),
 }
 
-/// The servers of one test. Dropped, its own ones end.
+/// The servers of one test. Servers of the test end when dropped.
 #[derive(Debug)]
 pub struct Servers {
-    // Never empty; the first is the one that a test of a single server means.
+    // Never empty; the first is the server of tests with a single one.
     nats: Vec<NatsServer>,
     postgres: Option<PostgresServer>,
     database_url: String,
 }
 
 impl Servers {
-    /// Starts them; all are ready then, and empty.
+    /// Starts the servers and waits until they are ready.
     pub async fn start(postgres: PostgresChoice, nats: NatsChoice) -> Self {
         let (nats, (postgres, database_url)) =
             tokio::join!(start_nats(nats), start_postgres(postgres));
@@ -54,7 +54,7 @@ impl Servers {
         }
     }
 
-    /// The nats-server, the first of several.
+    /// The first nats-server.
     ///
     /// # Panics
     /// Never: there is always one.
@@ -63,7 +63,7 @@ impl Servers {
         self.nats.first().expect("a nats-server")
     }
 
-    /// The nats-server, to kill, freeze and restart; the first of several.
+    /// The first nats-server, to kill, freeze and restart.
     ///
     /// # Panics
     /// Never: there is always one.
@@ -88,10 +88,10 @@ impl Servers {
         &self.database_url
     }
 
-    /// The Postgres of the test's own, to kill, freeze and restart.
+    /// The Postgres of the test, to kill, freeze and restart.
     ///
     /// # Panics
-    /// When the test asked for [`PostgresChoice::Shared`].
+    /// When the test uses [`PostgresChoice::Shared`].
     pub fn postgres_mut(&mut self) -> &mut PostgresServer {
         self.postgres
             .as_mut()
@@ -99,7 +99,7 @@ impl Servers {
     }
 }
 
-/// A page of a nats-server's monitoring port, such as `/healthz`, which is JSON whatever its status; `None` without an answer.
+/// A JSON page of a nats-server's monitoring port, such as `/healthz`, with any status; `None` without an answer.
 ///
 /// # Panics
 /// When the server has no such port.

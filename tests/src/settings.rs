@@ -1,4 +1,4 @@
-//! The settings of a test's roles: the same for tasks and for real processes, which get them as environment variables.
+//! The settings of a test's roles. Tasks get them directly, processes as environment variables.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use writer::WriterConfig;
 use crate::port;
 use crate::servers::Servers;
 
-/// How long one call of the record may take: short, so that tests of its loss are.
+/// The timeout of one call of the record: short, to keep tests of outages short.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// All tests call from one address.
-const EVERY_TEST: RateLimit = RateLimit {
+const ADDRESS_RATE: RateLimit = RateLimit {
     per_second: 1_000_000,
     burst: 1_000_000,
 };
 
-/// A part that a process plays.
+/// A role of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Takes writes.
+    /// The writer.
     Writer,
-    /// Fills the read model.
+    /// The projector.
     Projector,
-    /// Answers reads.
+    /// The gateway.
     Gateway,
 }
 
 impl Role {
-    /// The subcommand that plays it.
+    /// Its subcommand.
     #[must_use]
     pub fn command(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Role {
     }
 }
 
-/// The settings of every role of one stack; a test may change them before it starts one.
+/// The settings of every role of one stack; a test may change them before a start.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The writer's.
@@ -57,14 +57,14 @@ pub struct Settings {
     pub projector: ProjectorConfig,
     /// The gateway's.
     pub gateway: GatewayConfig,
-    /// More variables for real processes, such as those of telemetry.
+    /// Further variables of processes, such as those of telemetry.
     pub variables: Vec<(String, String)>,
-    /// More variables for processes that are gateways, such as secrets.
+    /// Further variables of gateway processes, such as secrets.
     pub gateway_variables: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// For roles on these servers, each on ports of its own.
+    /// The settings of roles on these servers, each with its own ports.
     #[must_use]
     pub fn on(servers: &Servers) -> Self {
         let mut settings = Self {
@@ -81,20 +81,20 @@ impl Settings {
         settings.writer.read_model = read_model.clone();
         settings.projector.read_model = read_model.clone();
         settings.gateway.read_model = read_model;
-        // Webhooks and JWK sets of tests are served on loopback.
+        // Tests serve webhooks and JWK sets on loopback.
         settings.writer.egress = EgressConfig::loopback();
         settings.gateway.egress = EgressConfig::loopback();
-        settings.gateway.http.limits.address = EVERY_TEST;
-        settings.gateway.http.limits.key = EVERY_TEST;
-        settings.gateway.http.limits.session = EVERY_TEST;
-        let mut settings = settings.with_ports_of_its_own();
+        settings.gateway.http.limits.address = ADDRESS_RATE;
+        settings.gateway.http.limits.key = ADDRESS_RATE;
+        settings.gateway.http.limits.session = ADDRESS_RATE;
+        let mut settings = settings.with_new_ports();
         settings.gateway.writer_url = format!("http://{}", settings.writer.grpc.addr);
         settings
     }
 
-    /// The same on other ports: for one more of a role.
+    /// The same settings with other ports, for one more node.
     #[must_use]
-    pub fn with_ports_of_its_own(mut self) -> Self {
+    pub fn with_new_ports(mut self) -> Self {
         self.writer.grpc.addr = port::free();
         self.writer.admin_addr = port::free();
         self.projector.admin_addr = port::free();
@@ -104,7 +104,7 @@ impl Settings {
         self
     }
 
-    /// The settings of a role as the variables of its process.
+    /// The settings of a role as variables of its process.
     #[must_use]
     pub fn variables_of(&self, role: Role) -> Vec<(String, String)> {
         let mut variables = match role {
@@ -120,7 +120,7 @@ impl Settings {
     }
 }
 
-/// How the record of these servers is reached; on every one of them a replica.
+/// The settings of the record on these servers; every server has a replica.
 #[must_use]
 pub fn record(servers: &Servers) -> RecordConfig {
     let cluster = servers.cluster();

@@ -1,4 +1,4 @@
-//! A whole system of a test's own: servers, and a writer, a projector and a gateway on them.
+//! A whole system for one test: servers, a writer, a projector and a gateway.
 
 use devstack::NatsConfig;
 use runtime::config::Secret;
@@ -7,17 +7,17 @@ use uuid::Uuid;
 
 use crate::agent::Agent;
 use crate::client::Caller;
-use crate::door::Door;
-use crate::node::{Home, Node};
+use crate::http_client::HttpClient;
+use crate::node::{Node, Placement};
 use crate::operator::{self, Operator};
 use crate::program::Program;
 use crate::servers::{NatsChoice, PostgresChoice, Servers};
 use crate::settings::{Role, Settings};
 
-/// What a stack should be like.
+/// The setup of a stack.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    home: Home,
+    placement: Placement,
     postgres: PostgresChoice,
     nats: NatsChoice,
 }
@@ -27,7 +27,7 @@ impl Setup {
     #[must_use]
     pub fn tasks() -> Self {
         Self {
-            home: Home::Tasks,
+            placement: Placement::Tasks,
             postgres: PostgresChoice::Shared,
             nats: NatsChoice::One(String::new()),
         }
@@ -37,12 +37,12 @@ impl Setup {
     #[must_use]
     pub fn processes(program: Program) -> Self {
         Self {
-            home: Home::Processes(program),
+            placement: Placement::Processes(program),
             ..Self::tasks()
         }
     }
 
-    /// With a Postgres of the test's own, to kill and freeze.
+    /// With a Postgres of the test, to kill and freeze.
     #[must_use]
     pub fn with_own_postgres(self) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Setup {
         }
     }
 
-    /// With further lines of the nats-server's configuration.
+    /// With further configuration lines of the nats-server.
     #[must_use]
     pub fn with_nats_lines(self, lines: &str) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Setup {
         }
     }
 
-    /// With nats-servers of these configurations in place of one that is thrown away. The caller removes their folders.
+    /// With nats-servers of these configurations instead of a temporary one. The caller removes their folders.
     #[must_use]
     pub fn with_nats(self, servers: Vec<NatsConfig>) -> Self {
         Self {
@@ -69,22 +69,22 @@ impl Setup {
         }
     }
 
-    /// Starts the servers, and none of the roles.
+    /// Starts the servers without roles.
     pub async fn prepare(self) -> Stack {
         let servers = Servers::start(self.postgres, self.nats).await;
         let settings = Settings::on(&servers);
-        let node = |role| Node::new(role, self.home.clone(), settings.clone());
+        let node = |role| Node::new(role, self.placement.clone(), settings.clone());
         Stack {
             writer: node(Role::Writer),
             projector: node(Role::Projector),
             gateway: node(Role::Gateway),
             bootstrap: OnceCell::new(),
-            home: self.home,
+            placement: self.placement,
             servers,
         }
     }
 
-    /// Starts everything; all roles are ready then.
+    /// Starts everything and waits until all roles are ready.
     pub async fn start(self) -> Stack {
         let mut stack = self.prepare().await;
         stack.start().await;
@@ -92,27 +92,27 @@ impl Setup {
     }
 }
 
-/// A system. Dropped, all of it ends.
+/// A system. It ends when dropped.
 #[derive(Debug)]
 pub struct Stack {
-    // The order matters: roles end before their servers.
-    /// Takes writes.
+    // The order matters: roles stop before their servers.
+    /// The writer.
     pub writer: Node,
-    /// Fills the read model.
+    /// The projector.
     pub projector: Node,
-    /// Answers reads.
+    /// The gateway.
     pub gateway: Node,
     /// NATS and Postgres.
     pub servers: Servers,
-    home: Home,
+    placement: Placement,
     bootstrap: OnceCell<String>,
 }
 
 impl Stack {
-    /// Starts every role that does not run. The writer is first: it makes the record. The gateway is given the operator's token
-    /// as its own, unless a test chose another.
+    /// Starts every role that does not run. The writer is first, because it creates the record. The gateway gets the
+    /// operator's token, unless a test has set another.
     pub async fn start(&mut self) {
-        Box::pin(self.give_gateway_a_token()).await;
+        Box::pin(self.set_gateway_token()).await;
         for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {
             if !node.is_started() {
                 node.start().await;
@@ -120,12 +120,12 @@ impl Stack {
         }
     }
 
-    async fn give_gateway_a_token(&mut self) {
+    async fn set_gateway_token(&mut self) {
         let token = self.token().await.to_owned();
         for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {
             if node.settings.gateway.writer_token.is_empty() {
                 node.settings.gateway.writer_token = Secret::new(&token);
-                // Written settings hide secrets, so that processes get this one by itself.
+                // Serialized settings hide secrets, so processes get this one as a variable.
                 let variable = ("HANSARD_WRITER_TOKEN".to_owned(), token.clone());
                 node.settings.gateway_variables.push(variable);
             }
@@ -140,11 +140,11 @@ impl Stack {
         made.await
     }
 
-    /// One more of a role on the same servers, on ports of its own; not started.
+    /// One more node of a role on the same servers, with its own ports; not started.
     #[must_use]
     pub fn another(&self, role: Role) -> Node {
-        let settings = Settings::clone(&self.writer.settings).with_ports_of_its_own();
-        Node::new(role, self.home.clone(), settings)
+        let settings = Settings::clone(&self.writer.settings).with_new_ports();
+        Node::new(role, self.placement.clone(), settings)
     }
 
     /// The operator: a caller with every scope, over all tenants.
@@ -152,10 +152,10 @@ impl Stack {
         Operator::new(self.caller(self.token().await))
     }
 
-    /// The gateway's HTTP door, called without headers.
+    /// A client of the gateway's HTTP listener without headers.
     #[must_use]
-    pub fn door(&self) -> Door {
-        Door::at(self.gateway.settings.gateway.http.server.addr)
+    pub fn http_client(&self) -> HttpClient {
+        HttpClient::at(self.gateway.settings.gateway.http.server.addr)
     }
 
     /// A caller of this stack's writer and gateway.
@@ -164,13 +164,13 @@ impl Stack {
         Caller::new(&self.writer.grpc_url(), &self.gateway.grpc_url(), token)
     }
 
-    /// A new agent of a tenant, which is made too unless it is there, with a token for appending and reading that is
+    /// A new agent of a tenant, which is created if it is missing. The token has the scopes append, read and erase,
     /// bound to the tenant.
     pub async fn agent(&self, tenant: &str, agent: &str) -> Agent {
         self.operator().await.agent(tenant, agent).await
     }
 
-    /// As [`Stack::agent`], under names that nobody else has.
+    /// As [`Stack::agent`], with unique names.
     pub async fn any_agent(&self) -> Agent {
         let name = Uuid::now_v7().simple().to_string();
         self.agent(&format!("t-{name}"), &format!("a-{name}")).await

@@ -1,4 +1,4 @@
-//! TLS before a Postgres that was built without it: asks for it and answers as Postgres does, and passes on what is inside.
+//! A TLS terminator before a Postgres without TLS. It negotiates TLS as Postgres does, and forwards the content.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use crate::authority::Identity;
 /// Source: <https://www.postgresql.org/docs/18/protocol-message-formats.html>, `SSLRequest`.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
-/// Listens for as long as the test's runtime lives; gives where.
+/// Listens until the test's runtime ends; returns the address.
 ///
 /// # Panics
-/// When there is no port, or the identity's files hold none.
+/// When no port is free, or the identity's files are invalid.
 pub async fn before(postgres: SocketAddr, own: &Identity) -> SocketAddr {
     let acceptor = acceptor(own);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -33,7 +33,7 @@ pub async fn before(postgres: SocketAddr, own: &Identity) -> SocketAddr {
     addr
 }
 
-/// Who does not ask for TLS is not let in.
+/// Clients that do not request TLS are rejected.
 async fn pass(
     mut client: TcpStream,
     acceptor: TlsAcceptor,

@@ -1,13 +1,13 @@
-//! A shell beside each child that kills it, and removes its folder, when the test dies, however it dies.
+//! A shell beside each child. It kills the child and removes its folder when the test process dies.
 //!
-//! Its stdin is a pipe whose other end only the test holds: the system closes it with the test's last breath.
+//! Only the test process holds the other end of the shell's stdin; the system closes it when the process dies.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Reads a process id, waits for the end of the pipe, kills, and clears up.
+/// Reads a process id, waits for the end of the pipe, kills, and cleans up.
 const SCRIPT: &str = r#"
 if read -r pid; then
     while read -r _; do :; done
@@ -16,7 +16,7 @@ fi
 rm -rf -- "$1"
 "#;
 
-/// Waits for the end of the pipe, unmounts, and clears up. A server on the mount ends within its own watchdog's bounds.
+/// Waits for the end of the pipe, unmounts, and cleans up. The watchdog of a server on the mount ends the server first.
 const UNMOUNT: &str = r#"
 while read -r _; do :; done
 tenths=0
@@ -28,10 +28,10 @@ if mountpoint -q "$1"; then umount -l "$1"; fi
 rm -rf --one-file-system -- "$2"
 "#;
 
-/// The child starts only once its watchdog knows its process id, so that no moment of the test's death leaves it behind.
+/// The child starts after its watchdog knows its process id, so it never outlives the test.
 pub(crate) const GATE: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
-/// Dropped: ends without touching the child.
+/// When dropped, it ends without touching the child.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
@@ -43,7 +43,7 @@ impl Watchdog {
         Self::run(SCRIPT, &[litter])
     }
 
-    /// Watches over a mount, which may not be there yet, and the folder that it is in.
+    /// Watches a mount, which may not exist yet, and its folder.
     pub(crate) fn of_mount(mount: &Path, litter: &Path) -> Self {
         Self::run(UNMOUNT, &[mount, litter])
     }
@@ -61,7 +61,7 @@ impl Watchdog {
         Self { shell }
     }
 
-    /// Names the child; said once.
+    /// Sets the process id of the child; called once.
     pub(crate) fn watch(&mut self, pid: u32) {
         let stdin = self.shell.stdin.as_mut().expect("a pipe");
         writeln!(stdin, "{pid}").expect("a watchdog");
@@ -70,7 +70,7 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // Killed before its pipe closes, so that it never takes our goodbye for our death.
+        // Killed before its pipe closes, so that it does not take the normal end for a crash.
         let _ended_by_itself = self.shell.kill();
         let _collected = self.shell.wait();
     }

@@ -1,4 +1,4 @@
-// Feeds our streams to the AI SDK's own clients and compares the messages that they make with those that our pages show.
+// Feeds our streams to the AI SDK's own clients and compares their messages with those of our pages.
 // `node check.mjs cases.json`; the cases are written by crates/runs/tests/ai_sdk.rs.
 
 import assert from 'node:assert/strict';
@@ -6,18 +6,18 @@ import { readFileSync } from 'node:fs';
 
 const API = 'http://127.0.0.1/api/chat';
 
-/** What the two must agree on. */
+/** The part of a message that both must agree on. */
 function comparable(message, { over = false } = {}) {
   const copy = JSON.parse(JSON.stringify(message));
   for (const part of copy.parts) {
     if (part.type === 'reasoning') delete part.id; // the client's own
     if (part.state === 'input-streaming') delete part.input; // guessed from the text so far
-    // No chunk of both releases tells a consent's answer: its question is compared.
+    // No chunk of both releases contains the decision of an approval: only its request is compared.
     if (part.approval) part.approval = { id: part.approval.id };
     if (!['approval-requested', 'output-denied'].includes(part.state)) delete part.approval;
   }
   if (over) {
-    // A page drops calls that were cut off, and the step that held nothing else.
+    // A page drops interrupted calls, and steps without other parts.
     copy.parts = copy.parts.filter(part => part.state !== 'input-streaming');
     if (copy.parts.at(-1)?.type === 'step-start') copy.parts.pop();
   }
@@ -29,7 +29,7 @@ function transport(sdk, body) {
   return new sdk.DefaultChatTransport({ api: API, fetch });
 }
 
-/** The message that the stream makes, and the errors that it tells. */
+/** The message and the errors of a stream. */
 async function read(sdk, body, message) {
   const stream = await transport(sdk, body).sendMessages({ chatId: 'c', messages: [], trigger: 'submit-message' });
   const errors = [];

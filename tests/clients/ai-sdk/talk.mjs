@@ -1,5 +1,5 @@
-// Real transports of the AI SDK talk to a real gateway: turns, an answer that is lost and found, a stop, an idle chat, answers
-// and messages that are changed.
+// Real transports of the AI SDK with a real gateway: turns, an interrupted and resumed answer, a stop, an idle chat, regenerated
+// answers and edited messages.
 // `node talk.mjs http://host:port api-key`; run by tests/tests/http/chat/clients.rs.
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ async function issued() {
   return (await answer.json()).sessionId;
 }
 
-/** A page of a session of its own, over the SDK's own transport. */
+/** A page with its own session, over the SDK's transport. */
 async function page(sdk) {
   const headers = { 'x-api-key': key, 'x-session-id': await issued() };
   const transport = new sdk.DefaultChatTransport({ api: `${base}/api/chat`, headers });
@@ -47,13 +47,13 @@ function chatOf(sdk, { id, transport }) {
 
 const text = message => message.parts.filter(({ type }) => type === 'text').map(part => part.text).join('');
 
-/** Waits until the answer has come to a word. */
+/** Waits until the answer contains a word. */
 async function heard(chat, word) {
   const has = message => message?.role === 'assistant' && text(message).includes(word);
   while (!has(chat.messages.at(-1))) await new Promise(setImmediate);
 }
 
-/** What the record shows once nothing is being answered. */
+/** The recorded messages after the end of the current answer. */
 async function recorded(here) {
   for (;;) {
     const chat = await here.get(`/api/chats/${here.id}`);
@@ -61,7 +61,7 @@ async function recorded(here) {
   }
 }
 
-/** The chat's last answer is the record's, and so is its id. */
+/** Checks that the chat equals the record, including the id of the last answer. */
 async function agrees(chat, here) {
   const messages = await recorded(here);
   assert.deepEqual(messages.map(text), chat.messages.map(text));
@@ -72,36 +72,36 @@ async function agrees(chat, here) {
 async function turns(sdk) {
   const here = await page(sdk);
   const chat = chatOf(sdk, here);
-  for (const said of ['hello there', 'and again']) {
-    await chat.sendMessage({ text: said });
+  for (const content of ['hello there', 'and again']) {
+    await chat.sendMessage({ text: content });
     assert.equal(chat.status, 'ready', `${chat.error}`);
-    assert.equal(text(chat.messages.at(-1)), `echo: ${said}`);
+    assert.equal(text(chat.messages.at(-1)), `echo: ${content}`);
   }
   await agrees(chat, here);
   assert.equal(await here.transport.reconnectToStream({ chatId: here.id }), null);
 }
 
-async function lostAndFound(sdk) {
+async function interrupted(sdk) {
   const here = await page(sdk);
   const chat = chatOf(sdk, here);
-  const said = Array.from({ length: 40 }, (_, word) => `w${word}`).join(' ');
-  const first = chat.sendMessage({ text: said });
+  const content = Array.from({ length: 40 }, (_, word) => `w${word}`).join(' ');
+  const first = chat.sendMessage({ text: content });
   await heard(chat, 'w3');
-  // Closes the page's connection; the answer goes on.
+  // Closes the page's connection; the answer continues.
   await chat.stop();
   await first;
-  assert.notEqual(text(chat.messages.at(-1)), `echo: ${said}`);
+  assert.notEqual(text(chat.messages.at(-1)), `echo: ${content}`);
   await chat.resumeStream();
   assert.equal(chat.status, 'ready', `${chat.error}`);
-  assert.equal(text(chat.messages.at(-1)), `echo: ${said}`);
+  assert.equal(text(chat.messages.at(-1)), `echo: ${content}`);
   await agrees(chat, here);
 }
 
 async function stopped(sdk) {
   const here = await page(sdk);
   const chat = chatOf(sdk, here);
-  const said = Array.from({ length: 400 }, (_, word) => `w${word}`).join(' ');
-  const asked = chat.sendMessage({ text: said });
+  const content = Array.from({ length: 400 }, (_, word) => `w${word}`).join(' ');
+  const asked = chat.sendMessage({ text: content });
   await heard(chat, 'w3');
   assert.equal(await here.post(`/api/chat/${here.id}/stop`), 202);
   await asked;
@@ -112,28 +112,28 @@ async function stopped(sdk) {
 async function changed(sdk) {
   const here = await page(sdk);
   const chat = chatOf(sdk, here);
-  for (const said of ['one', 'two', 'three']) await chat.sendMessage({ text: said });
-  const told = () => chat.messages.map(text);
-  // Another last answer.
+  for (const content of ['one', 'two', 'three']) await chat.sendMessage({ text: content });
+  const texts = () => chat.messages.map(text);
+  // Regenerates the last answer.
   const last = chat.messages.at(-1).id;
   await chat.regenerate();
   assert.equal(chat.status, 'ready', `${chat.error}`);
   assert.notEqual(chat.messages.at(-1).id, last);
-  assert.deepEqual(told(), ['one', 'echo: one', 'two', 'echo: two', 'three', 'echo: three']);
+  assert.deepEqual(texts(), ['one', 'echo: one', 'two', 'echo: two', 'three', 'echo: three']);
   await agrees(chat, here);
-  // Another earlier answer, and then the message before it is edited, twice.
+  // Regenerates an earlier answer, and then edits the message before it twice.
   await chat.regenerate({ messageId: chat.messages[3].id });
-  assert.deepEqual(told(), ['one', 'echo: one', 'two', 'echo: two']);
+  assert.deepEqual(texts(), ['one', 'echo: one', 'two', 'echo: two']);
   await agrees(chat, here);
-  for (const said of ['zwei', 'deux']) {
-    await chat.sendMessage({ text: said, messageId: chat.messages[2].id });
+  for (const content of ['zwei', 'deux']) {
+    await chat.sendMessage({ text: content, messageId: chat.messages[2].id });
     assert.equal(chat.status, 'ready', `${chat.error}`);
-    assert.deepEqual(told(), ['one', 'echo: one', said, `echo: ${said}`]);
+    assert.deepEqual(texts(), ['one', 'echo: one', content, `echo: ${content}`]);
     await agrees(chat, here);
   }
   await chat.sendMessage({ text: 'three' });
   await agrees(chat, here);
-  // A page that is loaded anew knows the record's ids.
+  // A reloaded page has the record's ids.
   const loaded = chatOf(sdk, here);
   loaded.messages = await recorded(here);
   await loaded.sendMessage({ text: 'uno', messageId: loaded.messages[0].id });
@@ -144,6 +144,6 @@ async function changed(sdk) {
 
 for (const release of ['ai6', 'ai7']) {
   const sdk = await import(release);
-  for (const check of [turns, lostAndFound, stopped, changed]) await check(sdk);
-  console.log(`${release}: talked`);
+  for (const check of [turns, interrupted, stopped, changed]) await check(sdk);
+  console.log(`${release}: ok`);
 }

@@ -1,7 +1,7 @@
-"""examples/chat.html in a real headless Chromium, by `echo` and by a model that waits to be released.
+"""examples/chat.html in a real headless Chromium, with `echo` and with a model that pauses until it is released.
 
 Usage: check.py HANSARD [SCREENSHOTS]. Needs node and the packages of package-lock.json (npm ci --ignore-scripts).
-The browser's part is page.mjs, which asks for the gateways that it wants by lines.
+The browser runs page.mjs, which requests gateways by lines on standard output.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ sys.path.append(str(HERE.parent))
 from hansard_dev import DEADLINE_S, data_folder, gateway  # noqa: E402
 
 PAGE = HERE.parents[2] / "examples" / "chat.html"
-# After this word the model says no more until it is released.
+# After this word the model pauses until it is released.
 HOLD = "wait"
 
 
 class Held(http.server.BaseHTTPRequestHandler):
-    """`/v1/chat/completions` of a model that says what it was told last, and `/release`."""
+    """`/v1/chat/completions` of a model that repeats the last message, and `/release`."""
 
     released = threading.Event()
 
@@ -36,14 +36,14 @@ class Held(http.server.BaseHTTPRequestHandler):
         if self.path == "/release":
             Held.released.set()
         else:
-            # Who stops the answer also goes away.
+            # A stop of the answer also closes the connection.
             with contextlib.suppress(OSError):
                 self.answer(json.loads(body)["messages"][-1]["content"])
 
     def answer(self, content):
-        said = content if isinstance(content, str) else "".join(part["text"] for part in content)
-        for word in ("held: " + said).split(" "):
-            last = said.endswith(word)
+        text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+        for word in ("held: " + text).split(" "):
+            last = text.endswith(word)
             self.send(delta={"content": word if last else word + " "}, finish_reason=None)
             if word == HOLD:
                 Held.released.wait(DEADLINE_S)
@@ -61,7 +61,7 @@ class Held(http.server.BaseHTTPRequestHandler):
 
 
 def serve(browser, hansard, data, models):
-    """Answers each line of the browser's part with the gateway that it asks for; the one before it is ended first."""
+    """Answers each line of page.mjs with the requested gateway; the previous gateway is stopped first."""
     with contextlib.ExitStack() as running:
         for line in browser.stdout:
             running.close()
@@ -85,8 +85,8 @@ def main(hansard, *screenshots):
             serve(browser, hansard, data, f"http://127.0.0.1:{server.server_port}")
             late.cancel()
     if browser.returncode != 0:
-        sys.exit("the page did not do what it must")
-    print("the page talked, was reloaded, resumed and stopped an answer, showed HTML as text, and told its errors")
+        sys.exit("the page failed")
+    print("the page sent messages, was reloaded, resumed and stopped an answer, showed HTML as text, and showed its errors")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-// examples/chat.html as a person meets it in a browser: turns, reloads, a stop, HTML in a message, a gateway that is gone.
-// `node page.mjs page.html folder [screenshots]`, run by check.py: a line on standard output asks it for another gateway, and
-// it answers with a line of JSON, `{url, key, release}`.
+// examples/chat.html in a browser: turns, reloads, a stop, HTML in a message, a stopped gateway.
+// `node page.mjs page.html folder [screenshots]`, run by check.py: a line on standard output requests another gateway; the
+// answer is a line of JSON, `{url, key, release}`.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ async function gateway(kind) {
   return JSON.parse((await answers.next()).value);
 }
 
-/** Waits until the log shows these lines, and whether an answer is still on its way. */
+/** Waits until the log shows these lines, and the buttons of an answer in progress or not. */
 async function shows(page, lines, { answering = false } = {}) {
   const seen = () => ({
     lines: [...document.querySelectorAll('.message')].map(line => [line.classList[1], line.textContent]),
@@ -27,7 +27,7 @@ async function shows(page, lines, { answering = false } = {}) {
   });
   const wanted = { lines, canSend: !answering, canStop: answering };
   const is = `JSON.stringify((${seen})()) === ${JSON.stringify(JSON.stringify(wanted))}`;
-  // What is there instead says more than that time is up.
+  // On a timeout, the difference is a better message than the timeout.
   await page.waitForFunction(is).catch(async () => assert.deepEqual(await page.evaluate(seen), wanted));
 }
 
@@ -49,65 +49,65 @@ async function picture(page, name) {
 
 async function turns(page) {
   const { url, key } = await gateway('echo');
-  // A link chooses neither where messages go nor whose agent answers.
+  // A link can set neither the gateway nor the key.
   await page.goto(`${pathToFileURL(file)}#gateway=http://127.0.0.1:1&key=hp_of_a_stranger`);
   const values = () => page.$$eval('#gateway, #key', inputs => inputs.map(input => input.value));
   assert.deepEqual(await values(), ['', '']);
   await fill(page, '#gateway', url);
   await fill(page, '#key', key);
   await shows(page, []);
-  const told = [['user', 'Where is my parcel?'], ['assistant', 'echo: Where is my parcel?']];
-  await say(page, told[0][1]);
-  await shows(page, told);
-  told.push(['user', HTML], ['assistant', `echo: ${HTML}`]);
+  const expected = [['user', 'Where is my parcel?'], ['assistant', 'echo: Where is my parcel?']];
+  await say(page, expected[0][1]);
+  await shows(page, expected);
+  expected.push(['user', HTML], ['assistant', `echo: ${HTML}`]);
   await page.type('#text', HTML);
   await page.click('#send');
-  await shows(page, told);
+  await shows(page, expected);
   await page.reload();
-  await shows(page, told);
+  await shows(page, expected);
   const made = await page.$$eval('#log *', all => all.map(one => one.localName));
-  assert.deepEqual(made, told.map(() => 'div'));
+  assert.deepEqual(made, expected.map(() => 'div'));
   assert.equal(await page.evaluate('window.ran'), undefined);
-  return told;
+  return expected;
 }
 
-async function gone(page, told) {
+async function gone(page, expected) {
   await gateway('none');
   await say(page, 'Are you there?');
   const error = ['error', 'The gateway cannot be reached, or does not take this key from this page.'];
-  await shows(page, [...told, error]);
+  await shows(page, [...expected, error]);
   assert.equal(await page.$eval('#text', text => text.value), 'Are you there?');
   await picture(page, 'gone');
 }
 
-async function resumed(page, told, { url, release }) {
+async function resumed(page, expected, { url, release }) {
   await fill(page, '#gateway', url);
-  await shows(page, told);
+  await shows(page, expected);
   await say(page, 'one wait two');
-  told.push(['user', 'one wait two'], ['assistant', 'held: one wait ']);
-  await shows(page, told, { answering: true });
+  expected.push(['user', 'one wait two'], ['assistant', 'held: one wait ']);
+  await shows(page, expected, { answering: true });
   await picture(page, 'answering');
   await page.reload();
-  await shows(page, told, { answering: true });
+  await shows(page, expected, { answering: true });
   await fetch(release, { method: 'POST' });
-  told.push(['assistant', `${told.pop()[1]}two`]);
-  await shows(page, told);
+  expected.push(['assistant', `${expected.pop()[1]}two`]);
+  await shows(page, expected);
 }
 
-async function stopped(page, told) {
+async function stopped(page, expected) {
   await say(page, 'three wait four');
-  told.push(['user', 'three wait four'], ['assistant', 'held: three wait ']);
-  await shows(page, told, { answering: true });
+  expected.push(['user', 'three wait four'], ['assistant', 'held: three wait ']);
+  await shows(page, expected, { answering: true });
   await page.click('#stop');
-  // How the turn ended is still there after a reload.
-  told.push(['note', 'Stopped.']);
-  await shows(page, told);
+  // The outcome of the turn is still shown after a reload.
+  expected.push(['note', 'Stopped.']);
+  await shows(page, expected);
   await page.reload();
-  await shows(page, told);
+  await shows(page, expected);
   await say(page, 'five');
-  told.push(['user', 'five'], ['assistant', 'held: five']);
-  await shows(page, told);
-  await picture(page, 'told');
+  expected.push(['user', 'five'], ['assistant', 'held: five']);
+  await shows(page, expected);
+  await picture(page, 'stopped');
 }
 
 async function others(page) {
@@ -124,11 +124,11 @@ try {
   page.setDefaultTimeout(DEADLINE_MS);
   const faults = [];
   page.on('pageerror', fault => faults.push(fault.message));
-  const told = await turns(page);
-  await gone(page, told);
+  const expected = await turns(page);
+  await gone(page, expected);
   const held = await gateway('held');
-  await resumed(page, told, held);
-  await stopped(page, told);
+  await resumed(page, expected, held);
+  await stopped(page, expected);
   await others(page);
   assert.deepEqual(faults, []);
 } finally {

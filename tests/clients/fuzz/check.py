@@ -1,5 +1,5 @@
-"""Fuzzes every operation of the gateway's OpenAPI description by schemathesis: no answer may be a failure of the server,
-nor other than described.
+"""Fuzzes every operation of the gateway's OpenAPI description with schemathesis: no answer may be a server error,
+or differ from the description.
 
 Usage: check.py HANSARD [SECONDS [CHECKS]]. Needs the packages of requirements.txt.
 """
@@ -16,12 +16,12 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from hansard_dev import data_folder, gateway  # noqa: E402
 
-# What the description promises of each answer; the last of them takes long to have seen every shape of a body.
+# The checks of each answer; the last one takes long, because bodies have many shapes.
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
 def signed(claims, key_id, secret):
-    """A JWT of HS256, valid for an hour."""
+    """A JWT with HS256, valid for an hour."""
     part = lambda value: base64.urlsafe_b64encode(value).rstrip(b"=")
     claims = {**claims, "exp": int(time.time()) + 3600}
     header = {"alg": "HS256", "typ": "JWT", "kid": key_id}

@@ -1,8 +1,8 @@
-"""What Hansard sends to Ollama, read by the types of Ollama's own Python client, which also write what comes back.
+"""Checks requests to Ollama with the types of Ollama's Python client, and answers with the same types.
 
 Usage: check.py HANSARD. Needs the packages of requirements.txt (pip install --require-hashes -r …).
-A turn with a thought, a call of a tool and an answer goes through the gateway to a server that is made of those types;
-then contexts of a telling history, as the command line renders them, are read by the same types.
+A turn with a thought, a call of a tool and an answer goes through the gateway to a server with those types;
+then contexts of an imported history, from the command line, are read with the same types.
 """
 
 import base64
@@ -46,7 +46,7 @@ def without(names, value):
 
 
 def check_message(message):
-    """The client's type takes the message, and drops nothing of it but what it does not know of the server's API."""
+    """The client's type accepts the message, and drops only fields of the server's API that it does not have."""
     known = without(SERVERS_OWN["message"] | {"images"}, message)
     if "tool_calls" in known:
         known["tool_calls"] = [without(SERVERS_OWN["call"], call) for call in known["tool_calls"]]
@@ -90,8 +90,8 @@ class Ollama(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def piece(**said):
-    return ChatResponse(model=MODEL, message=Message(role="assistant", **said), done=False)
+def piece(**fields):
+    return ChatResponse(model=MODEL, message=Message(role="assistant", **fields), done=False)
 
 
 def last():
@@ -118,17 +118,17 @@ def run(hansard, operator, *arguments):
 
 def check_turn(url, who):
     chat = ask(url + "/v1/chat/sessions", {}, who)["session_id"]
-    said = ask(url + "/v1/chat", {"message": "The weather in Oslo?", "session_id": chat}, who)
-    if said["response"] != "It is cold." or said["usage"]["output_tokens"] != 18:
-        sys.exit(f"the turn ended with {said!r}")
+    answer = ask(url + "/v1/chat", {"message": "The weather in Oslo?", "session_id": chat}, who)
+    if answer["response"] != "It is cold." or answer["usage"]["output_tokens"] != 18:
+        sys.exit(f"the turn ended with {answer!r}")
     first, second = (check_request(body) for body in Ollama.asked)
     if first["tools"][0]["function"]["name"] != "weather" or first["options"]["num_predict"] != 64:
         sys.exit(f"the first request is {first!r}")
     call, result = second["messages"][-2:]
     expected = ("look.", "weather", {"city": "Oslo"}, "weather", OUTPUT)
     function = call["tool_calls"][0]["function"]
-    told = (call["thinking"][-5:], function["name"], function["arguments"], result["tool_name"], json.loads(result["content"]))
-    if told != expected:
+    actual = (call["thinking"][-5:], function["name"], function["arguments"], result["tool_name"], json.loads(result["content"]))
+    if actual != expected:
         sys.exit(f"the second request ends with {call!r}, {result!r}")
     return chat
 
@@ -145,7 +145,7 @@ def imported(hansard, operator, folder):
 
 
 def listed(url, who):
-    """Both chats, once they are listed."""
+    """Both chats, when they are listed."""
     chats = ask(url + "/api/chats", None, who)["conversations"]
     return chats if len(chats) == 2 else None
 
@@ -160,12 +160,12 @@ def main(hansard):
             file.write_text(json.dumps(settings(url_of_server)))
             run(hansard, operator, "agent", "set", "demo", "--settings-file", str(file))
             imported(hansard, operator, folder)
-        # The imported chat belongs to a session whose id was chosen.
+        # The imported chat belongs to a session with a chosen id.
         who["x-session-id"] = "check"
-        told = check_context(hansard, operator, check_turn(url, who))
+        count = check_context(hansard, operator, check_turn(url, who))
         chats = wait_for("the list of chats", lambda: listed(url, who))
-        told += sum(check_context(hansard, operator, chat["id"]) for chat in chats)
-    print(f"2 requests and {told} messages of contexts are of Ollama's types; its answers were read")
+        count += sum(check_context(hansard, operator, chat["id"]) for chat in chats)
+    print(f"2 requests and {count} messages of contexts are of Ollama's types; its answers were read")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """A real small model behind the gateway, over an API like OpenAI's: its turns across a restart, its summaries.
 
 Usage: check.py HANSARD. Needs the packages of requirements.txt (pip install --no-deps --require-hashes -r …).
-What the model receives and writes is seen by a proxy between it and the gateway.
+A proxy between the gateway and the model stores requests and answers.
 """
 
 import sys
 
 import restart
 import summary
-from ground import model
+from fixture import model
 
 
 def main(hansard):

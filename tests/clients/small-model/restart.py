@@ -2,7 +2,7 @@
 
 import sys
 
-from ground import Proxy, gateway
+from fixture import Proxy, gateway
 
 from hansard_dev import ask, data_folder
 
@@ -15,12 +15,12 @@ def check(hansard, model_url):
         with gateway(hansard, data, model_url) as (url, who, _):
             session = ask(url + "/v1/chat/sessions", {}, who)["session_id"]
             for message in TURNS[:2]:
-                said = ask(url + "/v1/chat", {"message": message, "session_id": session}, who)
-                answers.append(said["response"])
-        # The caller's own session is as valid as before.
+                answer = ask(url + "/v1/chat", {"message": message, "session_id": session}, who)
+                answers.append(answer["response"])
+        # The caller's session is still valid.
         with gateway(hansard, data, model_url) as (url, _, _):
-            said = ask(url + "/v1/chat", {"message": TURNS[2], "session_id": session}, who)
-            answers.append(said["response"])
+            answer = ask(url + "/v1/chat", {"message": TURNS[2], "session_id": session}, who)
+            answers.append(answer["response"])
     expected = [text for pair in zip(TURNS, answers) for text in pair][:-1]
     messages, _ = Proxy.seen[-1]
     received = [text for role, text in messages if role in ("user", "assistant")]

@@ -6,15 +6,15 @@ import subprocess
 import sys
 import tempfile
 
-from ground import MODEL, Proxy, gateway
+from fixture import MODEL, Proxy, gateway
 
 from hansard_dev import SERVER, ask, data_folder, wait_for
 
-# Both in tokens; the smallest that the settings take, so that the model's own context holds it.
+# Both in tokens; the minimum of the settings, so that the history fits into the model's context.
 TOKENS_MIN, TOKENS_KEPT = 1_000, 200
-# Enough to pass the threshold, and to pass it once.
+# Enough to exceed the threshold exactly once.
 TURNS = 4
-# What the gateway asks for a summary with begins so.
+# The beginning of the gateway's request for a summary.
 REQUEST = "Summarise our conversation so far"
 
 
@@ -24,7 +24,7 @@ def settings(answer_tokens_max):
 
 
 def report(number):
-    """Some 280 tokens that no other turn has."""
+    """About 280 tokens that are unique to a turn."""
     line = "Parcel {} of report {}, with woollen socks and a winter coat, has left the warehouse in Graz by train this morning."
     return f"Report {number}. " + " ".join(line.format(parcel, number) for parcel in range(11)) + " Note it."
 
@@ -65,9 +65,9 @@ def check(hansard, model_url):
     if summary["text"] != written or report(1) not in asked[0][1] + asked[1][1]:
         sys.exit(f"the event holds {summary!r}; the model was asked {asked!r}, and wrote {written!r}")
     messages = next(messages for messages, _ in Proxy.seen if messages[-1][1] == "Thank you.")
-    told = "\n".join(text for _, text in messages)
-    if written not in told or report(1) in told or report(TURNS) not in told:
-        sys.exit(f"the next context is {told!r}, the summary {written!r}")
+    context = "\n".join(text for _, text in messages)
+    if written not in context or report(1) in context or report(TURNS) not in context:
+        sys.exit(f"the next context is {context!r}, the summary {written!r}")
     if int(receipt["summarisedThrough"]) != summary["through"]:
         sys.exit(f"the receipt names the version {receipt['summarisedThrough']}, the event {summary['through']}")
     print(

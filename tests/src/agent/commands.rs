@@ -6,19 +6,19 @@ use wire::proto::write::v1 as write;
 
 use super::Agent;
 
-/// What became of a command.
+/// The result of a command.
 pub type Outcome = Result<write::CommitResult, Status>;
 
-/// Every answer has a result.
+/// The result in an answer; every answer has one.
 pub(super) fn of(result: Option<write::CommitResult>) -> write::CommitResult {
     result.expect("a result")
 }
 
 impl Agent {
-    /// Begins a conversation.
+    /// Creates a conversation.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_create(&self, request: write::CreateConversationRequest) -> Outcome {
         let answer = self.caller.write().create_conversation(request).await?;
         Ok(of(answer.into_inner().result))
@@ -27,7 +27,7 @@ impl Agent {
     /// Appends.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_append(&self, request: write::AppendEventsRequest) -> Outcome {
         let answer = self.caller.write().append_events(request).await?;
         Ok(of(answer.into_inner().result))
@@ -36,7 +36,7 @@ impl Agent {
     /// Changes title, metadata or provider ids.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_update(&self, request: write::UpdateConversationRequest) -> Outcome {
         let answer = self.caller.write().update_conversation(request).await?;
         Ok(of(answer.into_inner().result))
@@ -45,7 +45,7 @@ impl Agent {
     /// Archives.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_archive(&self, target: write::CommandTarget) -> Outcome {
         let request = write::ArchiveConversationRequest {
             target: Some(target),
@@ -57,7 +57,7 @@ impl Agent {
     /// Restores.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_restore(&self, target: write::CommandTarget) -> Outcome {
         let request = write::RestoreConversationRequest {
             target: Some(target),
@@ -66,10 +66,10 @@ impl Agent {
         Ok(of(answer.into_inner().result))
     }
 
-    /// Erases, without a look for forks: also while the projector is stopped.
+    /// Erases without a check for forks, so that it also works while the projector is stopped.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_erase(&self, target: write::CommandTarget) -> Outcome {
         self.try_erase_by(target, write::ForkRule::Sever).await
     }
@@ -77,7 +77,7 @@ impl Agent {
     /// Erases, with a rule for forks.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_erase_by(
         &self,
         target: write::CommandTarget,
@@ -92,7 +92,7 @@ impl Agent {
         Ok(of(answer.into_inner().result))
     }
 
-    /// Begins a conversation of the session `s`.
+    /// Creates a conversation of the session `s`.
     ///
     /// # Panics
     /// When it fails.

@@ -10,7 +10,7 @@ impl Agent {
     /// Reads a conversation.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_get(
         &self,
         target: read::ReadTarget,
@@ -29,7 +29,7 @@ impl Agent {
     /// Reads a page of events.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_events(
         &self,
         request: read::ListEventsRequest,
@@ -40,7 +40,7 @@ impl Agent {
     /// Assembles a context.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_context(
         &self,
         target: read::ReadTarget,
@@ -62,7 +62,7 @@ impl Agent {
     /// Reads a page of conversations.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_conversations(
         &self,
         request: read::ListConversationsRequest,
@@ -87,7 +87,7 @@ impl Agent {
         answer.conversation.expect("a conversation")
     }
 
-    /// The fresh version of a conversation; 0 when it is not there.
+    /// The fresh version of a conversation; 0 when there is none.
     ///
     /// # Panics
     /// When it cannot be read.
@@ -114,10 +114,10 @@ impl Agent {
             .expect("a context")
     }
 
-    /// All events that a request stands for, page after page.
+    /// All events of a request, page after page.
     ///
     /// # Panics
-    /// When it fails, or a page is empty and not the last.
+    /// When a read fails, or a page other than the last is empty.
     pub async fn events(&self, mut request: read::ListEventsRequest) -> Vec<read::RecordedEvent> {
         let mut events = Vec::new();
         loop {
@@ -137,10 +137,10 @@ impl Agent {
         }
     }
 
-    /// All conversations that a request stands for, page after page.
+    /// All conversations of a request, page after page.
     ///
     /// # Panics
-    /// When it fails, or a page is empty and not the last.
+    /// When a read fails, or a page other than the last is empty.
     pub async fn conversations(
         &self,
         mut request: read::ListConversationsRequest,
@@ -161,11 +161,11 @@ impl Agent {
         }
     }
 
-    /// Waits until the read model holds a version of a conversation.
+    /// Waits until the read model has a version of a conversation.
     ///
     /// # Panics
-    /// When it does not in time.
-    pub async fn projected(&self, conversation: &str, version: u64) {
+    /// When it does not have it in time.
+    pub async fn wait_for_rows(&self, conversation: &str, version: u64) {
         let target = self.eventual_target(conversation);
         let what = format!("version {version} of {conversation} in the read model");
         eventually(&what, || async {

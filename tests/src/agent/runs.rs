@@ -27,7 +27,7 @@ impl Agent {
         }
     }
 
-    /// A request to publish parts behind those at `previous_sequence`.
+    /// A request to publish parts after those at `previous_sequence`.
     #[must_use]
     pub fn parts_request(
         &self,
@@ -70,7 +70,7 @@ impl Agent {
         }
     }
 
-    /// A request to keep a call of a model server, made for a run, in the log.
+    /// A request to log a call of a model server in a run.
     #[must_use]
     pub fn log_request(&self, conversation: &str, run_id: &str) -> run::LogModelCallRequest {
         run::LogModelCallRequest {
@@ -90,19 +90,19 @@ impl Agent {
         }
     }
 
-    /// Keeps a call of a model server in the log; whether the agent's settings say so.
+    /// Logs a call of a model server; returns whether the agent's settings enable that.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_log(&self, request: run::LogModelCallRequest) -> Result<bool, Status> {
         let answer = self.caller.runs().log_model_call(request).await?;
         Ok(answer.into_inner().is_kept)
     }
 
-    /// Counts the tokens of a call of a model; whether it is counted.
+    /// Meters the tokens of a model call; returns whether the call was counted.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_meter(&self, request: run::MeterModelCallRequest) -> Result<bool, Status> {
         let answer = self.caller.runs().meter_model_call(request).await?;
         Ok(answer.into_inner().is_counted)
@@ -111,16 +111,16 @@ impl Agent {
     /// Starts a run.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_start(&self, request: run::StartRunRequest) -> Outcome {
         let answer = self.caller.runs().start_run(request).await?;
         Ok(of(answer.into_inner().result))
     }
 
-    /// Publishes parts; where they stand.
+    /// Publishes parts; returns the sequence of the last one.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_parts(&self, request: run::AppendPartsRequest) -> Result<u64, Status> {
         let answer = self.caller.runs().append_parts(request).await?;
         Ok(answer.into_inner().sequence)
@@ -129,7 +129,7 @@ impl Agent {
     /// Asks a run to stop.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_stop(&self, request: run::StopRunRequest) -> Outcome {
         let answer = self.caller.runs().stop_run(request).await?;
         Ok(of(answer.into_inner().result))
@@ -138,7 +138,7 @@ impl Agent {
     /// Finishes a run.
     ///
     /// # Errors
-    /// What the service answers.
+    /// The error of the service.
     pub async fn try_finish(&self, request: run::FinishRunRequest) -> Outcome {
         let answer = self.caller.runs().finish_run(request).await?;
         Ok(of(answer.into_inner().result))

@@ -1,19 +1,19 @@
-//! Answers against the record: every acknowledged commit is there exactly once, as it was acknowledged and asked for.
+//! Compares answers with the record: every acknowledged commit is there exactly once, with the requested events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::event::{HistorySummarised, ToolReturned};
 use domain::{Annotation, CommitId, ConversationKey, EventId, Fact, Version};
 
-use super::erased::tombstone;
+use super::calls::{Answer, Call, Expectation, Outcome};
+use super::erasure::tombstone;
 use super::finding::{Finding, Kind, Place};
 use super::order::by_conversation;
-use super::recorded::{Recorded, RecordedCommit};
-use super::tried::{Answer, Asked, Call, Outcome};
+use super::record::{RecordContents, RecordedCommit};
 
-/// Checks every call against the record, and that every commit of the record was asked for.
+/// Checks every call against the record, and that every commit of the record was requested.
 #[must_use]
-pub fn check(calls: &[Call], recorded: &Recorded) -> Vec<Finding> {
+pub fn check(calls: &[Call], recorded: &RecordContents) -> Vec<Finding> {
     let by_conversation = by_conversation(calls);
     let keys: BTreeSet<&ConversationKey> = by_conversation
         .keys()
@@ -27,29 +27,29 @@ pub fn check(calls: &[Call], recorded: &Recorded) -> Vec<Finding> {
             .conversations
             .get(key)
             .map_or(&[][..], Vec::as_slice);
-        let mut judged = Judged {
+        let mut judged = ConversationCheck {
             key,
             calls,
             commits,
             findings: Vec::new(),
         };
         judged.check_calls();
-        judged.check_all_asked();
-        judged.check_tiles();
+        judged.check_unrequested_commits();
+        judged.check_overlaps();
         findings.append(&mut judged.findings);
     }
     findings
 }
 
-/// One conversation: what was tried in it, and what it came to.
-struct Judged<'a> {
+/// The calls and commits of one conversation.
+struct ConversationCheck<'a> {
     key: &'a ConversationKey,
     calls: &'a [&'a Call],
     commits: &'a [RecordedCommit],
     findings: Vec<Finding>,
 }
 
-impl Judged<'_> {
+impl ConversationCheck<'_> {
     fn find(&mut self, kind: Kind, detail: impl Into<String>) {
         self.findings.push(Finding::new(kind, self.key, detail));
     }
@@ -69,10 +69,13 @@ impl Judged<'_> {
                 (Outcome::Unchanged | Outcome::Refused(_), Some(_)) => {
                     self.find(
                         Kind::Unasked,
-                        format!("commit {} is there, but its answer was no", call.key),
+                        format!(
+                            "commit {} is in the record, but its answer was a rejection",
+                            call.key
+                        ),
                     );
                 }
-                (Outcome::Unknown, Some(commit)) => self.check_asked(&call.asked, commit),
+                (Outcome::Unknown, Some(commit)) => self.check_requested(&call.asked, commit),
                 (Outcome::Unchanged | Outcome::Refused(_) | Outcome::Unknown, None) => {}
             }
         }
@@ -88,21 +91,21 @@ impl Judged<'_> {
         };
         if *answer != found {
             let detail = format!(
-                "of commit {}: {answer:?}, the record says {found:?}",
+                "of commit {}: {answer:?}, the record has {found:?}",
                 call.key
             );
             self.find(Kind::WrongAnswer, detail);
         }
-        self.check_asked(&call.asked, stored);
+        self.check_requested(&call.asked, stored);
     }
 
-    fn check_asked(&mut self, asked: &Asked, stored: &RecordedCommit) {
+    fn check_requested(&mut self, asked: &Expectation, stored: &RecordedCommit) {
         let commit = &stored.opened.commit;
         if let Some(expected) = asked.expected
             && expected.next() != commit.first_version
         {
             let detail = format!(
-                "commit {} asked for {expected}, stands at {}",
+                "commit {} expected version {expected}, but begins at {}",
                 commit.id, commit.first_version
             );
             self.find(Kind::WrongAnswer, detail);
@@ -118,20 +121,17 @@ impl Judged<'_> {
                             .unwrap_or_else(|| EventId::derived(commit.id, index))
                         && event.occurred_at == asked.occurred_at
                         && event.metadata == asked.metadata
-                        && is_as_asked(&asked.fact, &event.fact)
+                        && matches_request(&asked.fact, &event.fact)
                 });
         if !is_same {
             self.find(
                 Kind::Unasked,
-                format!(
-                    "commit {} holds other events than were asked for",
-                    commit.id
-                ),
+                format!("commit {} has other events than requested", commit.id),
             );
         }
     }
 
-    /// Of an erased conversation the tombstone alone is left; what came after it was never there.
+    /// An erasure leaves only the tombstone of a conversation. Earlier commits are not lost then.
     fn check_missing(&mut self, call: &Call, answer: &Answer) {
         let erased_from = tombstone(self.commits).map(|stone| stone.opened.commit.first_version);
         if erased_from.is_some_and(|erased_from| answer.version < erased_from) {
@@ -155,22 +155,19 @@ impl Judged<'_> {
         );
     }
 
-    fn check_all_asked(&mut self) {
+    fn check_unrequested_commits(&mut self) {
         let asked: BTreeSet<CommitId> = self.calls.iter().map(|call| call.key).collect();
         for commit in self.commits {
             let id = commit.opened.commit.id;
             if !asked.contains(&id) {
-                self.find(
-                    Kind::Unasked,
-                    format!("commit {id} was asked for by nobody"),
-                );
+                self.find(Kind::Unasked, format!("nobody requested commit {id}"));
             }
         }
     }
 
-    /// Acknowledged commits never overlap; and where every outcome is known they leave nothing out, which is all that
-    /// can be said of a conversation whose commits were erased.
-    fn check_tiles(&mut self) {
+    /// Acknowledged commits never overlap. They have no gaps if every outcome is known. Nothing else can be checked of
+    /// a conversation whose commits were erased.
+    fn check_overlaps(&mut self) {
         let mut answers: Vec<(Version, Version)> = self
             .calls
             .iter()
@@ -196,7 +193,7 @@ impl Judged<'_> {
         }
     }
 
-    /// Whether it is known if the command made a commit: an erasure takes the answer of a lost one with it.
+    /// Whether it is known if the command made a commit. After an erasure, a retry cannot find a lost answer.
     fn is_settled(&self, call: &Call) -> bool {
         match call.outcome {
             Outcome::Committed(_) | Outcome::Unchanged => true,
@@ -206,8 +203,8 @@ impl Judged<'_> {
     }
 }
 
-/// The record adds the tool's name to a result that does not give it, and to a summary the one before it; nothing else.
-fn is_as_asked(asked: &Fact, recorded: &Fact) -> bool {
+/// The record may add the tool's name to a result and the previous summary to a summary; everything else is equal.
+fn matches_request(asked: &Fact, recorded: &Fact) -> bool {
     match (asked, recorded) {
         (
             Fact::ToolReturned(
@@ -225,12 +222,12 @@ fn is_as_asked(asked: &Fact, recorded: &Fact) -> bool {
         (
             Fact::Annotation(Annotation::HistorySummarised(asked)),
             Fact::Annotation(Annotation::HistorySummarised(recorded)),
-        ) => first_of_all(asked) == first_of_all(recorded),
+        ) => without_previous(asked) == without_previous(recorded),
         _ => asked == recorded,
     }
 }
 
-fn first_of_all(summary: &HistorySummarised) -> HistorySummarised {
+fn without_previous(summary: &HistorySummarised) -> HistorySummarised {
     HistorySummarised {
         previous: None,
         ..summary.clone()

@@ -1,22 +1,22 @@
-//! The record by itself: dense versions, no forks, whole chains, heads that follow, time that does not go back.
+//! Checks the record alone: dense versions, no forks, complete hash chains, correct heads, increasing times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{ChainHash, CommitFacts, CommitId, ConversationKey, Head, Partition, Version};
 
-use super::erased::{self, tombstone};
+use super::erasure::{self, tombstone};
 use super::finding::{Finding, Kind};
 use super::model;
-use super::recorded::{Recorded, RecordedCommit};
-use super::tools::Watcher;
+use super::record::{RecordContents, RecordedCommit};
+use super::tools::RuleChecker;
 
-/// The simple fold starts from nothing each time: it judges this many heads from the first, then one in as many, and the
-/// last. The domain's fold judges all.
-const MODELLED_EVERY: usize = 32;
+/// The simple fold starts from nothing each time. So it checks this many heads from the first, then one in as many, and
+/// the last. The domain's fold checks all heads.
+const MODEL_CHECK_INTERVAL: usize = 32;
 
-/// Checks every conversation of a record by itself, and that no commit's id stands in two.
+/// Checks every conversation of a record alone, and that no commit id is in two conversations.
 #[must_use]
-pub fn check(recorded: &Recorded) -> Vec<Finding> {
+pub fn check(recorded: &RecordContents) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut seen: BTreeMap<CommitId, &ConversationKey> = BTreeMap::new();
     for (key, commits) in &recorded.conversations {
@@ -30,7 +30,7 @@ pub fn check(recorded: &Recorded) -> Vec<Finding> {
             if seen.insert(id, key).is_some_and(|earlier| earlier != key) {
                 history.find(
                     Kind::Doubled,
-                    format!("commit {id} stands in another conversation too"),
+                    format!("commit {id} is in another conversation too"),
                 );
             }
         }
@@ -63,7 +63,7 @@ impl History<'_> {
             self.find(
                 Kind::Misplaced,
                 format!(
-                    "{} stands in partition {}",
+                    "{} is in partition {}",
                     commit.id, stored.position.partition
                 ),
             );
@@ -74,7 +74,7 @@ impl History<'_> {
         match tombstone(commits) {
             Some(stone) => self
                 .findings
-                .extend(erased::check(self.key, commits, stone)),
+                .extend(erasure::check(self.key, commits, stone)),
             None => self.check_history(commits),
         }
         self.check_ids(commits);
@@ -88,7 +88,7 @@ impl History<'_> {
                 self.find(
                     Kind::Doubled,
                     format!(
-                        "commit {id} stands there again, at {}",
+                        "commit {id} is in the record again, at {}",
                         commit.position.sequence
                     ),
                 );
@@ -98,9 +98,9 @@ impl History<'_> {
 
     fn check_history(&mut self, commits: &[RecordedCommit]) {
         let mut previous: Option<&RecordedCommit> = None;
-        let mut watcher = Watcher::default();
+        let mut watcher = RuleChecker::default();
         for (index, commit) in commits.iter().enumerate() {
-            self.check_follows(previous, commit);
+            self.check_succession(previous, commit);
             self.check_chain(previous, commit);
             self.check_head(previous, commit);
             for event in &commit.opened.commit.events {
@@ -112,14 +112,14 @@ impl History<'_> {
                 }
             }
             let is_last = index + 1 == commits.len();
-            if index < MODELLED_EVERY || index % MODELLED_EVERY == 0 || is_last {
+            if index < MODEL_CHECK_INTERVAL || index % MODEL_CHECK_INTERVAL == 0 || is_last {
                 self.check_model(commits, index);
             }
             previous = Some(commit);
         }
     }
 
-    fn check_follows(&mut self, previous: Option<&RecordedCommit>, stored: &RecordedCommit) {
+    fn check_succession(&mut self, previous: Option<&RecordedCommit>, stored: &RecordedCommit) {
         let commit = &stored.opened.commit;
         let due = previous.map_or_else(
             || Version(model::first_version(std::slice::from_ref(stored))),
@@ -142,7 +142,7 @@ impl History<'_> {
         if stored.position.sequence <= previous.position.sequence {
             self.find(
                 Kind::OutOfOrder,
-                format!("commit {id} stands before the one that it follows"),
+                format!("commit {id} has a lower sequence than the one that it follows"),
             );
         }
         if commit.recorded_at < previous.opened.commit.recorded_at {
@@ -165,7 +165,7 @@ impl History<'_> {
         }
     }
 
-    /// Judged by the domain's fold, from the head before: one wrong head is found once.
+    /// Checks a head with the domain's fold, from the previous head: one wrong head is one finding.
     fn check_head(&mut self, previous: Option<&RecordedCommit>, stored: &RecordedCommit) {
         let commit = &stored.opened.commit;
         let facts = CommitFacts {
@@ -183,7 +183,7 @@ impl History<'_> {
                 format!("commit {} does not begin a conversation", commit.id),
             );
         };
-        // A broken chain has a finding of its own.
+        // A broken chain is a separate finding.
         let expected = Head {
             chain: commit.head.chain,
             ..expected
@@ -200,7 +200,7 @@ impl History<'_> {
         }
     }
 
-    /// Judged by the simple fold, from the whole history.
+    /// Checks a head with the simple fold, from the whole history.
     fn check_model(&mut self, commits: &[RecordedCommit], index: usize) {
         let Some(history) = commits.get(..=index) else {
             return;

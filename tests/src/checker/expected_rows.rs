@@ -1,4 +1,4 @@
-//! The rows that a record comes to, worked out by the simple fold, column by column.
+//! Computes the expected rows of a record with the simple fold, column by column.
 
 use domain::event::Usage;
 use domain::{Annotation, ConversationKey, Event, Fact, Head, Lifecycle, Owner, Status, Timestamp};
@@ -6,19 +6,19 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use wire::conversation::client_context_to_proto;
 
-use super::erased::tombstone;
+use super::erasure::tombstone;
 use super::model;
-use super::recorded::RecordedCommit;
+use super::record::RecordedCommit;
 use super::row::Row;
 
 const NANOS_PER_MICRO: i64 = 1_000;
 
-/// The row of a conversation; `None` when the history does not begin as one.
+/// The row of a conversation; `None` when the history does not start with a creation.
 pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Row> {
     let last = commits.last()?;
     let commit = &last.opened.commit;
     let erased = tombstone(commits).is_some();
-    // Nothing of an erased one is left but its tombstone, so its head cannot be worked out; `commits` has judged it.
+    // The head of an erased conversation cannot be computed from its tombstone; `commits` has checked it.
     let head = if erased {
         commit.head.clone()
     } else {
@@ -31,7 +31,7 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
     }
     .recorded_at;
     let context = model::client_context(commits);
-    let told = context != domain::ClientContext::default();
+    let has_context = context != domain::ClientContext::default();
     let owner = owner_of(&head);
     let row = json!({
         "tenant_id": key.tenant.as_str(),
@@ -58,7 +58,7 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
         "metadata_json": model::metadata(commits).map(|json| json.as_str().to_owned()),
         "stored_bytes": if erased { 0 } else { stored_bytes(commits) },
         "client_context":
-            told.then(|| bytea(&client_context_to_proto(&context).encode_to_vec())),
+            has_context.then(|| bytea(&client_context_to_proto(&context).encode_to_vec())),
     });
     fields(row)
 }
@@ -69,7 +69,7 @@ fn stored_bytes(commits: &[RecordedCommit]) -> usize {
     events.map(bytes::Bytes::len).sum::<usize>() + 512 * commits.len()
 }
 
-/// The rows of a conversation's events, each with its version; none of an erased one.
+/// The rows of a conversation's events, each with its version; an erased conversation has none.
 pub(super) fn events(key: &ConversationKey, commits: &[RecordedCommit]) -> Vec<(u64, Row)> {
     if tombstone(commits).is_some() {
         return Vec::new();
@@ -116,9 +116,9 @@ fn common(
 
 fn details(event: &Event) -> Option<Row> {
     let (role, tool, call, model, usage) = match &event.fact {
-        Fact::MessageAppended(said) => {
-            let (role, usage) = (said.role.code(), said.usage.as_ref());
-            (Some(role), None, None, said.model.as_ref(), usage)
+        Fact::MessageAppended(message) => {
+            let (role, usage) = (message.role.code(), message.usage.as_ref());
+            (Some(role), None, None, message.model.as_ref(), usage)
         }
         Fact::ToolCalled(made) => {
             let (tool, call) = (Some(made.tool_name.as_str()), Some(made.call_id.as_str()));
@@ -128,8 +128,8 @@ fn details(event: &Event) -> Option<Row> {
             let tool = result.tool_name.as_ref().map(domain::ToolName::as_str);
             (None, tool, Some(result.call_id.as_str()), None, None)
         }
-        Fact::Annotation(Annotation::HistorySummarised(told)) => {
-            (None, None, None, told.model.as_ref(), None)
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => {
+            (None, None, None, summary.model.as_ref(), None)
         }
         Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
             (None, None, None, started.model.as_ref(), None)
@@ -161,7 +161,7 @@ fn owner_of(head: &Head) -> (Option<&str>, Option<&str>, Option<&str>) {
     }
 }
 
-/// The microsecond that a time falls in.
+/// The microsecond that contains a time.
 fn micros(time: Timestamp) -> i64 {
     time.0.div_euclid(NANOS_PER_MICRO)
 }

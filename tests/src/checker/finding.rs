@@ -1,17 +1,17 @@
-//! What does not fit.
+//! Findings: the differences that the checker reports.
 
 use std::fmt;
 
 use domain::ConversationKey;
 
-/// One thing that does not fit, and where.
+/// One difference, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind of the difference.
     pub kind: Kind,
-    /// In which conversation.
+    /// The conversation.
     pub conversation: ConversationKey,
-    /// Which commit, version or column, and how it differs.
+    /// The commit, version or column, and the difference.
     pub detail: String,
 }
 
@@ -47,43 +47,43 @@ pub enum Kind {
     Lost(Place),
     /// A commit is in the record more than once.
     Doubled,
-    /// Commits stand in another order than the answers, or the stream that they were sent on, allow.
+    /// The order of commits contradicts the answers, or the order on their stream.
     OutOfOrder,
     /// Versions are missing.
     Gap,
     /// Two commits begin at the same version.
     Fork,
-    /// A commit that nobody asked for, or that was refused, or whose events are not those that were asked for.
+    /// A commit that nobody requested, that was rejected, or that has other events than requested.
     Unasked,
-    /// The answer says otherwise than the record.
+    /// The answer differs from the record.
     WrongAnswer,
     /// The hash chain does not follow from the bodies.
     BrokenChain,
-    /// The head that a commit carries is not the fold of what it follows.
+    /// The head of a commit is not the fold of the history.
     WrongHead,
     /// The time of record went back.
     TimeWentBack,
-    /// A result without its call, a call twice, or an event where the status allows none.
+    /// A result without its call, a duplicate call, or an event that the status does not allow.
     RuleBroken,
-    /// A commit stands in a stream or under a subject that is not its conversation's.
+    /// A commit is in the wrong stream or under the wrong subject.
     Misplaced,
-    /// An erased conversation still has something that it should not.
+    /// An erased conversation still has content.
     NotErased,
     /// A conversation is parked: it could not be projected.
     Parked,
     /// A row is missing.
     RowMissing,
-    /// A row that nothing in the record accounts for.
+    /// A row without a cause in the record.
     RowUnfounded,
-    /// A row's column is not what the record says.
+    /// A column of a row differs from the record.
     RowDiffers,
-    /// A fresh read did not hold what had been acknowledged before it began.
+    /// A fresh read lacked an event that was acknowledged before the read began.
     StaleRead,
-    /// A reader was told otherwise than the record says.
+    /// An answer to a reader differs from the record.
     ReadingDiffers,
 }
 
-/// Where among its conversation's acknowledged commits one stood.
+/// The position of a lost commit among the acknowledged commits of its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// Before all others.

@@ -1,4 +1,4 @@
-//! A second, simple fold: each field is worked out from the whole history by itself, with none of the domain's code.
+//! A second, simple fold: computes each field from the whole history, without the domain's code.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,10 +13,10 @@ use domain::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::recorded::RecordedCommit;
+use super::record::RecordedCommit;
 use super::tools::is_read_in_place;
 
-/// How many commits a head names.
+/// How many commits a head lists.
 const RECENT_COMMITS: usize = 8;
 
 /// The chain after a body.
@@ -31,10 +31,10 @@ pub fn chain_after(previous: ChainHash, body: &[u8]) -> ChainHash {
     )
 }
 
-/// The head after a whole history; `None` unless it begins with a conversation's beginning.
+/// The head after a whole history; `None` unless it starts with a creation.
 #[must_use]
 pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
-    let created = created(history)?;
+    let created = creation(history)?;
     let last = &history.last()?.opened.commit;
     let status = status(history);
     let erased = status == Status::Erased;
@@ -50,7 +50,7 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
             open_calls(history)
         },
         latest_summary: latest_summary(history).filter(|_| !erased),
-        // The workload rewinds nothing, and the checker of tools finds one who does.
+        // The workload makes no rewinds, and the check of tool calls rejects them.
         latest_rewind: None,
         active_run: active_run(history).filter(|_| !erased),
         forked_from: created.forked_from.clone().filter(|_| !erased),
@@ -88,10 +88,10 @@ pub fn metadata(history: &[RecordedCommit]) -> Option<JsonText> {
     set.filter(|_| status(history) != Status::Erased)
 }
 
-/// Where the client was when the conversation began.
+/// The client context at the creation of the conversation.
 #[must_use]
 pub fn client_context(history: &[RecordedCommit]) -> ClientContext {
-    created(history)
+    creation(history)
         .map(|created| created.client_context.clone())
         .unwrap_or_default()
 }
@@ -111,7 +111,7 @@ fn facts(history: &[RecordedCommit]) -> impl Iterator<Item = &Fact> {
     events(history).map(|(_, event)| &event.fact)
 }
 
-fn created(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
+fn creation(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
     match facts(history).next()? {
         Fact::Lifecycle(Lifecycle::ConversationCreated(created)) => Some(created),
         _ => None,
@@ -119,16 +119,16 @@ fn created(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
 }
 
 fn status(history: &[RecordedCommit]) -> Status {
-    let told = facts(history).filter_map(|fact| match fact {
+    let values = facts(history).filter_map(|fact| match fact {
         Fact::Lifecycle(Lifecycle::ConversationArchived) => Some(Status::Archived),
         Fact::Lifecycle(Lifecycle::ConversationRestored) => Some(Status::Active),
         Fact::Lifecycle(Lifecycle::ConversationErased) => Some(Status::Erased),
         _ => None,
     });
-    told.last().unwrap_or(Status::Active)
+    values.last().unwrap_or(Status::Active)
 }
 
-/// The version that a fork shares with what it goes on from.
+/// The version that a fork shares with its parent.
 fn shared(created: &ConversationCreated) -> Version {
     let fork = created.forked_from.as_ref();
     fork.map_or(Version::ZERO, |fork| fork.version)
@@ -155,19 +155,19 @@ fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
     Some(ActiveRun { id, phase })
 }
 
-/// The version of a history's first event: a fork's numbers go on from what it shares.
+/// The version of a history's first event: a fork continues the numbers of the shared events.
 #[must_use]
 pub fn first_version(history: &[RecordedCommit]) -> u64 {
-    created(history).map_or(1, |created| shared(created).next().0)
+    creation(history).map_or(1, |created| shared(created).next().0)
 }
 
 /// The facts of a history with their versions.
-fn numbered(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
+fn with_versions(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
     (first_version(history)..).zip(facts(history))
 }
 
 fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
-    let numbered: Vec<(u64, &Fact)> = numbered(history).collect();
+    let numbered: Vec<(u64, &Fact)> = with_versions(history).collect();
     let is_answered = |version: u64, call: &domain::CallId| {
         numbered.iter().any(|(at, fact)| {
             *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call)
@@ -185,7 +185,7 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
 }
 
 fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
-    let summaries = numbered(history).filter_map(|(version, fact)| match fact {
+    let summaries = with_versions(history).filter_map(|(version, fact)| match fact {
         Fact::Annotation(Annotation::HistorySummarised(summary)) => Some(SummaryPlace {
             version: Version(version),
             through: summary.through,
@@ -204,7 +204,7 @@ fn provider_conversation_id(history: &[RecordedCommit]) -> Option<Label> {
 }
 
 fn last_response_id(history: &[RecordedCommit]) -> Option<Label> {
-    let told = facts(history).filter_map(|fact| match fact {
+    let values = facts(history).filter_map(|fact| match fact {
         Fact::MessageAppended(message) if message.role == Role::Assistant => {
             message.provider_response_id.clone().map(Some)
         }
@@ -213,7 +213,7 @@ fn last_response_id(history: &[RecordedCommit]) -> Option<Label> {
         }
         _ => None,
     });
-    told.last().flatten()
+    values.last().flatten()
 }
 
 fn totals(history: &[RecordedCommit]) -> Totals {
@@ -247,14 +247,14 @@ fn last_event_at(history: &[RecordedCommit]) -> Option<Timestamp> {
 
 fn recent(history: &[RecordedCommit]) -> Vec<RecentCommit> {
     let from = history.len().saturating_sub(RECENT_COMMITS);
-    let mut recent: Vec<RecentCommit> = history.iter().skip(from).map(remembered).collect();
+    let mut recent: Vec<RecentCommit> = history.iter().skip(from).map(recent_commit).collect();
     if let Some(last) = recent.last_mut() {
         last.sequence = None;
     }
     recent
 }
 
-fn remembered(stored: &RecordedCommit) -> RecentCommit {
+fn recent_commit(stored: &RecordedCommit) -> RecentCommit {
     let commit = &stored.opened.commit;
     let more = u64::try_from(commit.events.len())
         .unwrap_or(u64::MAX)
@@ -269,18 +269,18 @@ fn remembered(stored: &RecordedCommit) -> RecentCommit {
     }
 }
 
-/// The value that the last event gave a field which the beginning sets or leaves empty, and an update may change.
+/// The latest value of a field that the creation sets or leaves empty, and an update may change.
 fn last_change<T>(
     history: &[RecordedCommit],
     at_first: impl Fn(&ConversationCreated) -> Option<T>,
     later: impl Fn(&ConversationUpdated) -> Option<FieldChange<T>>,
 ) -> Option<T> {
-    let told = facts(history).filter_map(|fact| match fact {
+    let values = facts(history).filter_map(|fact| match fact {
         Fact::Lifecycle(Lifecycle::ConversationCreated(created)) => Some(at_first(created)),
         Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) => later(updated).map(value),
         _ => None,
     });
-    told.last().flatten()
+    values.last().flatten()
 }
 
 fn value<T>(change: FieldChange<T>) -> Option<T> {

@@ -1,25 +1,25 @@
-//! Order as callers can see it: what was acknowledged before a call began comes before what the call commits, and a stream's
-//! commands keep their order.
+//! Checks the order that callers see: commits that were acknowledged before a call began come before the commit of the
+//! call, and commands of a stream keep their order.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{ConversationKey, Version};
 
-use super::erased::tombstone;
+use super::calls::{Call, FreshRead, Outcome, Refusal};
+use super::erasure::tombstone;
 use super::finding::{Finding, Kind};
-use super::recorded::Recorded;
-use super::tried::{Call, Outcome, Refusal, Seen};
+use super::record::RecordContents;
 
 /// The reason of a call that expected another version.
 const VERSION_CONFLICT: &str = "VERSION_CONFLICT";
 
-/// Checks the order of answers, and that conflicts tell a version that the conversation was at.
+/// Checks the order of answers, and that conflicts return a version that the conversation had.
 #[must_use]
-pub fn check(calls: &[Call], recorded: &Recorded) -> Vec<Finding> {
+pub fn check(calls: &[Call], recorded: &RecordContents) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (key, calls) in by_conversation(calls) {
-        let settled = settled(&calls);
+        let settled = acknowledged_versions(&calls);
         for call in &calls {
             let floor = floor(&settled, call.invoked);
             findings.extend(check_call(call, floor));
@@ -30,13 +30,13 @@ pub fn check(calls: &[Call], recorded: &Recorded) -> Vec<Finding> {
     findings
 }
 
-/// Checks that fresh reads hold all that had been acknowledged before they began.
+/// Checks that fresh reads include everything that was acknowledged before they began.
 #[must_use]
-pub fn check_seen(calls: &[Call], seen: &[Seen]) -> Vec<Finding> {
+pub fn check_fresh_reads(calls: &[Call], seen: &[FreshRead]) -> Vec<Finding> {
     let by_conversation = by_conversation(calls);
     let settled: BTreeMap<&ConversationKey, Vec<(Duration, Version)>> = by_conversation
         .iter()
-        .map(|(key, calls)| (*key, settled(calls)))
+        .map(|(key, calls)| (*key, acknowledged_versions(calls)))
         .collect();
     let stale = seen.iter().filter_map(|seen| {
         let settled = settled
@@ -44,7 +44,7 @@ pub fn check_seen(calls: &[Call], seen: &[Seen]) -> Vec<Finding> {
             .map_or(&[][..], Vec::as_slice);
         let floor = floor(settled, seen.invoked);
         let detail = format!(
-            "version {} was told, {floor} had been acknowledged",
+            "version {} was read, {floor} had been acknowledged",
             seen.version
         );
         (seen.version < floor).then(|| Finding::new(Kind::StaleRead, &seen.conversation, detail))
@@ -52,7 +52,7 @@ pub fn check_seen(calls: &[Call], seen: &[Seen]) -> Vec<Finding> {
     stale.collect()
 }
 
-/// The calls of each conversation, in the order given.
+/// The calls of each conversation, in the given order.
 pub(super) fn by_conversation(calls: &[Call]) -> BTreeMap<&ConversationKey, Vec<&Call>> {
     let mut by_conversation: BTreeMap<&ConversationKey, Vec<&Call>> = BTreeMap::new();
     for call in calls {
@@ -64,8 +64,8 @@ pub(super) fn by_conversation(calls: &[Call]) -> BTreeMap<&ConversationKey, Vec<
     by_conversation
 }
 
-/// When answers came, and the highest version that had been acknowledged by then.
-fn settled(calls: &[&Call]) -> Vec<(Duration, Version)> {
+/// The times of answers, each with the highest version that was acknowledged by then.
+fn acknowledged_versions(calls: &[&Call]) -> Vec<(Duration, Version)> {
     let mut settled: Vec<(Duration, Version)> = calls
         .iter()
         .filter_map(|call| call.answer().map(|answer| (call.settled, answer.version)))
@@ -79,7 +79,7 @@ fn settled(calls: &[&Call]) -> Vec<(Duration, Version)> {
     settled
 }
 
-/// The highest version that had been acknowledged before `moment`.
+/// The highest version that was acknowledged before `moment`.
 fn floor(settled: &[(Duration, Version)], moment: Duration) -> Version {
     let before = settled.partition_point(|(at, _)| *at < moment);
     let last = before.checked_sub(1).and_then(|index| settled.get(index));
@@ -97,7 +97,7 @@ fn check_call(call: &Call, floor: Version) -> Option<Finding> {
     })
 }
 
-fn check_conflict(call: &Call, floor: Version, recorded: &Recorded) -> Option<Finding> {
+fn check_conflict(call: &Call, floor: Version, recorded: &RecordContents) -> Option<Finding> {
     let Outcome::Refused(Refusal { reason, current }) = &call.outcome else {
         return None;
     };
@@ -112,13 +112,13 @@ fn check_conflict(call: &Call, floor: Version, recorded: &Recorded) -> Option<Fi
         ))
     };
     let Some(current) = *current else {
-        return wrong("tells no current version");
+        return wrong("returns no current version");
     };
     if call.asked.expected == Some(current) {
         return wrong("the version is the expected one");
     }
     if current < floor {
-        return wrong("tells a version that was past before the call");
+        return wrong("returns a version that was outdated before the call");
     }
     let commits = recorded
         .conversations
@@ -130,18 +130,20 @@ fn check_conflict(call: &Call, floor: Version, recorded: &Recorded) -> Option<Fi
     if is_version || current == Version::ZERO || tombstone(commits).is_some() {
         return None;
     }
-    wrong("tells a version that the conversation never had")
+    wrong("returns a version that the conversation never had")
 }
 
-/// Commands that went through at the first try are in the order of their stream.
+/// Commands that succeeded at the first try are in the order of their stream.
 fn check_streams(key: &ConversationKey, calls: &[&Call]) -> Vec<Finding> {
     let mut streams: BTreeMap<u64, BTreeMap<u64, Version>> = BTreeMap::new();
     for call in calls {
-        if let (Some(pipelined), Some(answer), 1) = (call.pipelined, call.answer(), call.tries) {
+        if let (Some(stream_place), Some(answer), 1) =
+            (call.stream_place, call.answer(), call.tries)
+        {
             streams
-                .entry(pipelined.stream)
+                .entry(stream_place.stream)
                 .or_default()
-                .insert(pipelined.place, answer.version);
+                .insert(stream_place.place, answer.version);
         }
     }
     let mut findings = Vec::new();

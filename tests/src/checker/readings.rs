@@ -1,28 +1,28 @@
-//! What readers are told, against the record and against each other.
+//! Compares answers to readers with the record and with each other.
 
 use domain::ConversationKey;
 use prost::Message as _;
 use wire::proto::read::v1::{AssembleContextResponse, RecordedEvent};
 
-use super::erased::tombstone;
+use super::erasure::tombstone;
 use super::finding::{Finding, Kind};
-use super::recorded::{Recorded, RecordedCommit};
+use super::record::{RecordContents, RecordedCommit};
 
-/// What one reader was told of a conversation.
+/// The answers to one reader of a conversation.
 #[derive(Debug, Clone)]
 pub struct Reading {
     /// The conversation.
     pub conversation: ConversationKey,
     /// All of its events.
     pub events: Vec<RecordedEvent>,
-    /// A context of it.
+    /// One of its contexts.
     pub context: AssembleContextResponse,
 }
 
-/// Checks that readers were told every event of the record, verbatim and in order, and the version of their contexts.
-/// The record must not have grown since, and the conversations must not be erased.
+/// Checks that readers got every event of the record, verbatim and in order, and the version of their contexts. The
+/// record must not grow meanwhile, and the conversations must not be erased.
 #[must_use]
-pub fn check(recorded: &Recorded, readings: &[Reading]) -> Vec<Finding> {
+pub fn check(recorded: &RecordContents, readings: &[Reading]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for reading in readings {
         let commits = recorded.conversations.get(&reading.conversation);
@@ -37,37 +37,37 @@ pub fn check(recorded: &Recorded, readings: &[Reading]) -> Vec<Finding> {
     findings
 }
 
-/// An event as it is told: its version, its commit, its bytes.
-type Told = (u64, String, Vec<u8>);
+/// An event in an answer: its version, its commit, its bytes.
+type EventBytes = (u64, String, Vec<u8>);
 
 fn differences(commits: &[RecordedCommit], reading: &Reading) -> Vec<String> {
     if tombstone(commits).is_some() {
         return vec!["an erased conversation was read".to_owned()];
     }
     let mut differences = Vec::new();
-    let (expected, told) = (recorded_events(commits), told_events(&reading.events));
-    if told != expected {
-        let alike = { told.iter().zip(&expected) }
-            .take_while(|(told, expected)| told == expected)
+    let (expected, read) = (recorded_events(commits), events_of_reading(&reading.events));
+    if read != expected {
+        let equal = { read.iter().zip(&expected) }
+            .take_while(|(read, expected)| read == expected)
             .count();
-        let (told, recorded) = (told.len(), expected.len());
+        let (read, recorded) = (read.len(), expected.len());
         differences.push(format!(
-            "{told} events told, {recorded} recorded, the first {alike} alike"
+            "{read} events read, {recorded} recorded, the first {equal} are equal"
         ));
     }
-    let (told, last) = (
+    let (read, last) = (
         reading.context.version,
         expected.last().map_or(0, |event| event.0),
     );
-    if told != last {
+    if read != last {
         differences.push(format!(
-            "the context is of version {told}, the record at {last}"
+            "the context is of version {read}, the record at {last}"
         ));
     }
     differences
 }
 
-fn recorded_events(commits: &[RecordedCommit]) -> Vec<Told> {
+fn recorded_events(commits: &[RecordedCommit]) -> Vec<EventBytes> {
     let placed = commits.iter().flat_map(|stored| {
         let id = stored.opened.commit.id;
         let bytes = stored.opened.event_bytes.iter();
@@ -79,21 +79,21 @@ fn recorded_events(commits: &[RecordedCommit]) -> Vec<Told> {
         .collect()
 }
 
-fn told_events(events: &[RecordedEvent]) -> Vec<Told> {
-    let told = events.iter().map(|told| {
-        let bytes = told.event.as_ref().map(prost::Message::encode_to_vec);
+fn events_of_reading(events: &[RecordedEvent]) -> Vec<EventBytes> {
+    let read = events.iter().map(|read| {
+        let bytes = read.event.as_ref().map(prost::Message::encode_to_vec);
         (
-            told.version,
-            told.commit_id.clone(),
+            read.version,
+            read.commit_id.clone(),
             bytes.unwrap_or_default(),
         )
     });
-    told.collect()
+    read.collect()
 }
 
-/// Checks that two readers of the same conversations were told the same, wherever it came from.
+/// Checks that two readers of the same conversations got the same answers, from whichever source.
 #[must_use]
-pub fn check_alike(one: &[Reading], other: &[Reading]) -> Vec<Finding> {
+pub fn check_equal(one: &[Reading], other: &[Reading]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (one, other) in one.iter().zip(other) {
         let mut find = |detail| {
@@ -122,7 +122,7 @@ pub fn check_alike(one: &[Reading], other: &[Reading]) -> Vec<Finding> {
     findings
 }
 
-/// A context's bytes, without what it says of where its events came from.
+/// A context's bytes, without the sources of its events.
 fn without_source(context: &AssembleContextResponse) -> Vec<u8> {
     let mut context = context.clone();
     if let Some(report) = &mut context.report {

@@ -1,29 +1,29 @@
-//! What was tried and what was found, as a table.
+//! Reports calls and findings as a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::calls::{Call, Outcome};
 use super::finding::{Finding, Kind, Place};
-use super::recorded::Recorded;
-use super::tried::{Call, Outcome};
+use super::record::RecordContents;
 
-/// A table of counts, and each finding after it. `Display` is how to read it.
+/// A table of counts, followed by each finding. `Display` formats it.
 #[derive(Debug, Clone)]
 pub struct Report {
     title: String,
     lines: Vec<(String, String)>,
-    /// Where the lines begin that were added by [`Report::with`].
+    /// Index of the first line that [`Report::with`] added.
     own_from: usize,
     findings: Vec<Finding>,
 }
 
 impl Report {
-    /// A report of what was tried, against which record, and with what findings.
+    /// A report of calls, their record and the findings.
     #[must_use]
     pub fn new(
         title: impl Into<String>,
         calls: &[Call],
-        recorded: &Recorded,
+        recorded: &RecordContents,
         findings: Vec<Finding>,
     ) -> Self {
         let mut report = Self {
@@ -32,39 +32,39 @@ impl Report {
             own_from: 0,
             findings,
         };
-        report.add_tried(calls, recorded);
-        report.add_found();
+        report.add_calls(calls, recorded);
+        report.add_findings();
         report.own_from = report.lines.len();
         report
     }
 
-    /// Adds a line of one's own.
+    /// Adds a line.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
         self.lines.push((name.to_owned(), value.to_string()));
         self
     }
 
-    /// What was found.
+    /// The findings.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// What was done.
+    /// The title.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The value of a line of this name; empty when there is none.
+    /// The value of the line with this name; empty when there is none.
     #[must_use]
     pub fn value(&self, name: &str) -> &str {
         let line = self.lines.iter().find(|(known, _)| known.trim() == name);
         line.map_or("", |(_, value)| value)
     }
 
-    /// The lines that were added by [`Report::with`]: names and values.
+    /// The names and values of the lines that [`Report::with`] added.
     pub fn own_lines(&self) -> impl Iterator<Item = (&str, &str)> {
         let own = self.lines.iter().skip(self.own_from);
         own.map(|(name, value)| (name.as_str(), value.as_str()))
@@ -74,14 +74,17 @@ impl Report {
         self.lines.push((name.to_owned(), value.to_string()));
     }
 
-    fn add_tried(&mut self, calls: &[Call], recorded: &Recorded) {
+    fn add_calls(&mut self, calls: &[Call], recorded: &RecordContents) {
         let count =
             |is: fn(&Outcome) -> bool| calls.iter().filter(|call| is(&call.outcome)).count();
         let retried = calls.iter().filter(|call| call.tries > 1).count();
         self.add("commands tried", calls.len());
         self.add(
             "  on streams",
-            calls.iter().filter(|call| call.pipelined.is_some()).count(),
+            calls
+                .iter()
+                .filter(|call| call.stream_place.is_some())
+                .count(),
         );
         self.add(
             "  expecting a version",
@@ -117,7 +120,7 @@ impl Report {
         self.add("events in the record", recorded.events());
     }
 
-    fn add_found(&mut self) {
+    fn add_findings(&mut self) {
         let count =
             |is: &dyn Fn(Kind) -> bool| self.findings.iter().filter(|found| is(found.kind)).count();
         let lost = [Place::First, Place::Middle, Place::Last]

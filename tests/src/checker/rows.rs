@@ -1,4 +1,4 @@
-//! The read model's tables, read through Postgres's own `psql`, and what the record says that they must hold.
+//! Reads the tables of the read model with `psql`, and compares them with the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,10 +14,10 @@ use tokio::time::timeout;
 use super::expected_rows;
 use super::finding::{Finding, Kind};
 use super::model;
-use super::recorded::{Recorded, RecordedCommit};
+use super::record::{RecordContents, RecordedCommit};
 use super::row::Row;
 
-/// How long one query may take.
+/// The timeout of one query.
 const QUERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The tables of the `conversations` projection.
@@ -27,17 +27,17 @@ pub struct Rows {
     pub conversations: BTreeMap<ConversationKey, Row>,
     /// Events, by conversation and version.
     pub events: BTreeMap<(ConversationKey, u64), Row>,
-    /// Conversations that are parked.
+    /// Parked conversations.
     pub parked: BTreeMap<ConversationKey, Row>,
     /// The checkpoint of each partition, by its number.
     pub checkpoints: BTreeMap<u64, Row>,
 }
 
 impl Rows {
-    /// Reads all tables, as of one moment each; nothing may be written meanwhile.
+    /// Reads all tables, each as of one moment; nothing may write meanwhile.
     ///
     /// # Errors
-    /// Postgres refuses, or a row has no key.
+    /// Postgres fails, or a row has no key.
     pub async fn read(psql: &Path, url: &str) -> anyhow::Result<Self> {
         let mut rows = Self::default();
         for row in query(
@@ -70,7 +70,7 @@ impl Rows {
     }
 }
 
-/// All of a table, a row a line, its times as exact numbers.
+/// All rows of a table, one row per line, with exact times.
 fn select(table: &str, times: &[&str]) -> String {
     let exact = times.iter().map(|column| {
         format!(
@@ -81,10 +81,10 @@ fn select(table: &str, times: &[&str]) -> String {
     format!("SELECT to_jsonb(t) {exact} FROM conversations_v1.{table} AS t")
 }
 
-/// The rows of a query whose one column is a JSON object.
+/// The rows of a query with one JSON column.
 ///
 /// # Errors
-/// Postgres does not answer in time, or refuses.
+/// Postgres does not answer in time, or fails.
 pub async fn query(psql: &Path, url: &str, sql: &str) -> anyhow::Result<Vec<Row>> {
     let output = Command::new(psql)
         .args([
@@ -117,9 +117,9 @@ fn key_of(row: &Row) -> anyhow::Result<ConversationKey> {
     })
 }
 
-/// Checks that the rows are what the record comes to: each column of each row, and no row besides.
+/// Checks each column of each row against the record, and that there are no other rows.
 #[must_use]
-pub fn check(recorded: &Recorded, rows: &Rows) -> Vec<Finding> {
+pub fn check(recorded: &RecordContents, rows: &Rows) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (key, parked) in &rows.parked {
         findings.push(Finding::new(
@@ -182,11 +182,12 @@ fn check_row(
         .into_iter()
         .filter(|column| expected.get(*column) != found.get(*column))
         .map(|column| {
-            let told = |row: &Row| {
-                row.get(column)
-                    .map_or("no such column".to_owned(), shortened)
-            };
-            format!("{column} is {}, expected {}", told(found), told(expected))
+            let text_of = |row: &Row| row.get(column).map_or("no such column".to_owned(), shorten);
+            format!(
+                "{column} is {}, expected {}",
+                text_of(found),
+                text_of(expected)
+            )
         })
         .collect();
     (!differing.is_empty()).then(|| {
@@ -198,14 +199,14 @@ fn check_row(
     })
 }
 
-fn shortened(value: &Value) -> String {
+fn shorten(value: &Value) -> String {
     const CHARS_MAX: usize = 60;
     value.to_string().chars().take(CHARS_MAX).collect()
 }
 
-/// The domain's own fold of rows, against the simple one.
+/// Compares the domain's fold of rows with the simple one.
 fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Finding> {
-    let folded = folded(commits)?;
+    let folded = fold(commits)?;
     let is_same = folded.title == model::title(commits)
         && folded.metadata == model::metadata(commits)
         && folded.client_context == model::client_context(commits)
@@ -219,7 +220,7 @@ fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Find
     })
 }
 
-fn folded(commits: &[RecordedCommit]) -> Option<Conversation> {
+fn fold(commits: &[RecordedCommit]) -> Option<Conversation> {
     let (first, rest) = commits.split_first()?;
     let mut change = Change::new(&first.opened.commit, first.position);
     for next in rest {

@@ -1,4 +1,4 @@
-//! The rules of a conversation, watched event by event.
+//! Checks the rules of a conversation event by event.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use domain::event::HistorySummarised;
 use domain::head::SummaryPlace;
 use domain::{Annotation, CallId, Event, Fact, Lifecycle, Owner, RunId, Status, ToolName, Version};
 
-/// What a watcher keeps of a conversation.
+/// The state that the check keeps of a conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watcher {
+pub(super) struct RuleChecker {
     open: BTreeMap<CallId, ToolName>,
     status: Option<Status>,
     version: Version,
@@ -18,15 +18,15 @@ pub(super) struct Watcher {
     run: Option<RunId>,
 }
 
-impl Watcher {
-    /// Takes the next event; what it breaks, in words.
+impl RuleChecker {
+    /// Processes the next event; returns the broken rule.
     pub(super) fn take(&mut self, event: &Event) -> Option<&'static str> {
         let broken = self.take_fact(&event.fact);
         self.version = self.version.next();
-        broken.or_else(|| self.weigh(event))
+        broken.or_else(|| self.check_tokens(event))
     }
 
-    fn weigh(&mut self, event: &Event) -> Option<&'static str> {
+    fn check_tokens(&mut self, event: &Event) -> Option<&'static str> {
         if is_read_in_place(&event.fact) {
             self.tokens += u64::from(event.tokens.own);
         }
@@ -45,18 +45,18 @@ impl Watcher {
                     .map_or(self.version, |fork| fork.version);
                 return None;
             }
-            (None, _) => return Some("something happened before the beginning"),
+            (None, _) => return Some("an event precedes the creation"),
             (Some(_), Fact::Lifecycle(Lifecycle::ConversationCreated(_))) => {
-                return Some("it began twice");
+                return Some("it was created twice");
             }
-            (Some(Status::Erased), _) => return Some("something happened after the erasure"),
+            (Some(Status::Erased), _) => return Some("an event follows the erasure"),
             (Some(Status::Active), Fact::Lifecycle(Lifecycle::ConversationRestored)) => {
-                return Some("restored, and was active");
+                return Some("restored while it was active");
             }
             (Some(Status::Archived), fact)
                 if self.run.is_none() && !is_allowed_in_archive(fact) =>
             {
-                return Some("something happened in the archive");
+                return Some("an event while it was archived");
             }
             (Some(Status::Active | Status::Archived), _) => {}
         }
@@ -69,7 +69,7 @@ impl Watcher {
                 let earlier = self
                     .open
                     .insert(call.call_id.clone(), call.tool_name.clone());
-                earlier.map(|_| "a call was made that was open")
+                earlier.map(|_| "a call is made twice")
             }
             Fact::ToolReturned(result) => match self.open.remove(&result.call_id) {
                 None => Some("a result has no open call"),
@@ -80,7 +80,7 @@ impl Watcher {
             },
             Fact::Annotation(Annotation::HistorySummarised(summary)) => self.summarise(summary),
             Fact::Annotation(Annotation::HistoryRewound(_)) => {
-                Some("it was rewound, and nobody asked for that")
+                Some("a rewind that nobody requested")
             }
             Fact::Lifecycle(lifecycle) => self.apply_lifecycle(lifecycle),
             Fact::MessageAppended(_) | Fact::Annotation(_) => None,
@@ -93,9 +93,9 @@ impl Watcher {
     )]
     fn apply_lifecycle(&mut self, lifecycle: &Lifecycle) -> Option<&'static str> {
         match lifecycle {
-            Lifecycle::ConversationArchived => self.become_of(Status::Archived),
-            Lifecycle::ConversationRestored => self.become_of(Status::Active),
-            Lifecycle::ConversationErased => self.become_of(Status::Erased),
+            Lifecycle::ConversationArchived => self.change_status(Status::Archived),
+            Lifecycle::ConversationRestored => self.change_status(Status::Active),
+            Lifecycle::ConversationErased => self.change_status(Status::Erased),
             Lifecycle::OwnerChanged(changed) => {
                 let before = self.owner.replace(changed.owner.clone());
                 (before.as_ref() != Some(&changed.previous))
@@ -107,16 +107,16 @@ impl Watcher {
             }
             Lifecycle::RunStopRequested(run) => self.names_active(*run),
             Lifecycle::RunFinished(finished) => {
-                let told = self.names_active(finished.run);
+                let is_active = self.names_active(finished.run);
                 self.run = None;
-                told
+                is_active
             }
             _ => None,
         }
     }
 
     fn names_active(&self, run: RunId) -> Option<&'static str> {
-        (self.run != Some(run)).then_some("a run is named that did not go on")
+        (self.run != Some(run)).then_some("the event names a run that is not active")
     }
 
     fn summarise(&mut self, summary: &HistorySummarised) -> Option<&'static str> {
@@ -134,13 +134,13 @@ impl Watcher {
         (!is_named).then_some("a summary names another than the one before it")
     }
 
-    fn become_of(&mut self, status: Status) -> Option<&'static str> {
+    fn change_status(&mut self, status: Status) -> Option<&'static str> {
         self.status = Some(status);
         None
     }
 }
 
-/// Whether contexts hold the fact as it is.
+/// Whether contexts contain the fact unchanged.
 pub(super) fn is_read_in_place(fact: &Fact) -> bool {
     matches!(
         fact,

@@ -1,20 +1,20 @@
-//! An operator of one tenant looks for the agents of another.
+//! An operator of one tenant probes for the agents of another.
 
 use tests::errors::Failure;
 use tests::operator::Operator;
 use tonic::{Code, Status};
 use wire::proto::operate::v1 as proto;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// An agent of the other tenant, and an id that nobody has.
+/// An agent of the other tenant, and an unused id.
 const FOREIGN: &str = "globex-support";
 const FREE: &str = "globex-nothing";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_of_one_tenant_learns_no_id_of_another() {
-    let ground = Ground::start().await;
-    let operator = ground.operator().await;
+async fn operators_cannot_probe_agent_ids_of_other_tenants() {
+    let fixture = Fixture::start().await;
+    let operator = fixture.operator().await;
     operator.agent("globex", FOREIGN).await;
     operator.tenant("acme").await;
     let token = operator.token(&[proto::Scope::Operate], "acme").await;
@@ -26,11 +26,11 @@ async fn an_operator_of_one_tenant_learns_no_id_of_another() {
         assert_eq!(foreign, free, "{attempt}");
         assert_eq!(foreign.0, expected, "{attempt}: {foreign:?}");
     }
-    // What was made is the attacker's own, beside the other tenant's.
-    let agents = listed(&attacker, "acme").await;
+    // The attacker owns the new agents, beside those of the other tenant.
+    let agents = list_agents(&attacker, "acme").await;
     assert_eq!(agents.len(), 2, "{agents:?}");
     assert!(!agents.iter().any(|id| id == FOREIGN || id == FREE));
-    assert_eq!(listed(&operator, "globex").await, [FOREIGN]);
+    assert_eq!(list_agents(&operator, "globex").await, [FOREIGN]);
 
     for id in [FOREIGN, FREE] {
         for (call, refused) in attempts(&attacker, id).await {
@@ -42,7 +42,7 @@ async fn an_operator_of_one_tenant_learns_no_id_of_another() {
     }
 }
 
-/// What an attempt to make an agent tells: the code, and what the answer says beside the id.
+/// Tries to create an agent; returns the code and the answer without the id.
 async fn create(attacker: &Operator, id: &str) -> (Code, String) {
     let request = proto::CreateAgentRequest {
         tenant_id: "acme".to_owned(),
@@ -58,7 +58,7 @@ async fn create(attacker: &Operator, id: &str) -> (Code, String) {
     }
 }
 
-async fn listed(operator: &Operator, tenant: &str) -> Vec<String> {
+async fn list_agents(operator: &Operator, tenant: &str) -> Vec<String> {
     let request = proto::ListAgentsRequest {
         tenant_id: tenant.to_owned(),
     };
@@ -67,7 +67,7 @@ async fn listed(operator: &Operator, tenant: &str) -> Vec<String> {
     agents.into_iter().map(|agent| agent.agent_id).collect()
 }
 
-/// Every other call that names an agent.
+/// Every other call with an agent id.
 async fn attempts(attacker: &Operator, id: &str) -> Vec<(&'static str, Result<(), Status>)> {
     let mut registry = attacker.registry();
     let agent_id = || id.to_owned();

@@ -1,39 +1,39 @@
-//! Attacks on histories under a caller's key by an outsider who has the public key and guesses the caller's key.
+//! Attacks on histories with a caller's key, by an outsider who has the public key and guesses the caller's key.
 
 use serde_json::{Value, json};
 use tests::agent::Agent;
-use tests::door::{Answer, Door};
 use tests::eventually::eventually;
+use tests::http_client::{Answer, HttpClient};
 use tests::jwt;
 use wire::proto::event::v1 as event;
 use wire::proto::history::v1 as history;
 use wire::proto::operate::v1::{AgentSettings, IdentityMode, SigningKeyUse};
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// What the bot calls a chat: an outsider can guess it.
+/// The bot's key of a chat, which an outsider can guess.
 pub(crate) const KEY: &str = "telegram:4915550100";
 const SECRET: &str = "my door code is 7359";
 
-/// A bot's history and the outsiders that attack it.
+/// A bot's history and its attackers.
 pub(crate) struct Attack {
-    pub(crate) ground: Ground,
+    pub(crate) fixture: Fixture,
     pub(crate) agent: Agent,
-    /// The conversation that keeps the history.
+    /// The conversation of the history.
     pub(crate) id: String,
-    /// An outsider who names their session like the bot's key.
-    pub(crate) session: Door,
-    /// An outsider who has signed in.
-    user: Door,
-    /// A session that was issued to an outsider.
-    issued: Door,
+    /// An outsider whose session id is the bot's key.
+    pub(crate) session: HttpClient,
+    /// An outsider who is a signed-in user.
+    user: HttpClient,
+    /// An outsider with an issued session.
+    issued: HttpClient,
 }
 
 impl Attack {
-    /// The agent takes session ids as they come: with issued sessions an outsider could not even name one.
+    /// The agent accepts any session ids; with issued sessions an outsider could not choose one.
     pub(crate) async fn new() -> Self {
-        let ground = Ground::start().await;
-        let operator = ground.operator().await;
+        let fixture = Fixture::start().await;
+        let operator = fixture.operator().await;
         let agent = operator.agent("acme", "support").await;
         let settings = AgentSettings {
             identity_mode: IdentityMode::Open.into(),
@@ -43,11 +43,11 @@ impl Attack {
         let secret = operator.signing_key("acme", "users", SigningKeyUse::User);
         let token = jwt::user(&secret.await, "eve");
         let key = operator.api_key("support").await;
-        let stranger = ground.stranger().with("x-api-key", &key.secret);
+        let stranger = fixture.stranger().with("x-api-key", &key.secret);
         let recorded = record(&agent, SECRET).await;
         assert_eq!(recorded.warnings, []);
         let id = recorded.conversation_id;
-        agent.projected(&id, recorded.version).await;
+        agent.wait_for_rows(&id, recorded.version).await;
         let user = stranger.with("x-user-token", &token);
         eventually("a gateway that knows the agent's settings", || async {
             (user.get("/api/chats/none").await.status == 404).then_some(())
@@ -57,13 +57,13 @@ impl Attack {
             session: stranger.with("x-session-id", KEY),
             issued: stranger.in_session().await,
             user,
-            ground,
+            fixture,
             agent,
             id,
         }
     }
 
-    async fn stored(&self) -> Vec<event::MessageAppended> {
+    async fn load_messages(&self) -> Vec<event::MessageAppended> {
         let request = history::LoadHistoryRequest {
             key: Some(key(&self.agent)),
             ..history::LoadHistoryRequest::default()
@@ -105,7 +105,7 @@ fn ui_message(id: &str, text: &str) -> Value {
 }
 
 /// Every operation on a conversation by its id.
-async fn operations(door: &Door, id: &str, issued: &str) -> Vec<(&'static str, Answer)> {
+async fn operations(client: &HttpClient, id: &str, issued: &str) -> Vec<(&'static str, Answer)> {
     let chat = format!("/api/chats/{id}");
     let at = |end: &str| format!("{chat}/{end}");
     let say = json!({"content": "hello"});
@@ -115,76 +115,79 @@ async fn operations(door: &Door, id: &str, issued: &str) -> Vec<(&'static str, A
     let regenerate = json!({"id": id, "messages": [], "trigger": "regenerate-message"});
     let sessions = format!("/v1/chat/sessions/{id}/messages");
     vec![
-        ("read", door.get(&chat).await),
-        ("messages", door.get(&sessions).await),
-        ("export", door.get(&at("export")).await),
-        ("stream", door.get(&at("stream")).await),
-        ("change", door.patch(&chat, &title).await),
-        ("say", door.post(&at("messages"), &say).await),
-        ("stop", door.post(&at("stop"), &json!({})).await),
-        ("fork", door.post(&at("fork"), &json!({})).await),
-        ("ui stream", door.get(&ui("stream")).await),
-        ("ui stop", door.post(&ui("stop"), &json!({})).await),
-        ("ui answer", door.post("/api/chat", &regenerate).await),
-        ("erase", door.delete(&chat).await),
+        ("read", client.get(&chat).await),
+        ("messages", client.get(&sessions).await),
+        ("export", client.get(&at("export")).await),
+        ("stream", client.get(&at("stream")).await),
+        ("change", client.patch(&chat, &title).await),
+        ("say", client.post(&at("messages"), &say).await),
+        ("stop", client.post(&at("stop"), &json!({})).await),
+        ("fork", client.post(&at("fork"), &json!({})).await),
+        ("ui stream", client.get(&ui("stream")).await),
+        ("ui stop", client.post(&ui("stop"), &json!({})).await),
+        ("ui answer", client.post("/api/chat", &regenerate).await),
+        ("erase", client.delete(&chat).await),
         (
             "release",
-            door.post("/api/sessions/release", &release).await,
+            client.post("/api/sessions/release", &release).await,
         ),
     ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_with_the_name_of_a_key_lists_nothing() {
+async fn sessions_named_like_a_key_list_nothing() {
     let attack = Attack::new().await;
-    for door in [&attack.session, &attack.user] {
-        let chats = door.get("/api/chats").await.ok(200);
+    for client in [&attack.session, &attack.user] {
+        let chats = client.get("/api/chats").await.ok(200);
         assert_eq!(chats, json!({"conversations": []}));
-        let sessions = door.get("/v1/chat/sessions").await.ok(200);
+        let sessions = client.get("/v1/chat/sessions").await.ok(200);
         assert_eq!(sessions, json!({"sessions": []}));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_history_looks_like_a_missing_conversation() {
+async fn histories_look_like_missing_conversations() {
     let attack = Attack::new().await;
     let missing = format!("history:{}", "0".repeat(64));
-    let issued = attack.issued.shown_session();
-    for door in [&attack.session, &attack.user] {
-        let here = operations(door, &attack.id, issued).await;
-        let elsewhere = operations(door, &missing, issued).await;
-        let nowhere = operations(door, "no-such-chat", issued).await;
-        for (((what, here), (_, elsewhere)), (_, nowhere)) in
-            here.iter().zip(&elsewhere).zip(&nowhere)
+    let issued = attack.issued.session_id();
+    for client in [&attack.session, &attack.user] {
+        let actual = operations(client, &attack.id, issued).await;
+        let missing_history = operations(client, &missing, issued).await;
+        let missing_chat = operations(client, "no-such-chat", issued).await;
+        for (((what, actual), (_, missing_history)), (_, missing_chat)) in
+            actual.iter().zip(&missing_history).zip(&missing_chat)
         {
-            let is_release_by_session = here.status == 401;
+            let is_release_by_session = actual.status == 401;
             assert!(
-                here.status == 404 || is_release_by_session,
-                "{what} {here:?}"
+                actual.status == 404 || is_release_by_session,
+                "{what} {actual:?}"
             );
-            assert_eq!(here.body, elsewhere.body, "{what}");
-            assert_eq!(here.body, nowhere.body, "{what}");
+            assert_eq!(actual.body, missing_history.body, "{what}");
+            assert_eq!(actual.body, missing_chat.body, "{what}");
         }
     }
-    assert_eq!(attack.stored().await.len(), 1);
+    assert_eq!(attack.load_messages().await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_user_claims_a_history() {
+async fn users_cannot_claim_histories() {
     let attack = Attack::new().await;
     let body = json!({"sessionId": KEY});
     let claimed = attack.user.post("/api/sessions/claim", &body).await;
-    assert_eq!(claimed.told(), (401, "SESSION_INVALID".to_owned()));
-    assert_eq!(attack.stored().await.len(), 1);
+    assert_eq!(
+        claimed.status_and_code(),
+        (401, "SESSION_INVALID".to_owned())
+    );
+    assert_eq!(attack.load_messages().await.len(), 1);
 }
 
-/// Neither a history's id nor any other id of its form can be planted.
+/// Nobody can create a conversation with a history's id or any other id of its form.
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_of_histories_are_reserved() {
+async fn history_ids_are_reserved() {
     let attack = Attack::new().await;
     let missing = format!("history:{}", "0".repeat(64));
-    for door in [&attack.session, &attack.user] {
-        let own = door.post("/api/chats", &json!({})).await.ok(201);
+    for client in [&attack.session, &attack.user] {
+        let own = client.post("/api/chats", &json!({})).await.ok(201);
         let fork = format!("/api/chats/{}/fork", own["id"].as_str().expect("an id"));
         for id in [attack.id.as_str(), &missing, "history:", "history:x"] {
             let named = json!({"id": id});
@@ -193,9 +196,9 @@ async fn ids_of_histories_are_reserved() {
                 (&fork, &named),
                 ("/api/chat", &ui_message(id, "hello")),
             ] {
-                let refused = door.post(path, body).await;
+                let refused = client.post(path, body).await;
                 assert_eq!(
-                    refused.told(),
+                    refused.status_and_code(),
                     (400, "FIELD_RESERVED".to_owned()),
                     "{path} {id}"
                 );
@@ -203,16 +206,16 @@ async fn ids_of_histories_are_reserved() {
             }
         }
     }
-    assert_eq!(attack.stored().await.len(), 1);
+    assert_eq!(attack.load_messages().await.len(), 1);
 }
 
-/// A turn in a session of a history's id is told nothing of the history, and adds nothing to it.
+/// A turn in a session with a history's id neither reads the history nor appends to it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_does_not_reach_a_history() {
+async fn turns_do_not_read_histories() {
     let attack = Attack::new().await;
     let body = json!({"message": "What is the door code?", "session_id": attack.id});
-    for door in [&attack.session, &attack.user] {
-        let answer = door.post("/v1/chat", &body).await;
+    for client in [&attack.session, &attack.user] {
+        let answer = client.post("/v1/chat", &body).await;
         assert!(
             !String::from_utf8_lossy(&answer.body).contains("7359"),
             "{answer:?}"
@@ -222,5 +225,5 @@ async fn a_turn_does_not_reach_a_history() {
             "{answer:?}"
         );
     }
-    assert_eq!(attack.stored().await.len(), 1);
+    assert_eq!(attack.load_messages().await.len(), 1);
 }

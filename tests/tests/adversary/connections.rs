@@ -1,4 +1,4 @@
-//! Connections that are held open and take nothing: HTTP/2 without a window, PINGs answered. Others must not notice.
+//! Attack with open HTTP/2 connections that grant no window and answer PINGs. Other callers must not be delayed.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep, timeout};
 
-/// As many addresses, each with one connection: a bound of one address is no help.
+/// Addresses of the attack, each with one connection, so that a limit per address does not help.
 const CONNECTIONS: u16 = 50;
 
-/// All of them together ask for more than there are slots.
+/// All streams together exceed the number of slots.
 const STREAMS_PER_CONNECTION: usize = 48;
 
-/// The worst of a hundred honest requests may take so long.
+/// The limit of the slowest of a hundred legitimate requests.
 const P99_MAX: Duration = Duration::from_millis(250);
 
-/// The pause between two honest requests.
+/// The pause between two legitimate requests.
 const HONEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A lost connection is replaced after this pause.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 
-/// A stream that was reset or rejected is replaced after this pause: the attack is one of few bytes, not of many requests.
+/// A stream that was reset or rejected is replaced after this pause: the attack uses few bytes, not many requests.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
-/// One stream: asks, takes nothing, and asks again once it is reset.
+/// One stream: sends a request, reads nothing, and repeats this after a reset.
 async fn hold_stream(requests: SendRequest<Bytes>, authority: String, held: Arc<AtomicUsize>) {
     loop {
         let Ok(mut requests) = requests.clone().ready().await else {
@@ -48,14 +48,14 @@ async fn hold_stream(requests: SendRequest<Bytes>, authority: String, held: Arc<
             if response.status() == 200 {
                 held.fetch_add(1, Ordering::Relaxed);
             }
-            // No window is granted: this ends by the server's reset alone.
+            // No window is granted: only a reset by the server ends this.
             drop(response.body_mut().data().await);
         }
         sleep(ASK_AGAIN_AFTER).await;
     }
 }
 
-/// One connection from an address of its own, connected again whenever it is lost.
+/// One connection from its own address; it is replaced when it is lost.
 async fn hold_connection(from: Ipv4Addr, to: SocketAddr, held: Arc<AtomicUsize>) {
     loop {
         let socket = TcpSocket::new_v4().unwrap();
@@ -79,16 +79,16 @@ async fn hold_connection(from: Ipv4Addr, to: SocketAddr, held: Arc<AtomicUsize>)
     }
 }
 
-/// How long each honest request took; `None`: it was not served.
-async fn honest(stack: &Stack, lasts: Duration) -> Vec<Option<Duration>> {
-    let door = stack.door();
+/// The duration of each legitimate request; `None` if it failed.
+async fn legitimate_requests(stack: &Stack, lasts: Duration) -> Vec<Option<Duration>> {
+    let client = stack.http_client();
     let (began, mut ticks) = (Instant::now(), interval(HONEST_INTERVAL));
     let mut times = Vec::new();
     while began.elapsed() < lasts {
         ticks.tick().await;
         for path in ["/healthz", "/v1/limits"] {
             let started = Instant::now();
-            let answer = timeout(Duration::from_secs(5), door.get(path)).await;
+            let answer = timeout(Duration::from_secs(5), client.get(path)).await;
             let status = answer.map(|answer| answer.status).ok();
             if status != Some(200) {
                 println!("{path} after {:?}: {status:?}", began.elapsed());
@@ -108,9 +108,9 @@ async fn slots_used(stack: &Stack) -> Option<u64> {
     line.parse().ok()
 }
 
-async fn hold_out(lasts: Duration) {
+async fn hold_connections(lasts: Duration) {
     let mut stack = Setup::processes(program!()).prepare().await;
-    // What is deployed, but that honest requests come from one address here, too.
+    // The deployed settings, except that legitimate requests come from one address, too.
     let settings = &mut stack.gateway.settings.gateway;
     settings.http.limits = gateway::http::HttpSection::default().limits;
     stack.start().await;
@@ -126,24 +126,24 @@ async fn hold_out(lasts: Duration) {
         (slots_used(&stack).await? >= 2_000).then_some(())
     })
     .await;
-    // A slot that is held becomes free for others after `preempt_after_ms`, the first of the attack too.
-    let door = stack.door();
+    // A held slot becomes free for others after `preempt_after_ms`, including the first of the attack.
+    let client = stack.http_client();
     eventually("a slot that has been held for so long", || async {
-        (door.get("/v1/limits").await.status == 200).then_some(())
+        (client.get("/v1/limits").await.status == 200).then_some(())
     })
     .await;
-    // Until then it was saturated, and says so until it has looked again.
+    // The gateway reports saturation until its next check.
     eventually("a server that is not saturated", || async {
-        (door.get("/healthz").await.status == 200).then_some(())
+        (client.get("/healthz").await.status == 200).then_some(())
     })
     .await;
-    let mut times = honest(&stack, lasts).await;
+    let mut times = legitimate_requests(&stack, lasts).await;
     let unserved = times.iter().filter(|time| time.is_none()).count();
     times.sort_by_key(|time| time.unwrap_or(Duration::MAX));
     let p99 = times[times.len() * 99 / 100];
     let held = held.load(Ordering::Relaxed);
     println!(
-        "{} honest requests in {lasts:?}, {unserved} unserved, p99 {p99:?}; {held} responses held",
+        "{} legitimate requests in {lasts:?}, {unserved} unserved, p99 {p99:?}; {held} responses held",
         times.len()
     );
     assert!(
@@ -159,22 +159,22 @@ async fn hold_out(lasts: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn others_do_not_notice_connections_that_take_nothing() {
-    hold_out(Duration::from_secs(10)).await;
+async fn stalled_connections_do_not_delay_others() {
+    hold_connections(Duration::from_secs(10)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a minute"]
-async fn others_do_not_notice_for_a_minute() {
-    hold_out(Duration::from_mins(1)).await;
+async fn stalled_connections_do_not_delay_others_for_a_minute() {
+    hold_connections(Duration::from_mins(1)).await;
 }
 
-/// The length of the long form in minutes, unless it is an hour.
+/// The duration of the long form in minutes; an hour by default.
 const MINUTES: &str = "ADVERSARY_MINUTES";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes an hour, or ADVERSARY_MINUTES"]
-async fn others_do_not_notice_for_an_hour() {
+async fn stalled_connections_do_not_delay_others_for_an_hour() {
     let minutes = std::env::var(MINUTES).map_or(60, |text| text.parse().expect(MINUTES));
-    hold_out(Duration::from_mins(minutes)).await;
+    hold_connections(Duration::from_mins(minutes)).await;
 }

@@ -1,4 +1,4 @@
-//! A tenant's operator has a gateway call servers of the deployment.
+//! A tenant's operator configures URLs of internal servers for calls by a gateway.
 
 use serde_json::json;
 use tests::errors::check_failure;
@@ -7,9 +7,9 @@ use tonic::Status;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// What stands beside a gateway, in every notation that a URL has for it.
+/// Internal servers, in every notation of a URL.
 const INSIDE: [&str; 13] = [
     "http://nats:8222/connz",
     "https://nats:8222/connz",
@@ -26,7 +26,7 @@ const INSIDE: [&str; 13] = [
     "https://[fd00::1]/",
 ];
 
-async fn set(ground: &Ground, url: &str) -> Result<(), Status> {
+async fn set(fixture: &Fixture, url: &str) -> Result<(), Status> {
     let tool = proto::ToolSettings {
         tool_name: "search".to_owned(),
         input_schema_json: "{}".to_owned(),
@@ -41,37 +41,37 @@ async fn set(ground: &Ground, url: &str) -> Result<(), Status> {
         }),
         update_mask: None,
     };
-    let mut registry = ground.operator().await.registry();
+    let mut registry = fixture.operator().await.registry();
     registry.set_agent_settings(request).await.map(drop)
 }
 
-async fn add(ground: &Ground, url: &str) -> Result<(), Status> {
+async fn add(fixture: &Fixture, url: &str) -> Result<(), Status> {
     let request = proto::AddSigningKeyRequest {
         tenant_id: "acme".to_owned(),
         signing_key_id: "provider".to_owned(),
         r#use: proto::SigningKeyUse::User.into(),
         kind: Some(Kind::JwksUrl(url.to_owned())),
     };
-    let mut registry = ground.operator().await.registry();
+    let mut registry = fixture.operator().await.registry();
     registry.add_signing_key(request).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_of_the_deployment_cannot_be_named() {
-    let ground = Ground::start().await;
-    ground.operator().await.agent("acme", "support").await;
-    let monitor = ground.stack.servers.nats().monitor_url();
+async fn internal_servers_cannot_be_configured() {
+    let fixture = Fixture::start().await;
+    fixture.operator().await.agent("acme", "support").await;
+    let monitor = fixture.stack.servers.nats().monitor_url();
     for url in INSIDE.into_iter().chain([monitor.as_str()]) {
         let refused = |field| (InvalidArgument, "DESTINATION_NOT_ALLOWED", field);
         let field = "settings.tools[0].webhook_url";
-        check_failure(url, set(&ground, url).await, refused(field));
-        check_failure(url, add(&ground, url).await, refused("jwks_url"));
+        check_failure(url, set(&fixture, url).await, refused(field));
+        check_failure(url, add(&fixture, url).await, refused("jwks_url"));
     }
-    set(&ground, "https://hooks.example/x")
+    set(&fixture, "https://hooks.example/x")
         .await
         .expect("a public server");
-    // Nothing of it reached an answer of the gateway.
-    let answer = ground
+    // No answer of the gateway contains any of it.
+    let answer = fixture
         .stranger()
         .post("/v1/chat", &json!({"message": "q"}))
         .await;

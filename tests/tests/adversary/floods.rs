@@ -1,35 +1,35 @@
-//! One address with the public key, which issues itself as many sessions as it likes, and asks a slow model for more than
-//! there is. Callers at other addresses are answered as before.
+//! One address with the public key creates many sessions, and requests more runs of a slow model than there are slots.
+//! Callers at other addresses are answered as before.
 
 use std::net::Ipv4Addr;
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tests::door::Door;
+use tests::http_client::HttpClient;
 use wire::proto::operate::v1 as proto;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 /// The quotas of `deploy/gateway.toml`.
 const RUNS_PER_OWNER: usize = 32;
 const RUNS_PER_ADDRESS: usize = 128;
 
-/// No run of the slow model ends while the attack lasts.
+/// No run of the slow model ends during the attack.
 const WORD_DELAY_MS: u64 = 60_000;
 
 const ATTACKER: Ipv4Addr = Ipv4Addr::new(127, 8, 0, 1);
 const HONEST: Ipv4Addr = Ipv4Addr::new(127, 8, 0, 2);
 
-/// A system in which `slow` is answered by the slow model and `support` by `echo`, and the public key of each.
+/// A system with an agent `slow` on the slow model and an agent `support` on `echo`, and the public key of each.
 ///
-/// Deployments choose their models: the slow one is beside the settings that are deployed.
-async fn ground() -> (Ground, [String; 2]) {
-    let mut ground = Ground::prepare().await;
+/// Deployments choose their models: the slow one is added to the deployed settings.
+async fn fixture() -> (Fixture, [String; 2]) {
+    let mut fixture = Fixture::prepare().await;
     let slow = json!({"slow": {"kind": "echo", "echo_word_delay_ms": WORD_DELAY_MS}});
     let models = serde_json::from_value(slow).expect("models");
-    ground.stack.gateway.settings.gateway.models = models;
-    Box::pin(ground.stack.start()).await;
-    let operator = ground.operator().await;
+    fixture.stack.gateway.settings.gateway.models = models;
+    Box::pin(fixture.stack.start()).await;
+    let operator = fixture.operator().await;
     let mut keys = Vec::new();
     for (agent, server) in [("slow", "slow"), ("support", "echo")] {
         operator.agent("acme", agent).await;
@@ -44,19 +44,19 @@ async fn ground() -> (Ground, [String; 2]) {
         operator.settings(agent, settings).await;
         keys.push(operator.api_key(agent).await.secret);
     }
-    (ground, keys.try_into().expect("two keys"))
+    (fixture, keys.try_into().expect("two keys"))
 }
 
-/// Begins a run in a chat of its own; its stream, or the refusal.
-async fn begin(session: &Door, chat: usize) -> Response {
+/// Starts a run in a new chat; returns its stream or the rejection.
+async fn begin(session: &HttpClient, chat: usize) -> Response {
     let words = json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": "a b"}]});
     let body = json!({"id": format!("flood-{chat}"), "messages": [words]});
     let request = session.request(Method::POST, "/api/chat").json(&body);
     request.send().await.expect("an answer")
 }
 
-/// Begins runs until one is refused; the streams of those that go on, and the scope whose quota of runs refused.
-async fn occupy(session: &Door, chats: std::ops::Range<usize>) -> (Vec<Response>, String) {
+/// Starts runs until one is rejected; returns the streams of the active runs, and the scope of the exceeded quota.
+async fn occupy(session: &HttpClient, chats: std::ops::Range<usize>) -> (Vec<Response>, String) {
     let mut streams = Vec::new();
     for chat in chats {
         let answer = begin(session, chat).await;
@@ -73,16 +73,16 @@ async fn occupy(session: &Door, chats: std::ops::Range<usize>) -> (Vec<Response>
         let scope = metadata["scope"].as_str().expect("a scope");
         return (streams, scope.to_owned());
     }
-    panic!("{} runs of one session were begun", streams.len());
+    panic!("{} runs of one session were started", streams.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_address_does_not_take_all_runs() {
-    let (ground, [slow, support]) = ground().await;
-    let attacker = ground.stranger_from(ATTACKER).with("x-api-key", &slow);
+async fn one_address_cannot_take_all_runs() {
+    let (fixture, [slow, support]) = fixture().await;
+    let attacker = fixture.stranger_from(ATTACKER).with("x-api-key", &slow);
     let mut held = Vec::new();
     let mut refused_by = Vec::new();
-    // One session more than would do without the quota of the address.
+    // One session more than needed without the quota of the address.
     for number in 0..=RUNS_PER_ADDRESS / RUNS_PER_OWNER {
         let session = attacker.in_session().await;
         let chats = number * 100..number * 100 + RUNS_PER_OWNER + 1;
@@ -96,11 +96,11 @@ async fn one_address_does_not_take_all_runs() {
     assert!(owners.iter().all(|scope| scope == "owner"), "{owners:?}");
 
     let at_once = json!({"message": "hello"});
-    let beside = ground.stranger_from(HONEST);
+    let beside = fixture.stranger_from(HONEST);
     let answered = beside.with("x-api-key", &support).in_session().await;
-    let said = answered.post("/v1/chat", &at_once).await.ok(200);
-    assert_eq!(said["response"], "echo: hello");
-    // The agent under attack takes runs of others, too.
+    let answer = answered.post("/v1/chat", &at_once).await.ok(200);
+    assert_eq!(answer["response"], "echo: hello");
+    // The agent under attack accepts runs of others, too.
     let other = beside.with("x-api-key", &slow).in_session().await;
     assert_eq!(begin(&other, 999).await.status(), 200);
     drop(held);

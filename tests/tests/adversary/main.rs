@@ -1,4 +1,4 @@
-//! Attacks: each with only what an outsider, or a thief of one credential, has, against the deployed configuration.
+//! Attacks on the deployed configuration. Each attacker is an outsider, or a thief of one credential.
 
 #![cfg(test)]
 
@@ -6,8 +6,8 @@ mod agent_ids;
 mod channels;
 mod connections;
 mod egress;
+mod fixture;
 mod floods;
-mod ground;
 mod model_proxy;
 mod retries;
 mod rotation;

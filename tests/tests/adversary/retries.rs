@@ -1,37 +1,37 @@
-//! What an outsider gets by dating an idempotency key ahead, and by closing the connection of a `DELETE`.
+//! Attacks with an idempotency key dated in the future, and with a closed connection of a `DELETE`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use tests::operator::echo;
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// Beyond what clocks may be off.
+/// More than the tolerated clock difference.
 const AHEAD: Duration = Duration::from_hours(1);
 
-/// Messages of the chat that is erased.
+/// Messages of the erased chat.
 const MESSAGES: usize = 20;
 
-async fn session(ground: &Ground) -> Door {
-    let operator = ground.operator().await;
+async fn session(fixture: &Fixture) -> HttpClient {
+    let operator = fixture.operator().await;
     operator.agent("acme", "support").await;
     operator.settings("support", echo()).await;
     let key = operator.api_key("support").await;
-    let stranger = ground.stranger().with("x-api-key", &key.secret);
+    let stranger = fixture.stranger().with("x-api-key", &key.secret);
     stranger.in_session().await
 }
 
-async fn begin(session: &Door) -> String {
+async fn begin(session: &HttpClient) -> String {
     let begun = session.post("/api/chats", &json!({})).await.ok(201);
     begun["id"].as_str().expect("an id").to_owned()
 }
 
-/// A key of version 7 whose time is later than now.
+/// A UUID of version 7 with a time in the future.
 fn key_ahead(ahead: Duration) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -41,13 +41,13 @@ fn key_ahead(ahead: Duration) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_is_neither_dated_ahead_nor_cut_off() {
-    let ground = Ground::start().await;
-    let session = session(&ground).await;
+async fn future_keys_are_rejected_and_closed_deletes_finish() {
+    let fixture = Fixture::start().await;
+    let session = session(&fixture).await;
     let chat = begin(&session).await;
     let path = format!("/api/chats/{chat}");
 
-    // Once such a key were young, the record would have forgotten it, and commit it again.
+    // When such a key is no longer in the future, the record has forgotten it and would commit it again.
     let early = session.with("idempotency-key", &key_ahead(AHEAD));
     let hello = json!({"content": "hello"});
     for (method, path, body) in [
@@ -59,7 +59,7 @@ async fn a_retry_is_neither_dated_ahead_nor_cut_off() {
         let body = (!body.is_null()).then_some(&body);
         let refused = early.send(method.as_str(), &path, body).await;
         let expected = (400, "IDEMPOTENCY_KEY_IN_FUTURE".to_owned());
-        assert_eq!(refused.told(), expected, "{method} {path}");
+        assert_eq!(refused.status_and_code(), expected, "{method} {path}");
     }
     let shown = session.get(&path).await.ok(200);
     assert_eq!(
@@ -69,8 +69,8 @@ async fn a_retry_is_neither_dated_ahead_nor_cut_off() {
     );
 
     for _ in 0..MESSAGES {
-        let said = session.post(&format!("{path}/messages"), &hello).await;
-        assert_eq!(said.status, 200);
+        let answer = session.post(&format!("{path}/messages"), &hello).await;
+        assert_eq!(answer.status, 200);
     }
     let key = Uuid::now_v7().to_string();
     let erasing = session.with("idempotency-key", &key);

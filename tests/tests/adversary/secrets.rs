@@ -1,17 +1,17 @@
-//! A thief of a reader's NATS credentials looks for the keys of receipts.
+//! A thief of a reader's NATS credentials tries to read the receipt keys.
 
 use domain::Timestamp;
 use futures::future::join_all;
 use serde_json::json;
 use tests::eventually::eventually;
-use tests::guarded;
+use tests::nats_accounts;
 use tests::raw_nats::RawNats;
 
-use crate::ground::{Ground, current};
+use crate::fixture::{Fixture, current};
 use crate::rotation;
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
-/// Every request of the API that tells of a message.
+/// Every request of the API that reads a message.
 const READS: [&str; 6] = [
     "STREAM.MSG.GET.KV_HANSARD_restricted",
     "DIRECT.GET.KV_HANSARD_restricted",
@@ -22,57 +22,57 @@ const READS: [&str; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
-    let mut ground = Ground::start().await;
-    let master = current(&ground.master_key);
-    let operators = ground.record("operator", &master).await;
+async fn reader_credentials_cannot_read_receipt_keys() {
+    let mut fixture = Fixture::start().await;
+    let master = current(&fixture.master_key);
+    let operators = fixture.record("operator", &master).await;
     let keys = operators.receipt_keys(NOW).await.expect("keys");
     assert!(keys.signing().is_some());
-    let urls = ground.nats_url();
-    let writer = ground.record("writer", &master).await;
+    let urls = fixture.nats_url();
+    let writer = fixture.record("writer", &master).await;
     assert_eq!(writer.existing_receipt_keys().await, Ok(Some(keys.clone())));
-    let gateway = ground.record("gateway", &master).await;
+    let gateway = fixture.record("gateway", &master).await;
     assert!(gateway.existing_receipt_keys().await.is_err());
     for user in ["gateway", "projector"] {
-        let mut thief = RawNats::connect(&urls, user, &guarded::password(user)).await;
+        let mut thief = RawNats::connect(&urls, user, &nats_accounts::password(user)).await;
         for prefix in ["RECORD.API", "$JS.API"] {
             for read in READS {
                 let subject = format!("{prefix}.{read}");
                 let body = json!({"last_by_subj": "$KV.HANSARD_restricted.receipt.keys"});
-                let refusals = thief.publish(&subject, "_INBOX.x", &body.to_string()).await;
-                assert_eq!(refusals.len(), 1, "{user} publishes to {subject}");
+                let errors = thief.publish(&subject, "_INBOX.x", &body.to_string()).await;
+                assert_eq!(errors.len(), 1, "{user} publishes to {subject}");
             }
         }
         for subject in ["$KV.HANSARD_restricted.>", ">"] {
-            let refusals = thief.subscribe(subject).await;
-            assert_eq!(refusals.len(), 1, "{user} subscribes to {subject}");
+            let errors = thief.subscribe(subject).await;
+            assert_eq!(errors.len(), 1, "{user} subscribes to {subject}");
         }
     }
-    rotation::is_resumed(&mut ground, &keys).await;
+    rotation::check_resumption(&mut fixture, &keys).await;
 }
 
-/// How often the header is named in what the gateway has logged.
-fn warnings(ground: &mut Ground) -> usize {
-    let gateway = ground.stack.gateway.process().expect("a process");
+/// How often the gateway's log names the header.
+fn warnings(fixture: &mut Fixture) -> usize {
+    let gateway = fixture.stack.gateway.process().expect("a process");
     gateway.log().matches("X-Forwarded-For").count()
 }
 
-/// A stranger who names a client writes one line into the log, however often.
+/// Repeated requests with a forged client address write one line to the log.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_is_asked_for_a_key() {
-    let mut ground = Ground::start().await;
-    ground.operator().await.agent("acme", "support").await;
-    let stranger = ground.stranger();
+async fn forged_client_addresses_log_one_warning() {
+    let mut fixture = Fixture::start().await;
+    fixture.operator().await.agent("acme", "support").await;
+    let stranger = fixture.stranger();
     assert_eq!(stranger.get("/api/chats").await.status, 401);
-    assert_eq!(warnings(&mut ground), 0);
+    assert_eq!(warnings(&mut fixture), 0);
     let named = |n: u32| stranger.with("x-forwarded-for", &format!("198.51.100.{n}"));
     let asked = join_all((0..100).map(async |n| named(n).get("/api/chats").await.status));
     assert_eq!(asked.await, [401; 100]);
     eventually("a warning", || {
-        let count = warnings(&mut ground);
+        let count = warnings(&mut fixture);
         async move { (count > 0).then_some(()) }
     })
     .await;
     assert_eq!(named(200).get("/api/chats").await.status, 401);
-    assert_eq!(warnings(&mut ground), 1);
+    assert_eq!(warnings(&mut fixture), 1);
 }

@@ -5,18 +5,18 @@ use tests::eventually::eventually;
 use tests::jwt::{hs256, seconds_from_now};
 use wire::proto::operate::v1 as proto;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stolen_token_ends() {
-    let ground = Ground::start().await;
-    let operator = ground.operator().await;
+async fn stolen_tokens_can_be_revoked() {
+    let fixture = Fixture::start().await;
+    let operator = fixture.operator().await;
     operator.agent("acme", "support").await;
     let secret = operator
         .signing_key("acme", "users", proto::SigningKeyUse::User)
         .await;
     let key = operator.api_key("support").await;
-    let thief = ground.stranger().with("x-api-key", &key.secret);
+    let thief = fixture.stranger().with("x-api-key", &key.secret);
     let check = async |claims: Value, expected: u16| {
         let token = hs256(&secret, &claims);
         let thief = thief.with("x-user-token", &token);
@@ -27,7 +27,7 @@ async fn a_stolen_token_ends() {
     };
     let hour = seconds_from_now(3_600);
     check(json!({"sub": "ada", "exp": hour, "jti": "stolen"}), 200).await;
-    // One that holds for years is refused from the beginning.
+    // A token with a long lifetime is rejected from the start.
     check(
         json!({"sub": "ada", "exp": seconds_from_now(10 * 365 * 86_400)}),
         401,
@@ -44,7 +44,7 @@ async fn a_stolen_token_ends() {
         .expect("a revocation");
     check(json!({"sub": "ada", "exp": hour, "jti": "stolen"}), 401).await;
     check(json!({"sub": "ada", "exp": hour, "jti": "another"}), 200).await;
-    // A token for somebody else's service.
+    // A token for another service.
     let rules = proto::SetTokenRulesRequest {
         tenant_id: "acme".to_owned(),
         audience: Some("chat.acme.example".to_owned()),

@@ -1,4 +1,4 @@
-//! What a history under a caller's key leaves behind: nothing by which somebody could find the key by trying all numbers.
+//! The remains of a history with a caller's key: nobody can find the key by trying all numbers.
 
 use std::process::Command;
 
@@ -15,10 +15,10 @@ use wire::proto::operate::v1::{
 
 use crate::channels::{Attack, KEY};
 
-/// The part of the key that is a person's.
+/// The personal part of the key.
 const NUMBER: &str = "4915550100";
 
-/// The key, the number, and every form of a hash of them that needs no secret.
+/// The key, the number, and every hash of them that needs no secret.
 fn guesses() -> Vec<Vec<u8>> {
     let scheme = ["hansard.keyed-history.v1", "support", "default", KEY].join("\0");
     let mut guesses = vec![NUMBER.as_bytes().to_vec()];
@@ -36,9 +36,9 @@ fn guesses() -> Vec<Vec<u8>> {
     guesses
 }
 
-/// Every row of every table, as text; bytes in hexadecimal digits.
+/// Every row of every table as text; bytes in hexadecimal digits.
 fn rows(attack: &mut Attack) -> String {
-    let servers = &mut attack.ground.stack.servers;
+    let servers = &mut attack.fixture.stack.servers;
     let url = servers.database_url().to_owned();
     let mut dump = Command::new(servers.postgres_mut().tool("pg_dump"));
     let output = dump.args(["--data-only", "--dbname", &url]).output();
@@ -47,9 +47,9 @@ fn rows(attack: &mut Attack) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the roles have logged so far.
+/// The logs of the roles so far.
 fn logs(attack: &mut Attack) -> String {
-    let stack = &mut attack.ground.stack;
+    let stack = &mut attack.fixture.stack;
     let nodes = [&mut stack.writer, &mut stack.projector, &mut stack.gateway];
     let logs = nodes.map(|node| node.process().expect("a process").log());
     logs.concat()
@@ -61,12 +61,12 @@ fn contains(text: &str, guess: &[u8]) -> bool {
     text.contains(&in_hex) || text.contains(as_text.as_ref())
 }
 
-/// Looks for every guess: in files of NATS with their subjects, in rows, in logs, and in what was answered.
+/// Searches every guess in file contents and subjects of NATS, in rows, in logs, and in answers.
 fn check(attack: &mut Attack, when: &str, answered: &[String]) {
     let texts = [rows(attack), logs(attack), answered.concat()];
     let id = attack.id.clone();
     assert!(texts[0].contains(&id), "{when}: no row of {id}");
-    let folder = attack.ground.stack.servers.nats().folder();
+    let folder = attack.fixture.stack.servers.nats().folder();
     assert!(
         !files_with(folder, id.as_bytes()).is_empty(),
         "{when}: no subject of {id}"
@@ -81,7 +81,7 @@ fn check(attack: &mut Attack, when: &str, answered: &[String]) {
     }
 }
 
-/// A call of a model for the history, in the log that administrators read.
+/// Makes a logged model call for the history.
 async fn logged_call(attack: &mut Attack) {
     let settings = AgentSettings {
         identity_mode: IdentityMode::Open.into(),
@@ -91,7 +91,7 @@ async fn logged_call(attack: &mut Attack) {
         }),
         ..AgentSettings::default()
     };
-    let operator = attack.ground.operator().await;
+    let operator = attack.fixture.operator().await;
     operator.settings("support", settings).await;
     let run = Uuid::now_v7().to_string();
     let request = attack.agent.log_request(&attack.id, &run);
@@ -108,18 +108,20 @@ async fn logged_call(attack: &mut Attack) {
     .await;
 }
 
-/// Erases the channel as an operator does; the receipt.
+/// Erases the channel as an operator; returns the receipt.
 async fn erase_channel(attack: &Attack, channel: &str) -> String {
     let line = ["erase", "channel", channel, "--tenant", "acme", "--json"];
-    let ended = program!().run(line, &attack.ground.operators()).await;
+    let ended = program!()
+        .run(line, &attack.fixture.operator_variables())
+        .await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.stdout
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_is_in_nothing_that_outlives_its_history() {
+async fn erased_history_keys_leave_no_trace() {
     let mut attack = Attack::new().await;
-    // Whoever guesses the key leaves it in no log either.
+    // The log does not contain a guessed key either.
     assert_eq!(attack.session.get("/api/chats").await.status, 200);
     logged_call(&mut attack).await;
     let id = attack.id.clone();
@@ -134,7 +136,7 @@ async fn the_key_is_in_nothing_that_outlives_its_history() {
     let receipt = erase_channel(&attack, &channel).await;
     assert!(receipt.contains(&id), "{receipt}");
     let listed = program!()
-        .run(["status"], &attack.ground.operators())
+        .run(["status"], &attack.fixture.operator_variables())
         .await
         .stdout;
     check(

@@ -1,4 +1,4 @@
-//! What is erased is in no segment either, and no rebuild brings it back.
+//! Erased texts are in no segment, and no rebuild restores them.
 
 use std::fs;
 
@@ -6,24 +6,24 @@ use event_log::ArchiveEntry;
 use serde_json::json;
 use tests::eventually::eventually;
 
-use crate::ground::{Ground, TENANT, files};
-use crate::old::Old;
+use crate::fixture::{Fixture, TENANT, files};
+use crate::old_conversations::OldConversation;
 
-/// A text that no compression takes apart: it stands in a segment's blocks only packed, so what is looked for is the word of
-/// the program.
+/// A text that compression does not split: in a segment's blocks it is stored compressed, so the test searches with the
+/// program.
 const SECRET: &str = "the-codeword-is-cerulean-and-stands-alone";
 
-async fn reads(ground: &Ground, id: &str) -> String {
-    let folder = ground.segments();
+async fn reads(fixture: &Fixture, id: &str) -> String {
+    let folder = fixture.segments();
     let line = format!(
         "archive read --tenant {TENANT} --conversation {id} --from file://{}",
         folder.display()
     );
-    ground.run(&line, 0).await.stdout
+    fixture.run(&line, 0).await.stdout
 }
 
-fn in_nats(ground: &Ground) -> usize {
-    let folder = ground.stack.servers.nats().folder();
+fn in_nats(fixture: &Fixture) -> usize {
+    let folder = fixture.stack.servers.nats().folder();
     let holds = |file: &std::path::PathBuf| {
         fs::read(file).is_ok_and(|bytes| {
             bytes
@@ -34,194 +34,200 @@ fn in_nats(ground: &Ground) -> usize {
     files(folder).iter().filter(|file| holds(file)).count()
 }
 
-async fn secret(ground: &Ground, id: &str) {
-    let mut one = Old::named(id);
-    one.say(&ground.record, 100, "").await;
+async fn secret(fixture: &Fixture, id: &str) {
+    let mut one = OldConversation::new(id);
+    one.say(&fixture.record, 100, "").await;
     for _ in 0..3 {
-        one.say(&ground.record, 100, SECRET).await;
+        one.say(&fixture.record, 100, SECRET).await;
     }
-    one.say(&ground.record, 100, "goodbye").await;
+    one.say(&fixture.record, 100, "goodbye").await;
 }
 
-/// What an erasure would do is told as it will be, archived commits too; and that it would refuse where they are away.
-async fn planned(ground: &Ground) {
-    let planned = format!("erase conversation by-operator --tenant {TENANT} --dry-run --json");
-    let told = ground.lines(&planned, 0).await;
+/// A dry run lists archived commits; without the archive it reports that the erasure would be rejected.
+async fn check_dry_run(fixture: &Fixture) {
+    let dry_run = format!("erase conversation by-operator --tenant {TENANT} --dry-run --json");
+    let report = fixture.lines(&dry_run, 0).await;
     let counts = (
-        &told[0]["commits"],
-        &told[0]["archived"],
-        &told[0]["refuses"],
+        &report[0]["commits"],
+        &report[0]["archived"],
+        &report[0]["refuses"],
     );
     assert_eq!(counts, (&1.into(), &4.into(), &json!([])));
-    let told = ground
-        .lines(&format!("{planned} --archive file:///nowhere"), 0)
+    let report = fixture
+        .lines(&format!("{dry_run} --archive file:///nowhere"), 0)
         .await;
-    assert!(told[0]["archived"].is_null(), "{told:?}");
-    let refuses = told[0]["refuses"][0].as_str().expect("a refusal");
+    assert!(report[0]["archived"].is_null(), "{report:?}");
+    let refuses = report[0]["refuses"][0].as_str().expect("a refusal");
     assert!(refuses.contains("cannot be reached"), "{refuses}");
 }
 
-/// What a caller erases is told until it is swept.
-async fn erased_by_a_caller(ground: &Ground) {
-    ground
+/// An erasure by a caller is listed until the segments are swept.
+async fn erase_by_caller(fixture: &Fixture) {
+    fixture
         .agent
-        .try_erase(ground.agent.target("by-door"))
+        .try_erase(fixture.agent.target("by-door"))
         .await
         .expect("an erasure");
-    let found = ground.lines("archive sweep --dry-run --json", 0).await;
+    let found = fixture.lines("archive sweep --dry-run --json", 0).await;
     assert_eq!(
         (&found[0]["erased"], &found[0]["swept"]),
         (&1.into(), &false.into())
     );
-    let named = ground.lines("archive verify --json", 5).await;
+    let named = fixture.lines("archive verify --json", 5).await;
     let found = (&named[0]["kind"], &named[0]["of"]);
     assert_eq!(
         found,
         (&"erased".into(), &format!("{TENANT}/by-door").into())
     );
-    assert_eq!(reads(ground, "by-door").await.matches(SECRET).count(), 3);
-    let swept = ground.lines("archive sweep --json", 0).await;
+    assert_eq!(reads(fixture, "by-door").await.matches(SECRET).count(), 3);
+    let swept = fixture.lines("archive sweep --json", 0).await;
     assert_eq!(swept[0]["commits"], 4, "{swept:?}");
-    assert_eq!(reads(ground, "by-door").await, "");
+    assert_eq!(reads(fixture, "by-door").await, "");
 }
 
 #[tokio::test]
-async fn what_is_erased_is_nowhere() {
-    let ground = Ground::start().await;
+async fn erased_texts_are_in_no_segment() {
+    let fixture = Fixture::start().await;
     for id in ["by-operator", "by-door"] {
-        secret(&ground, id).await;
+        secret(&fixture, id).await;
     }
-    ground.fill(6, 10).await;
-    assert!(in_nats(&ground) > 0, "the search finds nothing");
-    ground.archive().await;
+    fixture.fill(6, 10).await;
+    assert!(in_nats(&fixture) > 0, "the search finds nothing");
+    fixture.archive().await;
     assert_eq!(
-        in_nats(&ground),
+        in_nats(&fixture),
         0,
         "what was archived is not left in the record's files"
     );
     for id in ["by-operator", "by-door"] {
-        assert_eq!(reads(&ground, id).await.matches(SECRET).count(), 3, "{id}");
+        assert_eq!(reads(&fixture, id).await.matches(SECRET).count(), 3, "{id}");
     }
-    let segments = ground.lines("archive list --json", 0).await.len();
+    let segments = fixture.lines("archive list --json", 0).await.len();
 
-    planned(&ground).await;
-    let receipt = ground.folder.path().join("receipt.json");
+    check_dry_run(&fixture).await;
+    let receipt = fixture.folder.path().join("receipt.json");
     let line = format!(
         "erase conversation by-operator --tenant {TENANT} --json --receipt {}",
         receipt.display()
     );
-    let erased = ground.lines(&line, 0).await;
+    let erased = fixture.lines(&line, 0).await;
     assert_eq!(erased[0]["archived"], 4, "{erased:?}");
-    assert_eq!(reads(&ground, "by-operator").await, "");
-    ground
+    assert_eq!(reads(&fixture, "by-operator").await, "");
+    fixture
         .run(&format!("erase verify-receipt {}", receipt.display()), 0)
         .await;
 
-    erased_by_a_caller(&ground).await;
+    erase_by_caller(&fixture).await;
 
-    assert!(ground.files().len() <= segments);
-    assert_eq!(in_nats(&ground), 0);
-    ground.run("archive verify", 0).await;
-    ground.projected(ground.stack.servers.database_url()).await;
-    ground.verify().await;
-    ground.run("rebuild conversations", 0).await;
-    ground.verify().await;
+    assert!(fixture.files().len() <= segments);
+    assert_eq!(in_nats(&fixture), 0);
+    fixture.run("archive verify", 0).await;
+    fixture
+        .wait_for_rows(fixture.stack.servers.database_url())
+        .await;
+    fixture.verify().await;
+    fixture.run("rebuild conversations", 0).await;
+    fixture.verify().await;
     for id in ["by-operator", "by-door"] {
-        let target = ground.agent.read_target(id);
-        let gone = ground.agent.try_get(target).await.expect_err("nothing");
+        let target = fixture.agent.read_target(id);
+        let gone = fixture.agent.try_get(target).await.expect_err("nothing");
         assert_eq!(gone.code(), tonic::Code::NotFound);
     }
-    assert_eq!(ground.texts("old-2").await.len(), 10);
+    assert_eq!(fixture.texts("old-2").await.len(), 10);
 }
 
 #[tokio::test]
-async fn a_run_sweeps_first_and_a_detached_fork_keeps_its_archived_past() {
-    let ground = Ground::start().await;
-    let parent = Old::named("parent").chat(&ground.record, 6).await;
-    let mut fork = Old::fork("child", &parent, 5);
-    fork.say(&ground.record, 100, "").await;
-    fork.say(&ground.record, 100, "aside").await;
-    fork.say(&ground.record, 100, "and on").await;
-    secret(&ground, "swept").await;
-    let url = ground.stack.servers.database_url();
-    ground.projected(url).await;
-    let before = ground.texts("child").await;
+async fn archive_runs_sweep_first_and_detached_forks_keep_archived_events() {
+    let fixture = Fixture::start().await;
+    let parent = OldConversation::new("parent")
+        .chat(&fixture.record, 6)
+        .await;
+    let mut fork = OldConversation::fork("child", &parent, 5);
+    fork.say(&fixture.record, 100, "").await;
+    fork.say(&fixture.record, 100, "aside").await;
+    fork.say(&fixture.record, 100, "and on").await;
+    secret(&fixture, "swept").await;
+    let url = fixture.stack.servers.database_url();
+    fixture.wait_for_rows(url).await;
+    let before = fixture.texts("child").await;
     assert_eq!(before.len(), 6, "{before:?}");
-    ground.archive().await;
+    fixture.archive().await;
 
-    ground
+    fixture
         .agent
-        .try_erase(ground.agent.target("swept"))
+        .try_erase(fixture.agent.target("swept"))
         .await
         .expect("an erasure");
-    let told = ground.archive().await;
-    assert_eq!(told["sweptCommits"], 4, "{told}");
-    assert_eq!(reads(&ground, "swept").await, "");
+    let report = fixture.archive().await;
+    assert_eq!(report["sweptCommits"], 4, "{report}");
+    assert_eq!(reads(&fixture, "swept").await, "");
 
     let line = format!("erase conversation parent --tenant {TENANT} --forks detach --json");
-    ground.run(&line, 0).await;
+    fixture.run(&line, 0).await;
     eventually("the copy", || async {
-        let texts = ground.texts("child-detached").await;
+        let texts = fixture.texts("child-detached").await;
         (texts == before).then_some(())
     })
     .await;
     for id in ["parent", "child"] {
-        assert_eq!(reads(&ground, id).await, "", "{id}");
+        assert_eq!(reads(&fixture, id).await, "", "{id}");
     }
-    ground.projected(url).await;
-    ground.run("archive verify", 0).await;
-    ground.verify().await;
+    fixture.wait_for_rows(url).await;
+    fixture.run("archive verify", 0).await;
+    fixture.verify().await;
 }
 
 #[tokio::test]
-async fn what_a_killed_writer_or_nobody_knows_of_is_told() {
-    let ground = Ground::start().await;
-    secret(&ground, "c").await;
-    ground.projected(ground.stack.servers.database_url()).await;
-    ground.archive().await;
-    let entries = ground.record.archive_entries(None).await;
+async fn unknown_objects_are_reported() {
+    let fixture = Fixture::start().await;
+    secret(&fixture, "c").await;
+    fixture
+        .wait_for_rows(fixture.stack.servers.database_url())
+        .await;
+    fixture.archive().await;
+    let entries = fixture.record.archive_entries(None).await;
     let sealed = entries.expect("a catalogue").remove(0).entry;
     let object = sealed.sealed.clone().expect("a segment").object;
-    let file = ground.segments().join(&object);
+    let file = fixture.segments().join(&object);
     let bytes = fs::read(&file).expect("an object");
-    let receipt = ground.folder.path().join("receipt.json");
+    let receipt = fixture.folder.path().join("receipt.json");
     let receipt = receipt.display();
-    ground
+    fixture
         .run(
             &format!("erase conversation c --tenant {TENANT} --receipt {receipt}"),
             0,
         )
         .await;
-    let store = format!("--archive file://{}", ground.segments().display());
-    ground.run(&format!("archive verify {store}"), 0).await;
+    let store = format!("--archive file://{}", fixture.segments().display());
+    fixture.run(&format!("archive verify {store}"), 0).await;
 
-    // A run that was killed as it wrote, just when the erasure had withdrawn its segment.
+    // State after a run that was killed while it wrote, after the erasure withdrew its segment.
     let left = ArchiveEntry {
         sealed: None,
         loose: vec![object.clone()],
         ..sealed
     };
-    let put = ground.record.put_archive_entry(&left, None).await;
+    let put = fixture.record.put_archive_entry(&left, None).await;
     put.expect("an entry");
     fs::write(&file, &bytes).expect("an object");
     let verify = format!("erase verify-receipt {receipt}");
-    let told = ground.run(&verify, 5).await.stdout;
-    assert!(told.contains("not erased: c"), "{told}");
-    ground.run("archive sweep", 0).await;
-    ground.run(&verify, 0).await;
+    let report = fixture.run(&verify, 5).await.stdout;
+    assert!(report.contains("not erased: c"), "{report}");
+    fixture.run("archive sweep", 0).await;
+    fixture.run(&verify, 0).await;
     assert!(!file.exists());
 
-    // What no entry names at all, where there is no entry at all.
+    // An object without any catalogue entry.
     fs::write(&file, &bytes).expect("an object");
-    let found = ground
+    let found = fixture
         .lines(&format!("archive verify --json {store}"), 5)
         .await;
     assert_eq!(
         (&found[0]["kind"], &found[0]["of"]),
         (&"object_unknown".into(), &object.clone().into())
     );
-    let told = ground
+    let report = fixture
         .lines(&format!("archive sweep --json {store}"), 0)
         .await;
-    assert_eq!(told[0]["unknown"], json!([object]));
+    assert_eq!(report[0]["unknown"], json!([object]));
 }

@@ -1,44 +1,47 @@
-//! A conversation that no one segment holds.
+//! A conversation that is larger than one segment.
 
 use domain::Sequence;
 
-use crate::ground::{Ground, TENANT};
-use crate::old::{Old, noise};
+use crate::fixture::{Fixture, TENANT};
+use crate::old_conversations::{OldConversation, noise};
 
 /// Bytes of one message.
 const MESSAGE_BYTES: usize = 480 * 1_024;
-/// So many of them are more than a segment holds.
+/// This number of messages exceeds one segment.
 const MESSAGES: usize = 190;
 
 #[tokio::test]
-async fn a_conversation_goes_on_in_the_next_segment() {
-    let ground = Ground::start().await;
-    let mut one = Old::named("long");
-    one.say(&ground.record, 100, "").await;
-    // The first commit goes, too, and the last one stays.
+async fn large_conversations_span_segments() {
+    let fixture = Fixture::start().await;
+    let mut one = OldConversation::new("long");
+    one.say(&fixture.record, 100, "").await;
+    // The first commit is archived, too; the last one stays.
     for n in 0..MESSAGES {
-        one.say(&ground.record, 100, &noise(n, MESSAGE_BYTES)).await;
+        one.say(&fixture.record, 100, &noise(n, MESSAGE_BYTES))
+            .await;
     }
-    ground.projected(ground.stack.servers.database_url()).await;
-    let told = ground.archive().await;
+    fixture
+        .wait_for_rows(fixture.stack.servers.database_url())
+        .await;
+    let summary = fixture.archive().await;
     assert_eq!(
-        (&told["segments"], &told["commits"]),
+        (&summary["segments"], &summary["commits"]),
         (&2.into(), &MESSAGES.into()),
-        "{told}"
+        "{summary}"
     );
-    let segments = ground.lines("archive list --json", 0).await;
+    let segments = fixture.lines("archive list --json", 0).await;
     let bytes = |one: &serde_json::Value| one["sizeBytes"].as_u64().unwrap();
     assert!(
         segments.iter().all(|one| bytes(one) < 66 << 20),
         "{segments:?}"
     );
-    ground.run("archive verify", 0).await;
+    fixture.run("archive verify", 0).await;
     let read = format!("archive read --tenant {TENANT} --conversation long");
-    let read = ground.run(&read, 0).await;
+    let read = fixture.run(&read, 0).await;
     assert_eq!(read.stdout.lines().count(), MESSAGES);
-    let bounds = ground
+    let bounds = fixture
         .record
-        .bounds_of(ground.record.partition_of(&one.key))
+        .bounds_of(fixture.record.partition_of(&one.key))
         .await;
     assert_eq!(bounds.unwrap().first, Sequence(one.last.unwrap().1.0));
 }

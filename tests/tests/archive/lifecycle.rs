@@ -1,4 +1,4 @@
-//! What an archive changes, and all that it does not.
+//! The effects of an archive run, and everything that it must not change.
 
 use read_model::ReadModelConfig;
 use tests::events::user;
@@ -6,99 +6,102 @@ use tests::settings::Role;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
-use crate::ground::{Ground, TENANT};
-use crate::old::Old;
+use crate::fixture::{Fixture, TENANT};
+use crate::old_conversations::OldConversation;
 
 const CONVERSATIONS: usize = 12;
 const MESSAGES: usize = 30;
 
 #[tokio::test]
-async fn the_record_keeps_last_commits_and_everything_is_as_before() {
-    let ground = Ground::start().await;
-    let old = ground.fill(CONVERSATIONS, MESSAGES).await;
-    ground.agent.create("young").await;
+async fn archiving_keeps_last_commits_and_changes_no_reads() {
+    let fixture = Fixture::start().await;
+    let old = fixture.fill(CONVERSATIONS, MESSAGES).await;
+    fixture.agent.create("young").await;
     for n in 0..5 {
-        ground
+        fixture
             .agent
             .append("young", vec![user(format!("young {n}"))])
             .await;
     }
-    let (texts, size) = (ground.texts("old-3").await, ground.size_bytes().await);
-    let context = ground.agent.context("old-3", 10).await;
-    let url = ground.stack.servers.database_url();
-    ground.projected(url).await;
+    let (texts, size) = (fixture.texts("old-3").await, fixture.size_bytes().await);
+    let context = fixture.agent.context("old-3", 10).await;
+    let url = fixture.stack.servers.database_url();
+    fixture.wait_for_rows(url).await;
 
-    let planned = ground.lines(&dry(&ground), 0).await;
+    let planned = fixture.lines(&dry_run(&fixture), 0).await;
     assert_eq!(planned[0]["conversations"], CONVERSATIONS, "{planned:?}");
     assert_eq!(planned[0]["commits"], CONVERSATIONS * MESSAGES);
-    assert_eq!(ground.commits("old-3").await, 31);
-    assert_eq!(ground.archived().await, 0);
+    assert_eq!(fixture.commits("old-3").await, 31);
+    assert_eq!(fixture.archived().await, 0);
 
-    let told = ground.archive().await;
-    assert_eq!(told["commits"], CONVERSATIONS * MESSAGES, "{told}");
-    assert_eq!(told["trimmed"], CONVERSATIONS * MESSAGES, "{told}");
-    assert_eq!((&told["left"], &told["unsound"]), (&0.into(), &0.into()));
-    for one in &old {
-        assert_eq!(ground.commits(one.id()).await, 1, "{}", one.id());
-    }
-    assert_eq!(ground.commits("young").await, 6);
-    assert!(ground.size_bytes().await * 3 < size, "{size}");
-    assert_eq!(ground.archived().await, 360);
-    ground.run("archive verify", 0).await;
-    ground.verify().await;
-
-    assert_eq!(ground.texts("old-3").await, texts);
+    let summary = fixture.archive().await;
+    assert_eq!(summary["commits"], CONVERSATIONS * MESSAGES, "{summary}");
+    assert_eq!(summary["trimmed"], CONVERSATIONS * MESSAGES, "{summary}");
     assert_eq!(
-        ground.agent.context("old-3", 10).await.messages,
+        (&summary["left"], &summary["unsound"]),
+        (&0.into(), &0.into())
+    );
+    for one in &old {
+        assert_eq!(fixture.commits(one.id()).await, 1, "{}", one.id());
+    }
+    assert_eq!(fixture.commits("young").await, 6);
+    assert!(fixture.size_bytes().await * 3 < size, "{size}");
+    assert_eq!(fixture.archived().await, 360);
+    fixture.run("archive verify", 0).await;
+    fixture.verify().await;
+
+    assert_eq!(fixture.texts("old-3").await, texts);
+    assert_eq!(
+        fixture.agent.context("old-3", 10).await.messages,
         context.messages
     );
-    a_retry_is_known(&ground, &old[3]).await;
-    goes_on(&ground).await;
-    told_by_others(&ground).await;
-    // Nothing is old that was not old before.
-    let again = ground.archive().await;
+    check_old_retry(&fixture, &old[3]).await;
+    check_writes_and_reads(&fixture).await;
+    check_status_and_archive_read(&fixture).await;
+    // No further commits have become old.
+    let again = fixture.archive().await;
     assert_eq!(
         (&again["commits"], &again["trimmed"]),
         (&0.into(), &0.into()),
         "{again}"
     );
-    rows_are_made_anew(&ground).await;
+    check_rebuild(&fixture).await;
 }
 
-fn dry(ground: &Ground) -> String {
-    let folder = ground.segments();
+fn dry_run(fixture: &Fixture) -> String {
+    let folder = fixture.segments();
     format!(
         "archive run --older-than 90d --to file://{} --dry-run --json",
         folder.display()
     )
 }
 
-/// The key of a commit that is only in a segment is still one that was used.
-async fn a_retry_is_known(ground: &Ground, old: &Old) {
+/// The key of a commit that is only in a segment is still known.
+async fn check_old_retry(fixture: &Fixture, old: &OldConversation) {
     let request = write::AppendEventsRequest {
         target: Some(write::CommandTarget {
             idempotency_key: old.commits[4].to_string(),
-            ..ground.agent.target(old.id())
+            ..fixture.agent.target(old.id())
         }),
         events: vec![user("something else")],
     };
-    let refused = ground
+    let refused = fixture
         .agent
         .try_append(request)
         .await
         .expect_err("a used key");
     assert!(refused.message().contains("key"), "{refused:?}");
-    assert_eq!(ground.agent.version(old.id()).await, 31);
+    assert_eq!(fixture.agent.version(old.id()).await, 31);
 }
 
-/// Appends, forks from the archived past and reads, with the projector stopped.
-async fn goes_on(ground: &Ground) {
-    let agent = &ground.agent;
-    let mut ahead = ground.texts("old-3").await;
+/// Appends, forks from archived events and reads, with the projector stopped.
+async fn check_writes_and_reads(fixture: &Fixture) {
+    let agent = &fixture.agent;
+    let mut ahead = fixture.texts("old-3").await;
     let result = agent.append("old-3", vec![user("again")]).await;
     assert_eq!(result.version, 32);
     ahead.push("again".to_owned());
-    assert_eq!(ground.texts("old-3").await, ahead);
+    assert_eq!(fixture.texts("old-3").await, ahead);
     let request = write::CreateConversationRequest {
         forked_from: Some(event::ForkPoint {
             conversation_id: "old-3".to_owned(),
@@ -111,13 +114,13 @@ async fn goes_on(ground: &Ground) {
     agent.append("fork", vec![user("aside")]).await;
     let mut forked: Vec<String> = ahead.iter().take(5).cloned().collect();
     forked.push("aside".to_owned());
-    assert_eq!(ground.texts("fork").await, forked);
+    assert_eq!(fixture.texts("fork").await, forked);
     assert_eq!(agent.context("old-3", 3).await.messages.len(), 3);
 }
 
-/// What `status` and `archive read` say of it.
-async fn told_by_others(ground: &Ground) {
-    let status = ground.run("status --json --no-roles", 0).await;
+/// Checks `status` and `archive read`.
+async fn check_status_and_archive_read(fixture: &Fixture) {
+    let status = fixture.run("status --json --no-roles", 0).await;
     let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
     let partitions = status["partitions"].as_array().unwrap();
     let holes = |name: &str| -> u64 {
@@ -128,32 +131,32 @@ async fn told_by_others(ground: &Ground) {
     };
     assert_eq!(holes("holes"), holes("holesArchived"), "{status}");
     let read = format!("archive read --tenant {TENANT} --conversation old-5");
-    let by_catalogue = ground.run(&read, 0).await;
+    let by_catalogue = fixture.run(&read, 0).await;
     assert_eq!(by_catalogue.stdout.lines().count(), MESSAGES);
-    let folder = ground.segments();
+    let folder = fixture.segments();
     let alone = format!(
         "{read} --from file://{} --nats-url nats://127.0.0.1:1",
         folder.display()
     );
-    assert_eq!(ground.run(&alone, 0).await.stdout, by_catalogue.stdout);
-    let chat = ground.run(&format!("{read} --format transcript"), 0).await;
+    assert_eq!(fixture.run(&alone, 0).await.stdout, by_catalogue.stdout);
+    let chat = fixture.run(&format!("{read} --format transcript"), 0).await;
     assert!(chat.stdout.contains("old-5 says 7"), "{chat:?}");
 }
 
-/// Rebuilt beside the live rows, and made from nothing by a projector in an empty database.
-async fn rows_are_made_anew(ground: &Ground) {
-    ground.run("rebuild conversations", 0).await;
-    let whole = ground.verify().await;
-    ground.run("rebuild rollback", 0).await;
-    ground.verify().await;
+/// Rebuilds beside the live rows, and projects from zero into an empty database.
+async fn check_rebuild(fixture: &Fixture) {
+    fixture.run("rebuild conversations", 0).await;
+    let whole = fixture.verify().await;
+    fixture.run("rebuild rollback", 0).await;
+    fixture.verify().await;
 
     let empty = devstack::test::database().await;
-    let mut other = ground.stack.another(Role::Projector);
+    let mut other = fixture.stack.another(Role::Projector);
     other.settings.projector.read_model = ReadModelConfig::new(empty.url.clone());
     other.start().await;
-    ground.projected(&empty.url).await;
+    fixture.wait_for_rows(&empty.url).await;
     let line = format!("verify --json --database-url {}", empty.url);
-    let anew = ground.summary(&line).await;
+    let anew = fixture.summary(&line).await;
     assert_eq!(
         (&anew["differing"], &anew["events"]),
         (&0.into(), &whole["events"]),

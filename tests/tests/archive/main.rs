@@ -1,16 +1,17 @@
-//! Old commits in sealed segments, through the program: all goes on as before, and nothing is lost, doubled or brought back.
+//! Archiving of old commits in sealed segments, with the program: nothing is lost, duplicated or restored after an
+//! erasure.
 
 #![cfg(test)]
 
 mod damage;
 mod erasure;
-mod ground;
+mod fixture;
 mod growth;
 mod kills;
 mod large;
 mod lifecycle;
-mod old;
-mod reading;
-mod restored;
+mod old_conversations;
+mod reads;
+mod restores;
 mod speed;
-mod unreached;
+mod unreachable_store;

@@ -1,15 +1,15 @@
-//! The archive's catalogue under the roles' own credentials: operators change it, projectors read it, gateways know of it.
+//! The archive catalogue with the roles' credentials: operators change it, projectors read it, gateways list it.
 
 use event_log::{ArchiveEntry, Record};
 use tests::program;
 use tests::settings;
 use uuid::Uuid;
 
-use tests::guarded;
+use tests::nats_accounts;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_change_the_catalogue_and_the_others_see_it() {
-    let mut stack = guarded::prepare(program!()).await;
+async fn operators_change_the_catalogue_and_other_roles_read_it() {
+    let mut stack = nats_accounts::prepare(program!()).await;
     stack.writer.start().await;
     let entry = ArchiveEntry {
         segment: Uuid::now_v7(),
@@ -18,11 +18,11 @@ async fn operators_change_the_catalogue_and_the_others_see_it() {
         sealed: None,
         loose: vec!["a".to_owned()],
     };
-    let operator = guarded::record(&stack).await;
+    let operator = nats_accounts::record(&stack).await;
     let put = operator.put_archive_entry(&entry, None).await;
     let put = put.expect("an entry");
     let plain = settings::record(&stack.servers);
-    let of = |user: &str| Record::open(guarded::record_config(&plain.nats_url, user));
+    let of = |user: &str| Record::open(nats_accounts::record_config(&plain.nats_url, user));
     let projector = of("projector").await.expect("a record");
     let seen = projector.archive_entries(None).await.expect("a catalogue");
     assert_eq!(seen, std::slice::from_ref(&put));

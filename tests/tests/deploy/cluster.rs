@@ -1,4 +1,4 @@
-//! Three nats-servers, as `deploy/nats/cluster.conf` makes them one, with the accounts of `accounts.conf`.
+//! Three nats-servers with the cluster block of `deploy/nats/cluster.conf` and the accounts of `accounts.conf`.
 
 use devstack::NatsServer;
 use event_log::{Record, RecordConfig};
@@ -8,16 +8,16 @@ use tests::program;
 use tests::stack::Stack;
 use tonic::Code;
 
-use super::permissions::appends_and_reads;
+use super::permissions::append_and_read;
 use tests::deploy_files as files;
-use tests::guarded;
+use tests::nats_accounts;
 
-/// Fewer than deployed, since each is made on all three.
+/// Fewer partitions than deployed, because each is created on all three servers.
 const PARTITIONS: u16 = 2;
-/// Three servers and all roles start on a machine that tests other things, too.
+/// Three servers and all roles start on a machine that also runs other tests.
 const REQUEST_TIMEOUT_MS: u64 = 10_000;
 
-/// The block of the file, with this machine's addresses in place of the names.
+/// The cluster block of the file, with addresses of this machine in place of the names.
 fn cluster_block(own: usize, ports: [u16; 3]) -> String {
     let text = files::text("nats/cluster.conf");
     let (_, block) = text.split_once("\ncluster {").expect("a cluster block");
@@ -34,7 +34,7 @@ async fn three_servers() -> [NatsServer; 3] {
     let first = port::block(3);
     let ports = [first, first + 1, first + 2];
     let start = |own: usize| {
-        let extra = guarded::nats_lines() + &cluster_block(own, ports);
+        let extra = nats_accounts::nats_lines() + &cluster_block(own, ports);
         devstack::test::nats_with(move |config| {
             config.server_name = format!("nats-{own}");
             config.extra = extra;
@@ -51,7 +51,7 @@ fn record_of(servers: &[NatsServer; 3], user: &str) -> RecordConfig {
         replicas: 3,
         request_timeout_ms: REQUEST_TIMEOUT_MS,
         monitor_url: Some(servers[0].monitor_url()),
-        ..guarded::record_config(&urls.join(","), user)
+        ..nats_accounts::record_config(&urls.join(","), user)
     }
 }
 
@@ -72,14 +72,14 @@ async fn every_role_works_on_three_servers() {
             .ok()
     })
     .await;
-    let mut stack = guarded::prepare(program!()).await;
+    let mut stack = nats_accounts::prepare(program!()).await;
     move_to(&mut stack, &servers);
     Box::pin(stack.start()).await;
     let agent = stack.agent("acme", "support").await;
     agent.create("before").await;
-    Box::pin(appends_and_reads(&mut stack, &agent, "before")).await;
+    Box::pin(append_and_read(&mut stack, &agent, "before")).await;
     servers[1].kill();
-    // It may have led: the two others elect first.
+    // If the server was the leader, the two others elect one first.
     eventually("a chat without one server", || async {
         let begun = agent.try_create(agent.create_request("without-one")).await;
         match begun {
@@ -88,8 +88,8 @@ async fn every_role_works_on_three_servers() {
         }
     })
     .await;
-    Box::pin(appends_and_reads(&mut stack, &agent, "without-one")).await;
+    Box::pin(append_and_read(&mut stack, &agent, "without-one")).await;
     servers[1].restart().await.expect("a server");
-    let refused: Vec<String> = servers.iter().flat_map(guarded::violations).collect();
+    let refused: Vec<String> = servers.iter().flat_map(nats_accounts::violations).collect();
     assert_eq!(refused, Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! The compose files: what they name is there, and the script that makes the first tokens does.
+//! The compose files name existing files, and the script creates the first tokens.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use wire::proto::operate::v1::ListServiceTokensRequest;
 
 use super::documents::{at, items, text_at, yaml};
 use tests::deploy_files as files;
-use tests::guarded;
+use tests::nats_accounts;
 
 fn services(file: &str) -> Vec<(String, Value)> {
     let document = yaml(file).pop().expect("a document");
@@ -27,7 +27,7 @@ fn names(file: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_services_name_is_there() {
+fn services_name_existing_files() {
     let known = names("compose.yaml");
     let document = yaml("compose.yaml").pop().expect("a document");
     let volumes = at(&document, "/volumes").as_object().expect("volumes");
@@ -50,7 +50,7 @@ fn what_services_name_is_there() {
 }
 
 #[test]
-fn roles_have_time_to_end() {
+fn grace_periods_exceed_shutdown_deadlines() {
     for (name, service) in services("compose.yaml") {
         if !["writer", "projector", "gateway"].contains(&name.as_str()) {
             continue;
@@ -65,7 +65,7 @@ fn roles_have_time_to_end() {
 }
 
 #[test]
-fn services_have_no_rights_and_no_way_out() {
+fn services_have_no_privileges_and_no_egress() {
     let document = yaml("compose.yaml").pop().expect("a document");
     for network in ["record", "rows"] {
         assert_eq!(
@@ -101,7 +101,7 @@ fn services_have_no_rights_and_no_way_out() {
 }
 
 #[test]
-fn each_role_has_a_login_of_its_own() {
+fn each_role_has_its_own_login() {
     let roles = files::text("postgres/roles.sql");
     for (name, login) in [
         ("migrate", "hansard_migrator"),
@@ -120,7 +120,7 @@ fn each_role_has_a_login_of_its_own() {
 }
 
 #[test]
-fn every_secret_has_its_line_in_the_example() {
+fn the_example_file_lists_every_secret() {
     let example = files::text("compose/env.example");
     let example: BTreeSet<&str> = example
         .lines()
@@ -136,7 +136,7 @@ fn every_secret_has_its_line_in_the_example() {
 }
 
 #[test]
-fn the_cluster_is_the_one_of_its_configuration() {
+fn cluster_services_match_the_configuration() {
     let routes = files::text("nats/cluster.conf");
     for (name, service) in services("compose.cluster.yaml") {
         if !name.starts_with("nats") {
@@ -153,13 +153,13 @@ fn the_cluster_is_the_one_of_its_configuration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_tokens_are_made_once() {
-    let mut stack = guarded::prepare(program!()).await;
+async fn bootstrap_tokens_are_created_once() {
+    let mut stack = nats_accounts::prepare(program!()).await;
     stack.writer.start().await;
     let folder = tempfile::tempdir().expect("a folder");
     symlink(program!().path(), folder.path().join("hansard")).expect("a link");
     let path = std::env::var("PATH").unwrap_or_default();
-    let record = guarded::url(&stack.servers.nats().url(), "operator");
+    let record = nats_accounts::url(&stack.servers.nats().url(), "operator");
     let made = async || {
         let mut script = Command::new("/bin/sh");
         script
@@ -169,8 +169,8 @@ async fn the_first_tokens_are_made_once() {
             .env("HANSARD_RECORD__NATS_URL", &record)
             .env("HANSARD_WRITER_URL", stack.writer.grpc_url());
         let output = script.output().await.expect("a shell");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
         let token = |name: &str| {
             let text = std::fs::read_to_string(folder.path().join(name));
             text.expect("a token").trim().to_owned()
@@ -205,9 +205,9 @@ async fn the_first_tokens_are_made_once() {
         .env("PATH", format!("{folder}:{path}"))
         .env("HANSARD_WRITER_URL", stack.writer.grpc_url());
     let output = command.output().await.expect("a shell");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        output.status.success() && told.contains("gateway"),
+        output.status.success() && stdout.contains("gateway"),
         "{output:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Every document can be read; what is told of documents stands in the modules beside this one.
+//! Parses every document; the modules beside this one check their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,13 +21,13 @@ pub(crate) fn yaml(name: &str) -> Vec<Value> {
     documents.unwrap_or_else(|error: serde_yaml_ng::Error| panic!("{name}: {error}"))
 }
 
-/// The one document of a JSON file.
+/// The document of a JSON file.
 pub(crate) fn json(name: &str) -> Value {
     let document = serde_json::from_str(&files::text(name));
     document.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The value at a JSON pointer, which must be there.
+/// The value at a JSON pointer, which must exist.
 pub(crate) fn at<'a>(document: &'a Value, pointer: &str) -> &'a Value {
     let value = document.pointer(pointer);
     value.unwrap_or_else(|| panic!("{pointer} in {document}"))
@@ -39,7 +39,7 @@ pub(crate) fn text_at<'a>(document: &'a Value, pointer: &str) -> &'a str {
     text.unwrap_or_else(|| panic!("a text at {pointer}"))
 }
 
-/// The items at a JSON pointer; none where there is nothing.
+/// The items at a JSON pointer; empty if it is missing.
 pub(crate) fn items<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     let items = document.pointer(pointer).and_then(Value::as_array);
     items.map(Vec::as_slice).unwrap_or_default()
@@ -57,7 +57,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn every_document_can_be_read() {
+fn every_document_parses() {
     let root = files::path("");
     let mut paths = Vec::new();
     collect(&root, &mut paths);

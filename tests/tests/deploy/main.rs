@@ -1,4 +1,4 @@
-//! What `deploy/` ships: every file is read and checked, what can run here runs.
+//! Tests of `deploy/`: every file is parsed and checked, and run where this machine can.
 
 #![cfg(test)]
 

@@ -1,14 +1,14 @@
-//! Every NATS user against every subject of the `JetStream` API, on every stream, and against every subject that is stored.
-//! What is not listed as granted is refused.
+//! Every NATS user against every subject of the `JetStream` API, on every stream, and every stored subject. Permissions
+//! that are not listed must be denied.
 
 use event_log::{Record, RecordConfig};
-use tests::guarded;
+use tests::nats_accounts;
 use tests::raw_nats::RawNats;
 
 const REGISTRY: &str = "KV_HANSARD_registry";
 const RESTRICTED: &str = "KV_HANSARD_restricted";
 const ARCHIVE: &str = "HANSARD_ARCHIVE";
-/// The list of erasures in progress.
+/// The list of pending erasures.
 const ERASURES: &str = "HANSARD_ERASURES";
 const STREAMS: [&str; 8] = [
     "HANSARD_0",
@@ -20,7 +20,7 @@ const STREAMS: [&str; 8] = [
     RESTRICTED,
     "ANOTHER",
 ];
-/// The requests of the API that name a stream.
+/// The API requests with a stream.
 const OF_STREAM: [&str; 28] = [
     "STREAM.CREATE.@",
     "STREAM.UPDATE.@",
@@ -51,7 +51,7 @@ const OF_STREAM: [&str; 28] = [
     "ACCOUNT.STREAM.MOVE.RECORD.@",
     "ACCOUNT.STREAM.CANCEL_MOVE.RECORD.@",
 ];
-/// Those that do not.
+/// The API requests without a stream.
 const OF_SERVER: [&str; 7] = [
     "INFO",
     "STREAM.NAMES",
@@ -62,7 +62,7 @@ const OF_SERVER: [&str; 7] = [
     "SERVER.PEER.EVACUATE",
 ];
 const PREFIXES: [&str; 2] = ["$JS.API", "RECORD.API"];
-/// What is stored, republished, answered or of the system.
+/// Subjects that are stored, republished, replies or of the system.
 const SUBJECTS: [&str; 14] = [
     "hansard.0.acme.c",
     "hansard_parts.0.acme.c.r",
@@ -79,7 +79,7 @@ const SUBJECTS: [&str; 14] = [
     "$JS.FC.HANSARD_0.c.x",
     "something.else",
 ];
-const HEARD: [&str; 9] = [
+const SUBSCRIPTIONS: [&str; 9] = [
     ">",
     "hansard.>",
     "hansard_parts.>",
@@ -91,10 +91,10 @@ const HEARD: [&str; 9] = [
     "_INBOX.>",
 ];
 
-/// Whether a user may send a request of the API about a stream.
-fn may_ask(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
+/// Whether a user may send an API request for a stream.
+fn may_request(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
     let is_secret = [REGISTRY, RESTRICTED].contains(&stream);
-    // Writers and operators alone.
+    // Only writers and operators.
     let is_theirs = [RESTRICTED, ERASURES].contains(&stream);
     let follows = [
         "CONSUMER.CREATE.@",
@@ -143,7 +143,7 @@ fn may_publish(user: &str, subject: &str) -> bool {
     user == "writer" && stored.iter().any(|root| subject.starts_with(root))
 }
 
-fn may_hear(user: &str, subject: &str) -> bool {
+fn may_subscribe(user: &str, subject: &str) -> bool {
     subject == "_INBOX.>" || (user == "gateway" && subject == "live.>")
 }
 
@@ -158,7 +158,7 @@ fn expected(user: &str) -> Vec<(String, bool)> {
         for stream in STREAMS {
             let of_stream = OF_STREAM.map(|request| {
                 let subject = format!("{prefix}.{}", request.replace('@', stream));
-                (subject, may_ask(user, prefix, request, stream))
+                (subject, may_request(user, prefix, request, stream))
             });
             subjects.extend(of_stream);
         }
@@ -167,29 +167,29 @@ fn expected(user: &str) -> Vec<(String, bool)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_may_do_what_is_listed_and_nothing_else() {
-    let lines = guarded::nats_lines();
+async fn users_have_exactly_the_listed_permissions() {
+    let lines = nats_accounts::nats_lines();
     let server = devstack::test::nats_with(move |config| config.extra = lines).await;
     let config = RecordConfig {
         partitions: 1,
         monitor_url: Some(server.monitor_url()),
-        ..guarded::record_config(&server.url(), "operator")
+        ..nats_accounts::record_config(&server.url(), "operator")
     };
     Record::create(config).await.expect("a record");
     for user in ["writer", "projector", "gateway"] {
         let url = server.url();
-        let mut connection = RawNats::connect(&url, user, &guarded::password(user)).await;
+        let mut connection = RawNats::connect(&url, user, &nats_accounts::password(user)).await;
         let mut wrong = Vec::new();
         for (subject, is_granted) in expected(user) {
-            let refusals = connection.publish(&subject, "_INBOX.x", "{}").await;
-            if refusals.is_empty() != is_granted {
+            let errors = connection.publish(&subject, "_INBOX.x", "{}").await;
+            if errors.is_empty() != is_granted {
                 wrong.push((subject, is_granted));
             }
         }
-        for subject in HEARD {
-            let refusals = connection.subscribe(subject).await;
-            if refusals.is_empty() != may_hear(user, subject) {
-                wrong.push((subject.to_owned(), may_hear(user, subject)));
+        for subject in SUBSCRIPTIONS {
+            let errors = connection.subscribe(subject).await;
+            if errors.is_empty() != may_subscribe(user, subject) {
+                wrong.push((subject.to_owned(), may_subscribe(user, subject)));
             }
         }
         assert_eq!(wrong, [], "{user}: subjects, and whether they are granted");

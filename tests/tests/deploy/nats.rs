@@ -1,4 +1,4 @@
-//! The configuration of nats-server, judged by the program itself.
+//! Validates the configuration of nats-server with the program itself.
 
 use std::process::Output;
 
@@ -15,7 +15,7 @@ const VARIABLES: [(&str, &str); 5] = [
     ("NATS_GATEWAY_PASSWORD", "g1"),
 ];
 
-async fn judged(file: &str, variables: &[(&str, &str)]) -> Output {
+async fn validate(file: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(nats_program().await);
     command.arg("-t").arg("-c").arg(files::path(file));
     command.envs(variables.iter().copied());
@@ -25,9 +25,9 @@ async fn judged(file: &str, variables: &[(&str, &str)]) -> Output {
 #[tokio::test]
 async fn the_files_are_valid() {
     for file in ["nats/nats-server.conf", "nats/cluster.conf"] {
-        let output = judged(file, &VARIABLES).await;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{file}: {said}");
+        let output = validate(file, &VARIABLES).await;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{file}: {stderr}");
     }
 }
 
@@ -36,13 +36,13 @@ async fn no_server_starts_without_a_password() {
     for (missing, _) in VARIABLES.iter().skip(1) {
         let mut others = VARIABLES.to_vec();
         others.retain(|(name, _)| name != missing);
-        let output = judged("nats/nats-server.conf", &others).await;
+        let output = validate("nats/nats-server.conf", &others).await;
         assert!(!output.status.success(), "{missing}");
     }
 }
 
 #[test]
-fn what_is_acknowledged_is_on_disk() {
+fn acknowledged_writes_are_synced() {
     let settings = files::text("nats/record.conf");
     let has = |line: &str| settings.lines().any(|found| found.trim() == line);
     assert!(has("sync_interval: always"));

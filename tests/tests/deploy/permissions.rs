@@ -1,4 +1,4 @@
-//! Each role with its own credentials: the whole system works, and nobody but a writer can put anything into the record.
+//! Each role with its own credentials: the whole system works, and only a writer can change the record.
 
 use domain::{Partition, TenantAccess, TenantId};
 use event_log::{Record, RecordConfig};
@@ -6,9 +6,9 @@ use read_model::ReadModel;
 use read_model::queries::{ProviderLogQuery, provider_logs};
 use serde_json::json;
 use tests::agent::Agent;
-use tests::door::Door;
 use tests::events::user;
 use tests::eventually::{eventually, within};
+use tests::http_client::HttpClient;
 use tests::operator::Operator;
 use tests::program;
 use tests::settings::{self, Role};
@@ -16,25 +16,25 @@ use tests::stack::Stack;
 use wire::proto::operate::v1 as proto;
 use wire::proto::read::v1::ReadTarget;
 
-use tests::guarded;
+use tests::nats_accounts;
 use tests::raw_nats::RawNats;
 
-/// Reads on another gateway than the one that wrote.
-async fn other_gateway(stack: &Stack) -> (tests::node::Node, Door) {
+/// A client of another gateway than the writing one.
+async fn other_gateway(stack: &Stack) -> (tests::node::Node, HttpClient) {
     let mut node = stack.another(Role::Gateway);
-    guarded::guard(&mut node, &settings::record(&stack.servers));
+    nats_accounts::guard(&mut node, &settings::record(&stack.servers));
     node.settings.gateway.writer_url = stack.writer.grpc_url();
     node.start().await;
-    let door = stack
-        .door()
-        .moved_to(node.settings.gateway.http.server.addr);
-    (node, door)
+    let client = stack
+        .http_client()
+        .with_addr(node.settings.gateway.http.server.addr);
+    (node, client)
 }
 
-/// Rows, the tail without a projector, and what is followed live, of a new chat.
-pub(super) async fn appends_and_reads(stack: &mut Stack, agent: &Agent, chat: &str) {
+/// Reads rows, the tail without a projector, and live events of a new chat.
+pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str) {
     agent.append(chat, vec![user("one")]).await;
-    agent.projected(chat, 2).await;
+    agent.wait_for_rows(chat, 2).await;
     assert_eq!(agent.context(chat, 5).await.messages.len(), 1);
     stack.projector.stop().await;
     let request = agent.watch_request(chat, 3);
@@ -43,7 +43,7 @@ pub(super) async fn appends_and_reads(stack: &mut Stack, agent: &Agent, chat: &s
     let written = agent.append(chat, vec![user("two")]).await;
     let seen = within("a watched commit", watch.message()).await;
     assert!(seen.expect("an item").is_some());
-    // By its token, since on several servers another may answer than the one that stored it.
+    // With its token, because another server than the storing one may answer.
     let target = ReadTarget {
         position_token: written.position_token,
         ..agent.read_target(chat)
@@ -51,11 +51,11 @@ pub(super) async fn appends_and_reads(stack: &mut Stack, agent: &Agent, chat: &s
     let context = agent.try_context(target, 5).await.expect("a context");
     assert_eq!(context.messages.len(), 2);
     stack.projector.start().await;
-    agent.projected(chat, 3).await;
+    agent.wait_for_rows(chat, 3).await;
 }
 
-/// Waits until a call of a model server is in the rows of the log.
-async fn logged(stack: &Stack) {
+/// Waits until the log's rows contain a call of a model server.
+async fn wait_for_logged_call(stack: &Stack) {
     let model = &stack.projector.settings.projector.read_model;
     let model = ReadModel::connect_lazy(model).expect("a read model");
     let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
@@ -70,8 +70,8 @@ async fn logged(stack: &Stack) {
     .await;
 }
 
-/// A chat that is answered, read elsewhere, and erased.
-async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
+/// Creates a chat, gets an answer, reads it from another gateway, and erases it.
+async fn chat_and_erase(stack: &Stack, operator: &Operator, agent: &Agent) {
     let settings = proto::AgentSettings {
         model: Some(proto::ModelSettings {
             server: "echo".to_owned(),
@@ -86,43 +86,43 @@ async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
     };
     operator.settings(agent.id(), settings).await;
     let key = operator.api_key(agent.id()).await;
-    let door = stack.door().with("x-api-key", &key.secret);
-    let door = door.in_session().await;
-    let dressed = |other: &Door| {
+    let client = stack.http_client().with("x-api-key", &key.secret);
+    let client = client.in_session().await;
+    let with_credentials = |other: &HttpClient| {
         other
             .with("x-api-key", &key.secret)
-            .with("x-session-id", door.shown_session())
+            .with("x-session-id", client.session_id())
     };
-    let chat = door.post("/api/chats", &json!({})).await.ok(201);
+    let chat = client.post("/api/chats", &json!({})).await.ok(201);
     let chat = format!("/api/chats/{}", chat["id"].as_str().expect("an id"));
-    let said = json!({"content": "hello there"});
-    let heard = door.post(&format!("{chat}/messages"), &said).await;
+    let message = json!({"content": "hello there"});
+    let heard = client.post(&format!("{chat}/messages"), &message).await;
     assert!(String::from_utf8_lossy(&heard.body).contains("hello"));
-    logged(stack).await;
-    let (mut other, other_door) = other_gateway(stack).await;
-    let shown = dressed(&other_door).get(&chat).await.ok(200);
+    wait_for_logged_call(stack).await;
+    let (mut other, other_client) = other_gateway(stack).await;
+    let shown = with_credentials(&other_client).get(&chat).await.ok(200);
     assert!(shown.to_string().contains("echo: hello there"), "{shown}");
-    assert_eq!(door.delete(&chat).await.status, 204);
-    assert_eq!(dressed(&other_door).get(&chat).await.status, 404);
+    assert_eq!(client.delete(&chat).await.status, 204);
+    assert_eq!(with_credentials(&other_client).get(&chat).await.status, 404);
     other.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_role_can_do_its_work() {
-    let mut stack = guarded::prepare(program!()).await;
+    let mut stack = nats_accounts::prepare(program!()).await;
     Box::pin(stack.start()).await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
     agent.create("c").await;
-    Box::pin(appends_and_reads(&mut stack, &agent, "c")).await;
-    Box::pin(talks_and_erases(&stack, &operator, &agent)).await;
+    Box::pin(append_and_read(&mut stack, &agent, "c")).await;
+    Box::pin(chat_and_erase(&stack, &operator, &agent)).await;
     assert_eq!(
-        guarded::violations(stack.servers.nats()),
+        nats_accounts::violations(stack.servers.nats()),
         Vec::<String>::new()
     );
 }
 
-/// What nobody but a writer may do, whatever its account.
+/// Subjects that only a writer may publish to, in every account.
 const EVIL: [&str; 12] = [
     "hansard.0.acme.c",
     "hansard-archive.0.x",
@@ -137,7 +137,7 @@ const EVIL: [&str; 12] = [
     "RECORD.API.STREAM.MSG.DELETE.HANSARD_0",
     "_INBOX.of.another",
 ];
-/// What the others may, and not this one.
+/// Subjects of the other accounts.
 const NO_GATEWAY: [&str; 2] = [
     "RECORD.API.CONSUMER.CREATE.HANSARD_0",
     "RECORD.API.CONSUMER.MSG.NEXT.HANSARD_0.x",
@@ -148,7 +148,7 @@ const NO_PROJECTOR: [&str; 4] = [
     "RECORD.API.STREAM.MSG.GET.KV_HANSARD_registry",
     "RECORD.API.DIRECT.GET.KV_HANSARD_registry",
 ];
-/// A commit at its place, which a projector reads when it tries parked ones again.
+/// A commit under its subject, which a projector reads when it retries parked conversations.
 const PARKED_READ: &str = "RECORD.API.DIRECT.GET.HANSARD_0";
 const NO_WRITER: [&str; 8] = [
     "hansard-archive.0.x",
@@ -163,34 +163,34 @@ const NO_WRITER: [&str; 8] = [
 
 async fn check_refused(stack: &Stack, user: &str, subjects: &[&str]) {
     let url = stack.servers.nats().url();
-    let mut thief = RawNats::connect(&url, user, &guarded::password(user)).await;
+    let mut thief = RawNats::connect(&url, user, &nats_accounts::password(user)).await;
     for subject in subjects {
-        let refusals = thief.publish(subject, "_INBOX.x", "{}").await;
-        assert_eq!(refusals.len(), 1, "{user} publishes to {subject}");
+        let errors = thief.publish(subject, "_INBOX.x", "{}").await;
+        assert_eq!(errors.len(), 1, "{user} publishes to {subject}");
     }
     let heard = thief.subscribe("hansard.>").await;
     assert_eq!(heard.len(), 1, "{user} subscribes");
 }
 
-/// Has the server itself write to `hansard.1.x.x`, as the reply to a request; how far that moved the partition.
+/// Makes the server publish to `hansard.1.x.x` as the reply to a request; returns by how much the partition grew.
 async fn reply_into_the_record(stack: &Stack, record: &Record, user: &str, request: &str) -> u64 {
     let last = async || record.bounds_of(Partition(1)).await.expect("bounds").last.0;
     let before = last().await;
     let url = stack.servers.nats().url();
-    let mut thief = RawNats::connect(&url, user, &guarded::password(user)).await;
-    let refusals = thief.publish(request, "hansard.1.x.x", "").await;
-    assert_eq!(refusals, Vec::<String>::new(), "{user} asks {request}");
-    // The server answers requests of one connection in their order.
+    let mut thief = RawNats::connect(&url, user, &nats_accounts::password(user)).await;
+    let errors = thief.publish(request, "hansard.1.x.x", "").await;
+    assert_eq!(errors, Vec::<String>::new(), "{user} asks {request}");
+    // The server answers requests of one connection in order.
     thief.subscribe("_INBOX.x").await;
     thief.publish(request, "_INBOX.x", "").await;
     last().await - before
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_but_a_writer_can_change_the_record() {
-    let mut stack = guarded::prepare(program!()).await;
+async fn only_writers_can_change_the_record() {
+    let mut stack = nats_accounts::prepare(program!()).await;
     stack.writer.start().await;
-    let record = guarded::record(&stack).await;
+    let record = nats_accounts::record(&stack).await;
     check_refused(&stack, "gateway", &[&EVIL[..], &NO_GATEWAY].concat()).await;
     check_refused(&stack, "projector", &[&EVIL[..], &NO_PROJECTOR].concat()).await;
     check_refused(&stack, "writer", &NO_WRITER).await;
@@ -207,7 +207,7 @@ async fn nobody_but_a_writer_can_change_the_record() {
             "{user}"
         );
     }
-    // The same within the record's own account does move it: so the accounts are what holds.
+    // The same request in the record's own account changes the record: so the account permissions protect it.
     let request = format!("$JS.API.{info}");
     reply_into_the_record(&stack, &record, "writer", &request).await;
     let record = &record;
@@ -219,8 +219,8 @@ async fn nobody_but_a_writer_can_change_the_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_comes_in_without_a_password() {
-    let mut stack = guarded::prepare(program!()).await;
+async fn connections_need_a_password() {
+    let mut stack = nats_accounts::prepare(program!()).await;
     stack.writer.start().await;
     let plain = settings::record(&stack.servers);
     let address = plain.nats_url.replace("nats://", "");
@@ -230,7 +230,7 @@ async fn nobody_comes_in_without_a_password() {
             ..plain.clone()
         };
         let refused = Record::open(config).await.expect_err("a refusal");
-        let told = format!("{refused} {refused:?}");
-        assert!(!told.contains("wrong"), "{told}");
+        let text = format!("{refused} {refused:?}");
+        assert!(!text.contains("wrong"), "{text}");
     }
 }

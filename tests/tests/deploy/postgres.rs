@@ -1,4 +1,4 @@
-//! The settings of Postgres, judged by Postgres itself.
+//! Validates the settings of Postgres with Postgres itself.
 
 use std::process::{Command, Output};
 
@@ -9,14 +9,14 @@ fn run(command: &mut Command) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_settings_are_taken() {
+async fn postgres_accepts_the_settings() {
     let server = devstack::test::postgres().await;
     let file = files::path("postgres/postgresql.conf");
     let file = file.canonicalize().expect("the settings");
     let folder = tempfile::tempdir().expect("a folder");
     let asked = |setting: &str| {
         let mut command = Command::new(server.tool("postgres"));
-        // `-C` reads the whole file, refuses it for one mistake, and starts nothing.
+        // `-C` reads the whole file, fails on an error, and starts nothing.
         command.args(["-C", setting, "-D"]).arg(folder.path());
         command.arg("-c");
         command.arg(format!("config_file={}", file.display()));
@@ -29,8 +29,8 @@ async fn the_settings_are_taken() {
         ("log_min_error_statement", "panic"),
     ] {
         let output = asked(setting);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{setting}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{setting}: {stderr}");
         let value = String::from_utf8_lossy(&output.stdout);
         assert_eq!(value.trim(), expected, "{setting}");
     }

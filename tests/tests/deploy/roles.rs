@@ -1,11 +1,11 @@
-//! The roles' settings, judged by the program itself.
+//! Validates the roles' settings with the program itself.
 
 use tests::program;
 
 use tests::deploy_files as files;
 
 #[tokio::test]
-async fn every_role_takes_its_file() {
+async fn every_role_accepts_its_file() {
     for role in ["writer", "projector", "gateway"] {
         let file = files::path(&format!("{role}.toml"));
         let file = file.to_str().expect("a plain name");
@@ -17,7 +17,7 @@ async fn every_role_takes_its_file() {
 }
 
 #[tokio::test]
-async fn a_mistake_is_told() {
+async fn invalid_settings_are_reported() {
     let file = files::path("gateway.toml");
     let file = file.to_str().expect("a plain name");
     let broken = "record.api_prefix=RECORD.*";

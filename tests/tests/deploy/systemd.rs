@@ -1,4 +1,4 @@
-//! The units, judged by systemd where it is.
+//! Validates the units with systemd, if it is installed.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tests::program;
 
 use tests::deploy_files as files;
 
-/// The value of a unit's setting, the last one given.
+/// The last value of a unit's setting.
 fn setting(unit: &str, name: &str) -> String {
     let text = files::text(unit);
     let mut values = text
@@ -32,7 +32,7 @@ fn seconds(unit: &str, name: &str) -> Duration {
 }
 
 #[test]
-fn units_wait_for_the_end() {
+fn stop_timeouts_exceed_shutdown_deadlines() {
     assert!(seconds("systemd/hansard@.service", "TimeoutStopSec") > END_DEADLINE);
     let nats = files::text("nats/record.conf");
     let lame = nats
@@ -49,12 +49,12 @@ fn verify(unit: &Path) -> Option<(bool, String)> {
         .arg(unit)
         .output();
     let output = output.ok()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some((output.status.success(), said))
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some((output.status.success(), stderr))
 }
 
 #[tokio::test]
-async fn systemd_takes_the_units() {
+async fn systemd_accepts_the_units() {
     let folder = tempfile::tempdir().expect("a folder");
     let programs = [
         (
@@ -87,14 +87,17 @@ async fn systemd_takes_the_units() {
         let text = files::text(file).replace(installed, here);
         let path = folder.path().join(unit);
         fs::write(&path, &text).expect("a unit");
-        // A machine without systemd has nobody to ask.
-        let Some((taken, said)) = verify(&path) else {
+        // Without systemd, nothing can be validated.
+        let Some((taken, stderr)) = verify(&path) else {
             return;
         };
-        assert!(taken && !said.contains(unit), "{unit}: {said}");
+        assert!(taken && !stderr.contains(unit), "{unit}: {stderr}");
         let type_of = format!("Type={}", setting(file, "Type"));
         fs::write(&path, text.replace(&type_of, "Type=sometimes")).expect("a unit");
-        let (_, said) = verify(&path).expect("systemd");
-        assert!(said.contains("sometimes"), "a mistake is seen: {said}");
+        let (_, stderr) = verify(&path).expect("systemd");
+        assert!(
+            stderr.contains("sometimes"),
+            "an error is reported: {stderr}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Every claim of `docs/explanation/security.md` names a test, and the test exists.
+//! Checks that every claim of `docs/explanation/security.md` names an existing test.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn references(cell: &str) -> Vec<(&str, &str)> {
     quoted.filter_map(|text| text.split_once(".rs::")).collect()
 }
 
-/// What is wrong with a reference; `None`: the test exists.
+/// The error of a reference; `None` if the test exists.
 fn fault(root: &Path, (file, function): (&str, &str)) -> Option<String> {
     let path = root.join(format!("{file}.rs"));
     let Ok(source) = fs::read_to_string(&path) else {
@@ -59,7 +59,7 @@ fn fault(root: &Path, (file, function): (&str, &str)) -> Option<String> {
 }
 
 #[test]
-fn every_claim_names_a_test_that_exists() {
+fn every_claim_names_an_existing_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = fs::read_to_string(root.join("docs/explanation/security.md"))
         .expect("docs/explanation/security.md");

@@ -1,4 +1,4 @@
-//! `docs/reference/cli.md`: every command with its options, as `--help` has them.
+//! `docs/reference/cli.md`: every command with its options, as in `--help`.
 
 use clap::Command;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ fn section(command: &Command, path: &str, level: usize, text: &mut String) {
     }
 }
 
-/// A row for each argument that the help shows, but for `--help`, `--version` and those that its subcommands take from it.
+/// A row for each argument in the help, except `--help`, `--version` and arguments inherited from the parent command.
 fn options(command: &Command, is_sub: bool) -> String {
     let arguments = command.get_arguments().filter(|argument| {
         let is_inherited = is_sub && argument.is_global_set();

@@ -1,16 +1,16 @@
-//! Every `hansard` command of a document is one that the program takes.
+//! Every `hansard` command in a document has valid arguments.
 
 use clap::error::ErrorKind;
 
 use super::markdown::documents;
 use super::shell;
 
-/// The languages of blocks with commands; those of a `console` are run by no test.
+/// The languages of blocks with commands; no test runs those of a `console`.
 const SHELL: [&str; 2] = ["sh", "console"];
 /// Options that documents leave to the environment.
 const FROM_ENVIRONMENT: [&[&str]; 3] = [&[], &["--token", "t"], &["--token", "t", "--agent", "a"]];
 
-/// The arguments of `hansard` in a command; `None`: it calls another program.
+/// The arguments of `hansard` in a command; `None` for another program.
 fn arguments(words: &[String]) -> Option<&[String]> {
     let is_prefix = |word: &&String| {
         word.contains('=') || matches!(word.as_str(), "in_writer" | "env" | "do" | "then")
@@ -31,7 +31,7 @@ fn arguments(words: &[String]) -> Option<&[String]> {
     }
 }
 
-/// What is wrong with the arguments; `None`: the program takes them.
+/// The error of the arguments; `None` if they are valid.
 fn fault(arguments: &[String]) -> Option<String> {
     let mut fault = None;
     for given in FROM_ENVIRONMENT {
@@ -56,7 +56,7 @@ fn fault(arguments: &[String]) -> Option<String> {
 }
 
 #[test]
-fn commands_in_documents_are_taken() {
+fn commands_in_documents_are_valid() {
     let mut checked = 0;
     let mut faults = Vec::new();
     for document in documents() {
@@ -80,7 +80,7 @@ fn commands_in_documents_are_taken() {
     assert!(checked > 100, "{checked}");
 }
 
-/// What is wrong with a command in prose, whose arguments may be names for any: its subcommands and its options.
+/// The error of a command in prose. Its arguments may be placeholders: only subcommands and options are checked.
 fn fault_of_span(span: &str) -> Option<String> {
     let mut words = span.split_whitespace().peekable();
     words.next_if_eq(&"hansard")?;

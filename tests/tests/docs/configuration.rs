@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{generated, source};
 
-/// The files of the structs that settings are kept in, each with its bounds.
+/// The files with the structs of settings, each with its bounds.
 const FILES: [&str; 13] = [
     "crates/egress/src/config.rs",
     "crates/event-log/src/config.rs",
@@ -27,13 +27,13 @@ const FILES: [&str; 13] = [
     "services/gateway/src/http/config.rs",
     "services/gateway/src/retention/config.rs",
 ];
-/// The other roles' files, and bounds that several structs share.
+/// The other roles' files, and shared bounds.
 const OTHERS: [&str; 3] = [
     "crates/runtime/src/net/bounds.rs",
     "services/projector/src/config.rs",
     "services/writer/src/config.rs",
 ];
-/// Structs that the reference describes by one row.
+/// Structs that the reference describes in one row.
 const QUOTAS: &str = "QuotaSet";
 
 /// A field of a struct of settings.
@@ -108,7 +108,7 @@ fn structs_of(text: &str, ranges: &BTreeMap<String, String>, structs: &mut Struc
     }
 }
 
-/// The rows of a struct, those of the structs in it among them.
+/// The rows of a struct, including those of nested structs.
 fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut String) {
     let fields = structs
         .get(name)
@@ -180,7 +180,7 @@ fn defaults<T: Default + Serialize>() -> Value {
     serde_json::to_value(T::default()).expect("settings")
 }
 
-/// A model server that says nothing: every setting as by default.
+/// A model server with every setting at its default.
 fn model_server() -> Value {
     fn read<T: DeserializeOwned + Serialize>(_: T, settings: Value) -> Value {
         let read: T = serde_json::from_value(settings).expect("settings");

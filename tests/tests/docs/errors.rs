@@ -1,4 +1,4 @@
-//! `docs/reference/errors.md`: the stable reasons of gRPC, and every code that an HTTP endpoint answers with.
+//! `docs/reference/errors.md`: the stable reasons of gRPC, and every error code of HTTP endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::{generated, markdown};
 
 const DOCUMENT: &str = "docs/reference/errors.md";
 
-/// The pairs of `Self::Variant => value` in a part of a source, a variant of several before one value among them.
+/// The pairs of `Self::Variant => value` in a part of a source, including those with several variants.
 fn arms<'a>(text: &'a str, function: &str) -> BTreeMap<&'a str, &'a str> {
     let (_, rest) = text.split_once(function).expect("the function");
     let (body, _) = rest.split_once("\n    }\n").expect("its end");
@@ -48,7 +48,7 @@ fn variants(text: &str, name: &str) -> Vec<(String, String)> {
     found
 }
 
-/// `Code::InvalidArgument` as gRPC writes it.
+/// `Code::InvalidArgument` as gRPC spells it.
 fn code(value: &str) -> String {
     let name = value.rsplit("::").next().unwrap_or_default();
     let mut code = String::new();

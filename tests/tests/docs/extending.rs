@@ -1,4 +1,4 @@
-//! `docs/explanation/extending.md` lists every file that names all lifecycle kinds, and so changes with a new one.
+//! `docs/explanation/extending.md` lists every file that names all lifecycle kinds, and so changes with a new kind.
 
 use std::fs;
 use std::path::Path;

@@ -1,17 +1,17 @@
-//! Generated parts of documents: between two comments, as the code has it now.
+//! Generated parts of documents: between two comments, equal to the current code.
 
 use std::fs;
 use std::sync::Mutex;
 
 use super::markdown::{self, root};
 
-/// Set to `always`, as for snapshots: generated parts are written, not compared.
+/// With `always`, as for snapshots, generated parts are written instead of compared.
 const VARIABLE: &str = "INSTA_UPDATE";
 const END: &str = "<!-- end -->";
-/// Tests write parts of one document.
+/// Several tests write parts of one document.
 static DOCUMENTS: Mutex<()> = Mutex::new(());
 
-/// Compares the part `name` of a document with what the code says.
+/// Compares the part `name` of a document with the generated text.
 #[track_caller]
 pub(crate) fn check(path: &str, name: &str, expected: &str) {
     let _guard = DOCUMENTS.lock();
@@ -25,7 +25,7 @@ pub(crate) fn check(path: &str, name: &str, expected: &str) {
     let is_update = std::env::var(VARIABLE).is_ok_and(|value| value == "always");
     assert!(
         is_update,
-        "{path}: the part {name} is not what the code says: run {VARIABLE}=always cargo test -p tests --test docs\n{expected}"
+        "{path}: the part {name} differs from the code: run {VARIABLE}=always cargo test -p tests --test docs\n{expected}"
     );
     let text = format!("{before}{start}{expected}{END}{after}");
     fs::write(root().join(path), text).expect("the document");

@@ -1,14 +1,14 @@
-//! Relative links and their anchors lead somewhere, and every document is reached from the index.
+//! Relative links and their anchors have targets, and every document is reachable from the index.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::markdown::{self, Document, documents, root};
 
-/// Where every document is linked from, directly or not.
+/// The document that links to every other one, directly or indirectly.
 const INDEX: &str = "docs/README.md";
 
-/// The targets of a line's links, without those to other sites.
+/// The targets of a line's links, except those to other sites.
 fn targets(line: &str) -> Vec<&str> {
     let links = line.split("](").skip(1);
     let targets = links.filter_map(|rest| rest.split_once(')'));
@@ -18,7 +18,7 @@ fn targets(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The file that a target names, from the repository's root.
+/// The file of a target, relative to the repository's root.
 fn file(document: &Document, target: &str) -> PathBuf {
     let path = target.split('#').next().unwrap_or_default();
     if path.is_empty() {
@@ -36,7 +36,7 @@ fn file(document: &Document, target: &str) -> PathBuf {
     file
 }
 
-/// What is wrong with a target; `None`: it is there.
+/// The error of a target; `None` if it exists.
 fn fault(document: &Document, target: &str) -> Option<String> {
     let file = file(document, target);
     if !root().join(&file).exists() {
@@ -49,7 +49,7 @@ fn fault(document: &Document, target: &str) -> Option<String> {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_has_a_target() {
     let mut faults = Vec::new();
     for document in documents() {
         for (line, text) in document.prose() {
@@ -64,7 +64,7 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
-fn every_document_is_reached_from_the_index() {
+fn every_document_is_linked_from_the_index() {
     let mut reached = BTreeSet::from([PathBuf::from(INDEX)]);
     let mut waiting = vec![PathBuf::from(INDEX)];
     while let Some(path) = waiting.pop() {

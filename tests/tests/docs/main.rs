@@ -1,7 +1,7 @@
-//! README and `docs/`: links lead somewhere, commands are understood, claims name their tests, generated parts are current.
+//! README and `docs/`: links have targets, commands are valid, claims name their tests, generated parts are current.
 //!
 //! Parts of the reference are generated from the code, between `<!-- generated: NAME -->` and `<!-- end -->`. After a
-//! change of the code, `INSTA_UPDATE=always cargo test -p tests --test docs` writes them again.
+//! change of the code, `INSTA_UPDATE=always cargo test -p tests --test docs` updates them.
 
 #![cfg(test)]
 

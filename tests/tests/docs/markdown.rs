@@ -1,4 +1,4 @@
-//! The documents, and the parts of one that are checked.
+//! The documents and their checked parts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ pub(crate) fn root() -> PathBuf {
 
 /// One Markdown file.
 pub(crate) struct Document {
-    /// From the repository's root.
+    /// Relative to the repository's root.
     pub(crate) path: PathBuf,
     pub(crate) text: String,
 }
@@ -101,7 +101,7 @@ impl Document {
             .collect()
     }
 
-    /// The anchors of its headings, as GitHub makes them.
+    /// The anchors of its headings, as on GitHub.
     pub(crate) fn anchors(&self) -> Vec<String> {
         let headings = self
             .prose()

@@ -1,4 +1,4 @@
-//! `docs/reference/metrics.md`: the tables of metrics that modules carry in their comments.
+//! `docs/reference/metrics.md`: the tables of metrics in module comments.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ const PREFIXES: [&str; 5] = [
     "server_",
     "process_",
 ];
-/// What makes a metric, before its name.
+/// The macro of a metric, before its name.
 const MACROS: [&str; 3] = ["counter!(", "gauge!(", "histogram!("];
 
 /// A row of a module's table.
@@ -40,7 +40,7 @@ fn the_reference_has_every_table() {
     generated::check(DOCUMENT, "metrics", &table);
 }
 
-/// The names of the metrics that a source makes, where they are written as literals.
+/// The names of the metrics in a source, if they are literals.
 fn names(source: &str) -> impl Iterator<Item = &str> {
     MACROS.iter().flat_map(move |call| {
         let calls = source.split(call).skip(1);

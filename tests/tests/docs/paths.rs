@@ -1,11 +1,11 @@
-//! Paths of the repository that documents name, and paths of documents that the repository names.
+//! Paths in documents exist in the repository, and so do documents named in sources.
 
 use std::fs;
 use std::path::Path;
 
 use super::markdown::{documents, root};
 
-/// The folders whose paths are checked.
+/// The checked folders.
 const FOLDERS: [&str; 8] = [
     "bench/",
     "crates/",
@@ -16,12 +16,12 @@ const FOLDERS: [&str; 8] = [
     "services/",
     "tests/",
 ];
-/// What sources that name documents end in.
+/// The file types of sources that name documents.
 const SOURCES: [&str; 8] = ["rs", "toml", "yaml", "conf", "sql", "proto", "py", "snap"];
-/// Folders of what is built or installed.
+/// Folders of build results and installations.
 const BUILT: [&str; 3] = ["target", "node_modules", ".git"];
 
-/// The path that inline code names; `None`: it names none, or several at once.
+/// The path in inline code; `None` if it has none or several.
 fn path(span: &str) -> Option<&str> {
     let path = span.split("::").next()?;
     let is_path = FOLDERS.iter().any(|folder| path.starts_with(folder));
@@ -42,8 +42,8 @@ fn paths_in_documents_exist() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The documents that a text names: words with `docs/` and `.md`.
-fn named(text: &str) -> impl Iterator<Item = &str> {
+/// The documents in a text: words with `docs/` and `.md`.
+fn named_documents(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |sign: char| !(sign.is_ascii_alphanumeric() || "/-_.".contains(sign));
     let words = text.split(is_end);
     words.filter_map(|word| {
@@ -68,7 +68,7 @@ fn check_folder(folder: &Path, missing: &mut Vec<String>) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let absent = named(&text).filter(|document| !root().join(document).exists());
+        let absent = named_documents(&text).filter(|document| !root().join(document).exists());
         missing.extend(absent.map(|document| format!("{}: {document}", path.display())));
     }
 }

@@ -1,4 +1,4 @@
-//! The TOML of documents are settings that a role takes.
+//! TOML in documents is valid as settings of a role.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use writer::WriterConfig;
 use super::markdown::documents;
 
 #[test]
-fn settings_in_documents_are_taken() {
+fn settings_in_documents_are_valid() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("settings.toml");
     let (mut checked, mut faults) = (0, Vec::new());

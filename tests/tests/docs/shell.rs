@@ -1,10 +1,10 @@
-//! The commands of a shell script, as far as documents write one.
+//! A parser of shell commands, limited to the syntax in documents.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The commands of a script, each as its words without quotes and redirections.
+/// The commands of a script, each as words without quotes and redirections.
 pub(crate) fn commands(script: &str) -> Vec<Vec<String>> {
     let script = without_here_documents(&script.replace("\\\n", " "));
     let mut reader = Reader::default();
@@ -16,7 +16,7 @@ pub(crate) fn commands(script: &str) -> Vec<Vec<String>> {
     reader.commands
 }
 
-/// Leaves out the lines of `<<'END'` documents.
+/// Removes the lines of `<<'END'` documents.
 fn without_here_documents(script: &str) -> String {
     let mut kept = String::new();
     let mut end: Option<String> = None;

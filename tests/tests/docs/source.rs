@@ -1,4 +1,4 @@
-//! What comments of the sources say: the documents' generated parts are made of them.
+//! Reads comments of sources for generated parts of documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A comment as a cell of a table: links of rustdoc are plain code.
+/// A comment as a cell of a table: rustdoc links become code.
 pub(crate) fn cell(comment: &[&str]) -> String {
     let text = comment.join(" ");
     text.replace("[`", "`")
@@ -38,7 +38,7 @@ pub(crate) fn cell(comment: &[&str]) -> String {
         .replace('|', "\\|")
 }
 
-/// The value of a constant as its expression has it; products of whole numbers are worked out.
+/// The value of a constant from its expression; products of whole numbers are computed.
 pub(crate) fn number(expression: &str) -> String {
     let factors = expression
         .split('*')
@@ -50,7 +50,7 @@ pub(crate) fn number(expression: &str) -> String {
     }
 }
 
-/// Numbers in the place of constants that a comment names.
+/// Replaces constant names in a comment by their values.
 pub(crate) fn with_constants(meaning: &str, text: &str) -> String {
     let mut meaning = meaning.to_owned();
     for rest in text.split("pub const ").skip(1) {

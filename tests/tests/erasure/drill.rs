@@ -1,4 +1,4 @@
-//! The drill: a backup under writers, erasures after it, the store destroyed, a restore; and what is there then.
+//! The disaster drill: a backup under load, erasures after it, destruction of the store, a restore, and checks.
 
 use std::fs;
 use std::path::Path;
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use domain::{ConversationKey, Status};
 use event_log::Record;
 use tests::agent::Agent;
-use tests::checker::{self, Recorded, RecordedCommit, Rows};
+use tests::checker::{self, RecordContents, RecordedCommit, Rows};
 use tests::events::{session, user, user_owner};
 use tests::eventually::eventually;
 use tests::stack::{Setup, Stack};
 
-use crate::ground::{check, conversation, fork, in_nats, json, run};
+use crate::cli::{check, conversation, fork, in_nats, json, run};
 
 const SECRET: &str = "the-codeword-is-periwinkle";
 const RESTORED: &str = "restored";
 
-/// Appends to conversations until told to stop; how often.
+/// Appends to conversations until the end; returns the number of appends.
 async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> usize {
     agent.create(&name).await;
     let mut appended = 0;
@@ -31,14 +31,14 @@ async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> us
     appended
 }
 
-async fn read(stack: &Stack) -> Recorded {
+async fn read(stack: &Stack) -> RecordContents {
     let record = Record::open(tests::settings::record(&stack.servers)).await;
-    Recorded::read(&record.expect("a record"))
+    RecordContents::read(&record.expect("a record"))
         .await
         .expect("commits")
 }
 
-/// What stands before the backup.
+/// Conversations before the backup.
 async fn load(agent: &Agent) {
     for n in 0..20 {
         let texts: Vec<String> = (0..4)
@@ -65,7 +65,7 @@ async fn load(agent: &Agent) {
         .expect("an erasure");
 }
 
-/// A backup, taken while conversations are written to.
+/// Takes a backup while conversations are written.
 async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..4)
@@ -91,7 +91,7 @@ async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
     appended
 }
 
-/// Erasures after the backup: by operators with receipts, and by a caller, which the ledger tells of.
+/// Erasures after the backup: by operators with receipts, and by a caller, which only the ledger has.
 async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) {
     let receipts = receipts.display();
     let line = "--tenant acme --no-rows --receipt";
@@ -124,8 +124,8 @@ fn versions(commits: &[RecordedCommit]) -> Vec<u64> {
     first.collect()
 }
 
-/// Whether what is restored of a conversation is what it was, up to the moment of the backup.
-fn check_alike(key: &ConversationKey, restored: &[RecordedCommit], was: &[RecordedCommit]) {
+/// Checks that a restored conversation equals its state at the moment of the backup.
+fn check_restored(key: &ConversationKey, restored: &[RecordedCommit], was: &[RecordedCommit]) {
     let is_hot = key.conversation.as_str().starts_with("hot-");
     let is_erased = |commits: &[RecordedCommit]| {
         commits
@@ -138,7 +138,7 @@ fn check_alike(key: &ConversationKey, restored: &[RecordedCommit], was: &[Record
         return;
     }
     if key.conversation.as_str() == "child-detached" {
-        // Detached again, after the restore.
+        // Detached again after the restore.
         assert_eq!(versions(restored), versions(was));
         return;
     }
@@ -167,14 +167,14 @@ async fn restore(stack: &Stack, backup: &Path, receipts: &Path) {
         backup.display(),
         receipts.display()
     );
-    let told = json(stack, &format!("{line} --dry-run")).await;
+    let report = json(stack, &format!("{line} --dry-run")).await;
     assert_eq!(
-        (&told["restored"], &told["conversationsErased"]),
+        (&report["restored"], &report["conversationsErased"]),
         (&false.into(), &0.into())
     );
-    let told = json(stack, &line).await;
+    let report = json(stack, &line).await;
     assert_eq!(
-        (&told["restored"], &told["conversationsErased"]),
+        (&report["restored"], &report["conversationsErased"]),
         (&true.into(), &6.into())
     );
     let refused = check(stack, &line, 1).await;
@@ -184,8 +184,8 @@ async fn restore(stack: &Stack, backup: &Path, receipts: &Path) {
     );
 }
 
-/// Whole again: a record that proves itself, rows that are its fold, readers who are answered, writers who go on.
-async fn check_whole(stack: &mut Stack, agent: &Agent, was: &Recorded) {
+/// Checks that the record is consistent, the rows equal its fold, readers get answers, and writers continue.
+async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
     let postgres = stack.servers.postgres_mut();
     postgres
         .create_database(RESTORED)
@@ -203,13 +203,13 @@ async fn check_whole(stack: &mut Stack, agent: &Agent, was: &Recorded) {
     assert_eq!(checker::check_commits(&restored), []);
     assert_eq!(restored.conversations.len(), was.conversations.len());
     for (key, commits) in &restored.conversations {
-        check_alike(key, commits, &was.conversations[key]);
+        check_restored(key, commits, &was.conversations[key]);
     }
     for (key, commits) in &restored.conversations {
         let head = &commits.last().expect("a commit").opened.commit.head;
         if head.status != Status::Erased {
             agent
-                .projected(key.conversation.as_str(), head.version.0)
+                .wait_for_rows(key.conversation.as_str(), head.version.0)
                 .await;
         }
     }
@@ -227,7 +227,7 @@ async fn check_whole(stack: &mut Stack, agent: &Agent, was: &Recorded) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_destroyed_record_comes_back_without_what_was_erased() {
+async fn restored_records_omit_erased_conversations() {
     let folder = tempfile::tempdir().expect("a folder");
     let (backup, receipts) = (folder.path().join("backup"), folder.path().join("receipts"));
     fs::create_dir(&receipts).expect("a folder");
@@ -243,11 +243,11 @@ async fn a_destroyed_record_comes_back_without_what_was_erased() {
 
     destroy_store(&mut stack).await;
     restore(&stack, &backup, &receipts).await;
-    check_whole(&mut stack, &agent, &was).await;
+    check_system(&mut stack, &agent, &was).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_whole_touches_nothing() {
+async fn invalid_backups_change_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let (backup, receipts) = (folder.path().join("backup"), folder.path().join("receipts"));
     fs::create_dir(&receipts).expect("a folder");

@@ -1,23 +1,23 @@
-//! Forks that read through what is erased: refused by default, or erased too.
+//! Forks that read erased events: erasures are rejected by default, or include the forks.
 
 use domain::{ConversationId, ConversationKey, Position, Sequence, TenantId};
 use event_log::{Record, TailBounds};
 use serde_json::{Value, json};
 use tests::agent::Agent;
-use tests::checker::{self, Recorded};
+use tests::checker::{self, RecordContents};
 use tests::events::{assistant, session, text_of, user};
 use tests::stack::{Setup, Stack};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use crate::ground::{check, conversation, erased_ids, fork, in_nats, json};
+use crate::cli::{check, conversation, erased_ids, fork, in_nats, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forks_are_refused_or_go_too() {
+async fn forks_block_erasure_or_are_erased() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
-    let said = ["the-key-is-under-the-mat".to_owned(), "second".to_owned()];
-    conversation(&agent, "root", session("s"), &said).await;
+    let texts_of_root = ["the-key-is-under-the-mat".to_owned(), "second".to_owned()];
+    conversation(&agent, "root", session("s"), &texts_of_root).await;
     fork(&agent, "one", "root", 2).await;
     agent
         .append("one", vec![user("the-fork-knows-of-the-mat")])
@@ -26,32 +26,38 @@ async fn forks_are_refused_or_go_too() {
     agent.create("beside").await;
     let line = "erase conversation root --tenant acme";
 
-    let told = json(&stack, &format!("{line} --dry-run --json")).await;
+    let report = json(&stack, &format!("{line} --dry-run --json")).await;
     let expected = json!({
         "conversations": 1, "commits": 3, "archived": 0, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0,
         "registry": {}, "unknown": [], "refuses": [
             "2 forks read through the conversations to erase: one, two; erase them with --forks erase, or copy them first with --forks detach",
         ],
     });
-    assert_eq!(told, expected);
-    let told = check(&stack, &format!("{line} --dry-run"), 0).await.stdout;
-    assert!(told.contains("prevented by:             2 forks"), "{told}");
-    let told = json(&stack, &format!("{line} --forks erase --dry-run --json")).await;
-    assert_eq!(told["refuses"], json!([]));
+    assert_eq!(report, expected);
+    let report = check(&stack, &format!("{line} --dry-run"), 0).await.stdout;
+    assert!(
+        report.contains("prevented by:             2 forks"),
+        "{report}"
+    );
+    let report = json(&stack, &format!("{line} --forks erase --dry-run --json")).await;
+    assert_eq!(report["refuses"], json!([]));
     let refused = check(&stack, line, 1).await;
     assert!(refused.stderr.contains("one, two"), "{refused:?}");
     assert_eq!(agent.version("root").await, 3);
 
     let folder = tempfile_folder();
     let receipt = folder.path().join("receipt.json").display().to_string();
-    let told = json(
+    let report = json(
         &stack,
         &format!("{line} --forks erase --receipt {receipt} --json"),
     )
     .await;
-    assert_eq!(erased_ids(&told), ["one", "root", "two"]);
-    assert_eq!((&told["commits"], &told["parts"]), (&json!(6), &json!(0)));
-    assert_eq!(told["signed"]["receipt"]["rows"], "gone");
+    assert_eq!(erased_ids(&report), ["one", "root", "two"]);
+    assert_eq!(
+        (&report["commits"], &report["parts"]),
+        (&json!(6), &json!(0))
+    );
+    assert_eq!(report["signed"]["receipt"]["rows"], "gone");
     assert_eq!(
         in_nats(&stack, &["under-the-mat", "knows-of-the-mat"]),
         [""; 0]
@@ -61,18 +67,18 @@ async fn forks_are_refused_or_go_too() {
     }
     assert_eq!(agent.version("beside").await, 1);
 
-    // Again: nothing is left to do, and the receipt says the same.
+    // Second run: nothing is left to do, and the receipt is the same.
     let again = json(&stack, &format!("{line} --json")).await;
     assert_eq!(
         (erased_ids(&again), &again["commits"]),
-        (erased_ids(&told), &json!(0))
+        (erased_ids(&report), &json!(0))
     );
-    rotated_keys_prove_receipts(&stack, &receipt).await;
-    receipts_are_proved(&stack, &receipt).await;
+    rotated_keys_verify_receipts(&stack, &receipt).await;
+    check_receipts(&stack, &receipt).await;
 }
 
-/// A rotated key proves its receipts, signs no more, and no receipt passes under the id of another key.
-async fn rotated_keys_prove_receipts(stack: &Stack, old: &str) {
+/// A rotated key verifies its old receipts, signs no new ones, and no receipt verifies with the id of another key.
+async fn rotated_keys_verify_receipts(stack: &Stack, old: &str) {
     let signer = |receipt: &Value| receipt["keyId"].as_str().expect("a key's id").to_owned();
     let read = |file: &str| -> Value {
         let text = std::fs::read_to_string(file).expect("a receipt");
@@ -106,11 +112,11 @@ fn tempfile_folder() -> tempfile::TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn detached_forks_read_as_they_did() {
+async fn detached_forks_keep_their_history() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
-    let said = ["shared-by-all".to_owned(), "the-root-alone".to_owned()];
-    conversation(&agent, "root", session("root's"), &said).await;
+    let texts_of_root = ["shared-by-all".to_owned(), "the-root-alone".to_owned()];
+    conversation(&agent, "root", session("root's"), &texts_of_root).await;
     fork(&agent, "one", "root", 2).await;
     agent
         .append("one", vec![user("said by one"), assistant("answered")])
@@ -121,9 +127,12 @@ async fn detached_forks_read_as_they_did() {
     assert_eq!(before[1], ["shared-by-all", "said by one", "said by two"]);
 
     let line = "erase conversation root --tenant acme --forks detach --json";
-    let told = json(&stack, line).await;
-    assert_eq!(erased_ids(&told), ["one", "root", "two"]);
-    assert_eq!(told["signed"]["receipt"]["detached"], json!(["one", "two"]));
+    let report = json(&stack, line).await;
+    assert_eq!(erased_ids(&report), ["one", "root", "two"]);
+    assert_eq!(
+        report["signed"]["receipt"]["detached"],
+        json!(["one", "two"])
+    );
     assert_eq!(
         in_nats(&stack, &["shared-by-all", "the-root-alone"]),
         ["shared-by-all"]
@@ -131,15 +140,15 @@ async fn detached_forks_read_as_they_did() {
     for (id, before) in ["one", "two"].into_iter().zip(before) {
         let copy = format!("{id}-detached");
         assert_eq!(texts(&agent, &copy).await, before);
-        let alike = agent.conversation(&copy).await;
-        assert!(alike.forked_from.is_none(), "{alike:?}");
-        assert_eq!(alike.owner, Some(session("s")));
+        let detached = agent.conversation(&copy).await;
+        assert!(detached.forked_from.is_none(), "{detached:?}");
+        assert_eq!(detached.owner, Some(session("s")));
         assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
     }
     assert_eq!(agent.version("one-detached").await, 5);
     agent.append("one-detached", vec![user("on")]).await;
     let record = Record::open(tests::settings::record(&stack.servers)).await;
-    let recorded = Recorded::read(&record.expect("a record"))
+    let recorded = RecordContents::read(&record.expect("a record"))
         .await
         .expect("commits");
     assert_eq!(checker::check_commits(&recorded), []);
@@ -151,11 +160,11 @@ async fn detached_forks_read_as_they_did() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_detached_from_a_past_that_is_not_whole() {
+async fn forks_of_damaged_parents_are_not_detached() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
-    let said = ["one", "two", "three"].map(str::to_owned);
-    conversation(&agent, "root", session("s"), &said).await;
+    let texts_of_root = ["one", "two", "three"].map(str::to_owned);
+    conversation(&agent, "root", session("s"), &texts_of_root).await;
     fork(&agent, "child", "root", 4).await;
     agent.append("child", vec![user("aside")]).await;
     let record = Record::open(tests::settings::record(&stack.servers)).await;
@@ -183,7 +192,7 @@ async fn nothing_is_detached_from_a_past_that_is_not_whole() {
     }
 }
 
-/// Deletes a message of the record, behind the product's back.
+/// Deletes a message of the record, bypassing the product.
 async fn delete(stack: &Stack, position: Position) {
     let url = stack.servers.nats().url();
     let connection = TcpStream::connect(url.trim_start_matches("nats://")).await;
@@ -211,16 +220,16 @@ async fn delete(stack: &Stack, position: Position) {
     }
 }
 
-/// What is said in a conversation.
+/// The texts of a conversation.
 async fn texts(agent: &Agent, id: &str) -> Vec<String> {
     let events = agent.events(agent.list_request(id)).await;
     events.iter().filter_map(text_of).collect()
 }
 
-async fn receipts_are_proved(stack: &Stack, receipt: &str) {
-    let told = json(stack, &format!("erase verify-receipt {receipt} --json")).await;
+async fn check_receipts(stack: &Stack, receipt: &str) {
+    let report = json(stack, &format!("erase verify-receipt {receipt} --json")).await;
     assert_eq!(
-        told,
+        report,
         json!({ "genuine": true, "conversations": 3, "standing": [] })
     );
     let text = std::fs::read_to_string(receipt).expect("a receipt");

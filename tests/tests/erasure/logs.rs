@@ -1,4 +1,4 @@
-//! What was logged of a conversation goes with it, from every file of NATS and every row.
+//! Logged calls of an erased conversation are erased from every file of NATS and every row.
 
 use domain::{Owner, OwnerDigest, TenantAccess, TenantId, Timestamp, UserId};
 use read_model::queries::{ProviderLogQuery, UsageScope, model_usage_of, provider_logs};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use wire::proto::operate::v1::{AgentSettings, ProviderLogDetail, ProviderLogSettings};
 use wire::proto::run::v1::{LoggedBody, MeterModelCallRequest, MeteredCall};
 
-use crate::ground::{check, conversation, in_nats, json};
+use crate::cli::{check, conversation, in_nats, json};
 
 const SECRET: &str = "the-grey-parrot-knows-the-code";
 const KEPT: &str = "the-red-parrot-knows-nothing";
@@ -29,7 +29,7 @@ async fn log(agent: &Agent, id: &str, text: &str) {
     assert!(agent.try_log(request).await.expect("an answer"));
 }
 
-/// The conversations that rows of the log are of.
+/// The conversations in the rows of the log.
 async fn rows(stack: &Stack) -> Option<Vec<String>> {
     let config = &stack.projector.settings.projector.read_model;
     let model = ReadModel::connect_lazy(config).ok()?;
@@ -45,21 +45,21 @@ async fn rows(stack: &Stack) -> Option<Vec<String>> {
     Some(ids)
 }
 
-async fn rows_become(stack: &Stack, ids: &[&str]) {
+async fn wait_for_rows(stack: &Stack, ids: &[&str]) {
     eventually(&format!("rows of {ids:?}"), || async {
         (rows(stack).await? == ids).then_some(())
     })
     .await;
 }
 
-/// Runs SQL that gives JSON.
+/// Runs SQL that returns JSON.
 async fn psql(stack: &mut Stack, sql: &str) {
     let url = stack.servers.database_url().to_owned();
     let psql = stack.servers.postgres_mut().tool("psql");
     checker::query(&psql, &url, sql).await.expect("rows");
 }
 
-async fn logging(setup: Setup) -> (Stack, Agent) {
+async fn enable_log(setup: Setup) -> (Stack, Agent) {
     let stack = setup.start().await;
     let agent = stack.agent("acme", "support").await;
     let settings = AgentSettings {
@@ -74,46 +74,46 @@ async fn logging(setup: Setup) -> (Stack, Agent) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logged_call_goes_with_its_conversation() {
-    let (stack, agent) = logging(Setup::tasks()).await;
+async fn logged_calls_are_erased_with_their_conversation() {
+    let (stack, agent) = enable_log(Setup::tasks()).await;
     for id in ["by-operator", "by-caller", "kept"] {
         conversation(&agent, id, session("s"), &["hello".to_owned()]).await;
         let text = if id == "kept" { KEPT } else { SECRET };
         log(&agent, id, text).await;
     }
-    rows_become(&stack, &["by-caller", "by-operator", "kept"]).await;
+    wait_for_rows(&stack, &["by-caller", "by-operator", "kept"]).await;
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [SECRET, KEPT]);
-    let [ada, bob] = ["ada", "bob"].map(|user| OwnerDigest::of(&Owner::User(parsed(user))));
+    let [ada, bob] = ["ada", "bob"].map(|user| OwnerDigest::of(&Owner::User(parse_user(user))));
     let digests = [ada.as_str(), bob.as_str()];
     for digest in digests {
         meter(&agent, digest).await;
     }
-    usage_becomes(&stack, digests, &[3, 3]).await;
-    // Someone without a conversation is known by what models used.
+    wait_for_usage(&stack, digests, &[3, 3]).await;
+    // A caller without a conversation is known only from the usage of models.
     check(&stack, "erase user ada --tenant acme", 0).await;
-    usage_becomes(&stack, digests, &[0, 3]).await;
+    wait_for_usage(&stack, digests, &[0, 3]).await;
     assert_eq!(in_nats(&stack, &digests), [bob.as_str()]);
     check(&stack, "erase user ada --tenant acme", 1).await;
     agent
         .try_erase(agent.target("by-caller"))
         .await
         .expect("an erasure");
-    let told: Value = json(
+    let report: Value = json(
         &stack,
         "erase conversation by-operator --tenant acme --json",
     )
     .await;
-    assert_eq!(told["signed"]["receipt"]["rows"], "gone", "{told}");
+    assert_eq!(report["signed"]["receipt"]["rows"], "gone", "{report}");
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
-    rows_become(&stack, &["kept"]).await;
+    wait_for_rows(&stack, &["kept"]).await;
     check(&stack, "erase tenant acme", 0).await;
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [""; 0]);
-    rows_become(&stack, &[]).await;
-    usage_becomes(&stack, digests, &[0, 0]).await;
+    wait_for_rows(&stack, &[]).await;
+    wait_for_usage(&stack, digests, &[0, 0]).await;
     assert_eq!(in_nats(&stack, &digests), [""; 0]);
 }
 
-fn parsed(user: &str) -> UserId {
+fn parse_user(user: &str) -> UserId {
     UserId::parse(user).expect("an id")
 }
 
@@ -130,7 +130,7 @@ async fn meter(agent: &Agent, owner_digest: &str) {
     assert!(agent.try_meter(request).await.expect("an answer"));
 }
 
-async fn usage_becomes(stack: &Stack, owners: [&str; 2], tokens: &[u64]) {
+async fn wait_for_usage(stack: &Stack, owners: [&str; 2], tokens: &[u64]) {
     let config = &stack.projector.settings.projector.read_model;
     let model = ReadModel::connect_lazy(config).expect("a configuration");
     let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
@@ -151,38 +151,38 @@ fn time_nanos() -> u128 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logged_call_goes_when_its_time_is_over() {
-    let (mut stack, agent) = logging(Setup::tasks().with_own_postgres()).await;
+async fn logged_calls_expire() {
+    let (mut stack, agent) = enable_log(Setup::tasks().with_own_postgres()).await;
     conversation(&agent, "c", session("s"), &["hello".to_owned()]).await;
     for _ in 0..3 {
         log(&agent, "c", KEPT).await;
     }
-    rows_become(&stack, &["c", "c", "c"]).await;
+    wait_for_rows(&stack, &["c", "c", "c"]).await;
     let over = "WITH over AS (UPDATE hansard.provider_log SET kept_until = now() WHERE log_id = \
                 (SELECT min(log_id::text)::uuid FROM hansard.provider_log) RETURNING 1) \
                 SELECT to_jsonb(t) FROM (SELECT count(*) FROM over) AS t";
     psql(&mut stack, over).await;
-    rows_become(&stack, &["c", "c"]).await;
+    wait_for_rows(&stack, &["c", "c"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_ends_before_its_rows_do_is_read_anew() {
-    let (mut stack, agent) = logging(Setup::tasks().with_own_postgres()).await;
+async fn shorter_log_streams_are_read_again() {
+    let (mut stack, agent) = enable_log(Setup::tasks().with_own_postgres()).await;
     conversation(&agent, "c", session("s"), &["hello".to_owned()]).await;
     log(&agent, "c", KEPT).await;
-    rows_become(&stack, &["c"]).await;
-    // As if the rows had been made from another stream, longer than this one.
-    let elsewhere = "WITH gone AS (DELETE FROM hansard.provider_log RETURNING 1), \
+    wait_for_rows(&stack, &["c"]).await;
+    // A state as if the rows came from another, longer stream.
+    let longer_stream = "WITH gone AS (DELETE FROM hansard.provider_log RETURNING 1), \
                      moved AS (UPDATE hansard.provider_log_checkpoint SET sequence = 1000 RETURNING 1) \
                      SELECT to_jsonb(t) FROM (SELECT count(*) FROM gone, moved) AS t";
-    psql(&mut stack, elsewhere).await;
+    psql(&mut stack, longer_stream).await;
     log(&agent, "c", KEPT).await;
-    rows_become(&stack, &["c", "c"]).await;
+    wait_for_rows(&stack, &["c", "c"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_projector_that_comes_late_makes_no_row_of_what_is_erased() {
-    let (mut stack, agent) = logging(Setup::tasks()).await;
+async fn late_projectors_write_no_rows_of_erased_conversations() {
+    let (mut stack, agent) = enable_log(Setup::tasks()).await;
     stack.projector.stop().await;
     for id in ["gone", "kept"] {
         conversation(&agent, id, session("s"), &["hello".to_owned()]).await;
@@ -193,10 +193,10 @@ async fn a_projector_that_comes_late_makes_no_row_of_what_is_erased() {
         .await
         .expect("an erasure");
     stack.projector.start().await;
-    rows_become(&stack, &["kept"]).await;
+    wait_for_rows(&stack, &["kept"]).await;
     eventually("the tombstone's row", || async {
         agent.try_get(agent.read_target("gone")).await.err()
     })
     .await;
-    rows_become(&stack, &["kept"]).await;
+    wait_for_rows(&stack, &["kept"]).await;
 }

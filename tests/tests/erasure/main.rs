@@ -1,14 +1,14 @@
-//! Erasures, backups and restores by operators, through the program: what is erased is nowhere, and stays so.
+//! Erasures, backups and restores by operators, with the program: erased texts are nowhere, and are not restored.
 
 #![cfg(test)]
 
+mod cli;
 mod drill;
 mod forks;
-mod ground;
-mod interrupted;
+mod killed_writer;
 mod logs;
 mod real_data;
 mod tenants;
 mod traces;
-mod unknown;
+mod unknown_targets;
 mod users;

@@ -1,4 +1,4 @@
-//! A tenant with real conversations is erased while another one's are written to.
+//! Erases a tenant with real conversations under load of another tenant.
 //!
 //! A first part of the chitchat data set by default. All 7,168 conversations and 258,145 messages:
 //! `cargo test --release -p tests --test erasure real_data -- --ignored --nocapture`.
@@ -14,13 +14,13 @@ use tests::events::user;
 use tests::import;
 use tests::stack::Setup;
 
-use crate::ground::{check, json};
+use crate::cli::{check, json};
 
 /// How many conversations the default test imports.
 const PART: usize = 150;
 const WRITERS: usize = 4;
 
-/// Appends to one conversation until told to stop; how often.
+/// Appends to one conversation until the end; returns the number of appends.
 async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> u64 {
     let mut version = agent.create(&name).await.version;
     while !stop.load(Ordering::Relaxed) {
@@ -49,16 +49,16 @@ async fn check_erased(limit: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let receipt = folder.path().join("receipt.json").display().to_string();
     let began = Instant::now();
-    let told = json(
+    let report = json(
         &stack,
         &format!("erase tenant acme --receipt {receipt} --json"),
     )
     .await;
     let took = began.elapsed();
-    let entries = told["signed"]["receipt"]["conversations"].as_array();
+    let entries = report["signed"]["receipt"]["conversations"].as_array();
     assert_eq!(entries.map(Vec::len), Some(limit));
     assert_eq!(
-        (&told["commits"], &told["signed"]["receipt"]["rows"]),
+        (&report["commits"], &report["signed"]["receipt"]["rows"]),
         (&imported["commits"], &"gone".into())
     );
     check(&stack, &format!("erase verify-receipt {receipt}"), 0).await;
@@ -71,9 +71,9 @@ async fn check_erased(limit: usize) {
     }
     let line = format!(
         "erased {limit} conversations, {} commits, {} messages, rows and all, in {took:?}, beside {appended} appends\n",
-        told["commits"], imported["messages"]
+        report["commits"], imported["messages"]
     );
-    // Shown where it is asked for.
+    // Printed for runs with `--nocapture`.
     let _closed = std::io::stderr().lock().write_all(line.as_bytes());
 }
 

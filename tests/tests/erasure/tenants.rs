@@ -1,4 +1,4 @@
-//! A tenant: its callers are shut out, its entries of the registry and its conversations are gone.
+//! The erasure of a tenant: its callers are rejected, and its registry entries and conversations are gone.
 
 use serde_json::json;
 use tests::events::{session, user};
@@ -6,10 +6,10 @@ use tests::stack::Setup;
 use tonic::Code;
 use wire::proto::operate::v1::SigningKeyUse;
 
-use crate::ground::{check, conversation, erased_ids, in_nats, json};
+use crate::cli::{check, conversation, erased_ids, in_nats, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_goes_with_its_keys() {
+async fn tenants_are_erased_with_their_keys() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
     let other = stack.agent("other", "their-bot").await;
@@ -18,26 +18,26 @@ async fn a_tenant_goes_with_its_keys() {
     let secret = operator
         .signing_key("acme", "main", SigningKeyUse::User)
         .await;
-    let said = ["acme-plans-a-merger".to_owned()];
+    let texts = ["acme-plans-a-merger".to_owned()];
     for id in ["a", "b", "c"] {
-        conversation(&agent, id, session("s"), &said).await;
+        conversation(&agent, id, session("s"), &texts).await;
     }
     conversation(&other, "a", session("s"), &["kept-by-another".to_owned()]).await;
 
-    let told = json(&stack, "erase tenant acme --dry-run --json").await;
+    let report = json(&stack, "erase tenant acme --dry-run --json").await;
     let entries =
         json!({ "agent": 1, "apikey": 1, "secret": 1, "signing": 1, "tenant": 1, "token": 1 });
     assert_eq!(
-        (&told["conversations"], &told["registry"]),
+        (&report["conversations"], &report["registry"]),
         (&json!(3), &entries)
     );
     agent.append("a", vec![user("still open")]).await;
 
-    let told = json(&stack, "erase tenant acme --json").await;
+    let report = json(&stack, "erase tenant acme --json").await;
     assert_eq!(
         (
-            erased_ids(&told).len(),
-            &told["signed"]["receipt"]["registry"]
+            erased_ids(&report).len(),
+            &report["signed"]["receipt"]["registry"]
         ),
         (3, &entries)
     );
@@ -52,7 +52,7 @@ async fn a_tenant_goes_with_its_keys() {
         (refused.err()?.code() == Code::Unauthenticated).then_some(())
     })
     .await;
-    // Also for a caller of every tenant, there is no such agent; and no such key at the door.
+    // Callers of every tenant find no such agent, and the HTTP listener rejects the key.
     let target = agent.target("b");
     let operators = tests::agent::Agent::new(operator.caller().clone(), "support");
     let refused = operators.try_archive(target).await;
@@ -60,9 +60,9 @@ async fn a_tenant_goes_with_its_keys() {
         refused.err().map(|status| status.code()),
         Some(Code::NotFound)
     );
-    let door = stack.door().with("x-api-key", &key.secret);
+    let client = stack.http_client().with("x-api-key", &key.secret);
     tests::eventually::eventually("a key that is none any more", || async {
-        (door.get("/api/chats").await.told().0 == 401).then_some(())
+        (client.get("/api/chats").await.status_and_code().0 == 401).then_some(())
     })
     .await;
     other.append("a", vec![user("still open")]).await;

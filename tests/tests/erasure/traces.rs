@@ -1,4 +1,4 @@
-//! What an erasure leaves in the files of NATS and Postgres, searched byte by byte.
+//! The remains of an erasure in the files of NATS and Postgres, searched byte by byte.
 
 use std::io::Write as _;
 
@@ -11,14 +11,14 @@ use tests::parts::text;
 use tests::stack::{Setup, Stack};
 use uuid::Uuid;
 
-use crate::ground::{conversation, json};
+use crate::cli::{conversation, json};
 
 const SECRET: &str = "the-blue-parcel-is-behind-the-oak";
-/// Bytes of a stored message that nothing else has.
+/// Length of a piece that is unique to a stored message.
 const NEEDLE_BYTES: usize = 64;
 
-/// A piece of each stored commit, from its end: a long body is stored compressed, where no text can be seen.
-async fn stored(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
+/// A piece from the end of each stored commit: long bodies are stored compressed, without readable text.
+async fn stored_pieces(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
     let record = tests::settings::record(&stack.servers);
     let record = Record::open(record).await.expect("a record");
     let tail = record.tail(key, Sequence(0), TailBounds::default()).await;
@@ -28,7 +28,7 @@ async fn stored(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// How many rows of how many tables hold a text, in a text column or in bytes.
+/// How many rows of how many tables contain a text, in text or byte columns.
 async fn rows_with(stack: &mut Stack, text: &str) -> usize {
     let url = stack.servers.database_url().to_owned();
     let psql = stack.servers.postgres_mut().tool("psql");
@@ -61,7 +61,7 @@ async fn psql(stack: &mut Stack, sql: &str) {
     checker::query(&psql, &url, sql).await.expect("no rows");
 }
 
-/// The files of Postgres that hold the text: of tables and indexes, and of the write-ahead log.
+/// The files of Postgres that contain the text: tables and indexes, and write-ahead log.
 fn files(stack: &mut Stack) -> (usize, usize) {
     let found = files_with(stack.servers.postgres_mut().folder(), SECRET.as_bytes());
     let in_log = |file: &&std::path::PathBuf| file.to_string_lossy().contains("pg_wal");
@@ -70,7 +70,7 @@ fn files(stack: &mut Stack) -> (usize, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_erased_is_in_no_file_and_no_row() {
+async fn erased_texts_are_in_no_file_and_no_row() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;
     let agent = stack.agent("acme", "support").await;
     let lines: Vec<String> = (0..200)
@@ -86,14 +86,14 @@ async fn what_is_erased_is_in_no_file_and_no_row() {
         .expect("a run");
     let parts = agent.parts_request("c", &run, 0, vec![text(1, SECRET)]);
     agent.try_parts(parts).await.expect("parts");
-    agent.projected("c", 5).await;
-    // What the planner keeps of values is in files too.
+    agent.wait_for_rows("c", 5).await;
+    // The planner's statistics contain values, too.
     psql(&mut stack, "ANALYZE").await;
     let key = ConversationKey {
         tenant: TenantId::parse("acme").expect("an id"),
         conversation: ConversationId::parse("c").expect("an id"),
     };
-    let mut needles = stored(&stack, &key).await;
+    let mut needles = stored_pieces(&stack, &key).await;
     needles.push(SECRET.as_bytes().to_vec());
     let nats = stack.servers.nats().folder().to_owned();
     assert_eq!(needles.len(), 5);
@@ -106,8 +106,11 @@ async fn what_is_erased_is_in_no_file_and_no_row() {
 
     psql(&mut stack, "CHECKPOINT").await;
     let before = files(&mut stack);
-    let told = json(&stack, "erase conversation c --tenant acme --json").await;
-    assert_eq!((&told["commits"], &told["parts"]), (&4.into(), &1.into()));
+    let report = json(&stack, "erase conversation c --tenant acme --json").await;
+    assert_eq!(
+        (&report["commits"], &report["parts"]),
+        (&4.into(), &1.into())
+    );
     for needle in &needles {
         assert!(files_with(&nats, needle).is_empty(), "{needle:?}");
     }
@@ -115,7 +118,7 @@ async fn what_is_erased_is_in_no_file_and_no_row() {
     in_postgres(&mut stack, before).await;
 }
 
-/// What Postgres's own files still hold, and what makes it go: docs/how-to/erase.md tells it as it is measured here.
+/// Measures how long Postgres's files contain erased texts, as documented in docs/how-to/erase.md.
 async fn in_postgres(stack: &mut Stack, before: (usize, usize)) {
     let mut measured = vec![("before", before)];
     for (title, statements) in [
@@ -136,7 +139,7 @@ async fn in_postgres(stack: &mut Stack, before: (usize, usize)) {
         measured.push((title, files(stack)));
     }
     let line = format!("files of Postgres that hold the text (tables, log): {measured:?}\n");
-    // Shown where it is asked for; the numbers before the tables are rewritten are Postgres's own business.
+    // Printed for runs with `--nocapture`; the counts before the rewrite of the tables depend on Postgres.
     let _closed = std::io::stderr().lock().write_all(line.as_bytes());
     assert!(before.0 > 0 && before.1 > 0, "{line}");
     let rewritten = measured

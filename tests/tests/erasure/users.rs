@@ -1,4 +1,4 @@
-//! A user's conversations, with whichever agent, those begun meanwhile among them.
+//! The erasure of a user's conversations with all agents, including those created meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +8,13 @@ use tests::agent::Agent;
 use tests::events::{session, user_owner};
 use tests::stack::Setup;
 
-use crate::ground::{conversation, erased_ids, in_nats, json};
+use crate::cli::{conversation, erased_ids, in_nats, json};
 
 const SECRET: &str = "ada-likes-green-umbrellas";
 const KEPT: &str = "bob-likes-red-umbrellas";
 
-/// Begins conversations of the user until told to stop; how many.
-async fn keep_beginning(agent: Agent, stop: Arc<AtomicBool>) -> usize {
+/// Creates conversations of the user until the end; returns their number.
+async fn keep_creating(agent: Agent, stop: Arc<AtomicBool>) -> usize {
     let mut begun = 0;
     while !stop.load(Ordering::Relaxed) {
         let texts = [SECRET.to_owned()];
@@ -25,11 +25,11 @@ async fn keep_beginning(agent: Agent, stop: Arc<AtomicBool>) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_of_a_user_goes_and_nothing_of_others() {
+async fn users_are_erased_completely_and_without_others() {
     let stack = Setup::tasks().start().await;
     let support = stack.agent("acme", "support").await;
     let sales = stack.agent("acme", "sales").await;
-    let elsewhere = stack.agent("other", "their-bot").await;
+    let other_tenant = stack.agent("other", "their-bot").await;
     let texts = |text: &str| vec![text.to_owned(); 3];
     for n in 0..6 {
         let agent = if n % 2 == 0 { &support } else { &sales };
@@ -43,13 +43,13 @@ async fn all_of_a_user_goes_and_nothing_of_others() {
     }
     conversation(&support, "bob", user_owner("bob"), &texts(KEPT)).await;
     conversation(&support, "session", session("ada"), &texts(KEPT)).await;
-    // Another tenant's user of the same name is another user.
-    conversation(&elsewhere, "theirs", user_owner("ada"), &texts(KEPT)).await;
+    // The same user id of another tenant is another user.
+    conversation(&other_tenant, "theirs", user_owner("ada"), &texts(KEPT)).await;
 
     let stop = Arc::new(AtomicBool::new(false));
-    let beginning = tokio::spawn(keep_beginning(support.clone(), Arc::clone(&stop)));
+    let beginning = tokio::spawn(keep_creating(support.clone(), Arc::clone(&stop)));
     let line = "erase user ada --tenant acme --json";
-    // It goes round for as long as more are begun, so they end once it has begun to erase.
+    // The erasure repeats while new conversations appear; creation ends after the erasure has started.
     let erasing = json(&stack, line);
     let ending = async {
         tests::eventually::eventually("an erasure", || async {
@@ -59,29 +59,29 @@ async fn all_of_a_user_goes_and_nothing_of_others() {
         .await;
         stop.store(true, Ordering::Relaxed);
     };
-    let (told, ()) = tokio::join!(erasing, ending);
+    let (report, ()) = tokio::join!(erasing, ending);
     let begun = beginning.await.expect("conversations");
-    assert!(begun > 0 && erased_ids(&told).len() >= 6, "{told}");
+    assert!(begun > 0 && erased_ids(&report).len() >= 6, "{report}");
 
-    let told = json(&stack, line).await;
-    assert_eq!(erased_ids(&told).len(), 6 + begun);
-    assert_eq!(told["signed"]["receipt"]["rows"], "gone");
+    let report = json(&stack, line).await;
+    assert_eq!(erased_ids(&report).len(), 6 + begun);
+    assert_eq!(report["signed"]["receipt"]["rows"], "gone");
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
     for (agent, id) in [
         (&support, "bob"),
         (&support, "session"),
-        (&elsewhere, "theirs"),
+        (&other_tenant, "theirs"),
     ] {
         assert_eq!(agent.version(id).await, 4, "{id}");
     }
-    let told = json(&stack, "erase user ada --tenant acme --dry-run --json").await;
+    let report = json(&stack, "erase user ada --tenant acme --dry-run --json").await;
     assert_eq!(
-        (&told["conversations"], &told["erasedBefore"]),
+        (&report["conversations"], &report["erasedBefore"]),
         (&json!(0), &json!(6 + begun))
     );
-    let told = json(&stack, "erase user nobody --tenant acme --dry-run --json").await;
+    let report = json(&stack, "erase user nobody --tenant acme --dry-run --json").await;
     assert_eq!(
-        (&told["conversations"], &told["erasedBefore"]),
+        (&report["conversations"], &report["erasedBefore"]),
         (&json!(0), &json!(0))
     );
 }

@@ -1,29 +1,28 @@
-//! A writer's clock that jumps, ahead and back, while another writer's goes right.
+//! A writer's clock jumps ahead and back; another writer's clock is correct.
 //!
-//! The clock is that of a real process, moved by libfaketime, which is preloaded: a test that cannot find it is skipped.
-//! Monotonic time goes on as it is, as it does when a machine's clock is set.
+//! The clock is that of a real process, changed with libfaketime, which is preloaded. The test is skipped without the
+//! library. Monotonic time continues, as when a machine's clock is set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ground::Ground;
-use crate::strike::bout;
+use crate::fixture::Fixture;
+use crate::injection::run_with_faults;
 use crate::table::permitted;
 use crate::workload::{HOT, Journal};
 
-/// Names the library, `libfaketime.so.1`, from Debian's `libfaketime` or the wheel of that name.
+/// The variable of the library, `libfaketime.so.1`, from Debian's `libfaketime` or the wheel of that name.
 const VARIABLE: &str = "FAULT_FAKETIME";
-/// Where Debian puts it.
+/// The path on Debian.
 const DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
-/// Where the writer's clock jumps to, in turn, from the right time, in seconds: an hour, past and into the window in which
-/// keys tell their own age, a month, and right again.
+/// The clock's offsets in turn, in seconds: an hour; beyond and within the age window of keys; a month; and none.
 const JUMPS: [&str; 6] = ["+3600", "-3600", "+540", "-540", "+2592000", "+0"];
 /// Acknowledgements between two jumps.
 const AFTER: usize = 60;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writers_clock_jumps() {
+async fn writer_clock_jumps() {
     let title = "a writer's clock jumps by minutes, an hour and a month, ahead and back";
     let Some(library) = permitted(title, library()) else {
         return;
@@ -31,44 +30,44 @@ async fn a_writers_clock_jumps() {
     let folder = tempfile::tempdir().expect("a folder");
     let hand = folder.path().join("hand");
     set(&hand, "+0");
-    let mut litter = Litter::default();
-    let mut ground = Ground::start().await;
-    // The first writer alone: the second one's clock goes right.
-    let writer = &mut ground.stack.writer;
+    let mut litter = LibraryFiles::default();
+    let mut fixture = Fixture::start().await;
+    // Only the first writer: the clock of the second one is correct.
+    let writer = &mut fixture.stack.writer;
     writer.kill();
     writer.settings.variables = variables(&library, &hand);
     writer.start().await;
     litter.0 = writer.process().map(|process| process.id());
     let mut retried = 0;
-    let bout = bout(&mut ground, &[()], async |_, load, ()| {
+    let run = run_with_faults(&mut fixture, &[()], async |_, load, ()| {
         for jump in JUMPS {
             let mut client = load.client();
-            let pending = client.draught(HOT);
-            let told = client.settle(pending.clone()).await;
-            // The retry is by the writer whose clock jumps, however far ahead of it the key is dated then.
-            client.doors.writers.truncate(1);
+            let pending = client.pending_append(HOT);
+            let outcome = client.settle(pending.clone()).await;
+            // The retry uses the writer with the changed clock, which may lag far behind the time of the key.
+            client.endpoints.writers.truncate(1);
             set(&hand, jump);
-            // What is tried again is written down in a journal of its own: it was asked for once.
-            client.doors.journal = Arc::new(Journal::new());
+            // The retries have another journal, because the command was requested once.
+            client.endpoints.journal = Arc::new(Journal::new());
             let again = client.settle(pending).await;
-            assert_eq!(again, told, "a retry after a jump to {jump} s");
+            assert_eq!(again, outcome, "a retry after a jump to {jump} s");
             retried += 1;
-            load.acknowledged(AFTER).await;
+            load.wait_for_acknowledgements(AFTER).await;
         }
     });
-    let bout = bout.await;
-    let bout = bout.with(
+    let run = run.await;
+    let run = run.with(
         "jumps, each with a retry that got the first answer",
         retried.to_string(),
     );
-    bout.judge(title, &mut ground).await;
+    run.check(title, &mut fixture).await;
 }
 
-/// The process whose clock was moved. Dropped: what the library leaves of a process that is killed is gone.
+/// The process with the changed clock. When dropped, the files that the library leaves of a killed process are removed.
 #[derive(Default)]
-struct Litter(Option<u32>);
+struct LibraryFiles(Option<u32>);
 
-impl Drop for Litter {
+impl Drop for LibraryFiles {
     fn drop(&mut self) {
         for name in ["faketime_shm_", "sem.faketime_sem_"] {
             let pid = self.0.unwrap_or_default();
@@ -102,7 +101,7 @@ fn variables(library: &Path, hand: &Path) -> Vec<(String, String)> {
         .into()
 }
 
-/// Moves the hand of the clock; whole or not at all, since the writer reads it at any time.
+/// Sets the clock atomically, because the writer may read it at any time.
 fn set(hand: &Path, jump: &str) {
     let next = hand.with_extension("next");
     fs::write(&next, format!("{jump}\n"))

@@ -1,14 +1,14 @@
-//! Three nats-servers, three replicas: the leader killed, cut off from everybody, and all restarted in turn.
+//! Three nats-servers with three replicas: the leader killed or partitioned, and all servers restarted in turn.
 
-use crate::ground::Ground;
-use crate::strike::bout;
-use crate::three::{SERVERS, Three, deposed, erased_again, leader};
+use crate::fixture::Fixture;
+use crate::injection::run_with_faults;
+use crate::three_servers::{SERVERS, ThreeServers, leader, repeat_erasures, wait_for_new_leaders};
 use crate::workload::Workload;
 
-/// Acknowledgements while a server is away, and before the next one is restarted.
+/// Acknowledgements during a server's outage, and before the next restart.
 const PASSED: usize = 40;
 
-/// What befalls the cluster.
+/// A fault of the cluster.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     KillLeader,
@@ -17,45 +17,45 @@ enum Fault {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_replicas_lose_double_and_reorder_nothing() {
-    let (three, mut ground) = Three::start().await;
+async fn three_replicas_lose_duplicate_and_reorder_nothing() {
+    let (three, mut fixture) = ThreeServers::start().await;
     let faults = [Fault::KillLeader, Fault::PartLeader, Fault::RollingRestart];
-    let bout = bout(&mut ground, &faults, async |ground, load, fault| {
-        strike(ground, load, &three, fault).await;
+    let run = run_with_faults(&mut fixture, &faults, async |fixture, load, fault| {
+        inject(fixture, load, &three, fault).await;
     });
-    let bout = bout.await;
-    let kept = erased_again(&ground).await;
-    let bout = bout.with("removed commits that a server still held", kept.to_string());
+    let run = run.await;
+    let kept = repeat_erasures(&fixture).await;
+    let run = run.with("removed commits that a server still held", kept.to_string());
     let title = "three nats-servers: leader killed, leader cut off, rolling restart";
-    bout.judge(title, &mut ground).await;
+    run.check(title, &mut fixture).await;
 }
 
-async fn strike(ground: &mut Ground, load: &Workload, three: &Three, fault: Fault) {
+async fn inject(fixture: &mut Fixture, load: &Workload, three: &ThreeServers, fault: Fault) {
     match fault {
         Fault::KillLeader => {
-            let leader = leader(ground).await;
-            ground.stack.servers.cluster_mut()[leader].kill();
-            load.acknowledged(PASSED).await;
-            restart(ground, leader).await;
+            let leader = leader(fixture).await;
+            fixture.stack.servers.cluster_mut()[leader].kill();
+            load.wait_for_acknowledgements(PASSED).await;
+            restart(fixture, leader).await;
         }
         Fault::PartLeader => {
-            let leader = leader(ground).await;
-            three.part(leader);
-            deposed(ground, leader).await;
-            load.acknowledged(PASSED).await;
-            three.join(ground, leader).await;
+            let leader = leader(fixture).await;
+            three.partition(leader);
+            wait_for_new_leaders(fixture, leader).await;
+            load.wait_for_acknowledgements(PASSED).await;
+            three.join(fixture, leader).await;
         }
         Fault::RollingRestart => {
             for server in 0..SERVERS {
-                restart(ground, server).await;
-                load.acknowledged(PASSED).await;
+                restart(fixture, server).await;
+                load.wait_for_acknowledgements(PASSED).await;
             }
         }
     }
 }
 
-/// Stops a server cleanly, unless it was killed, and starts it; it has caught up then.
-async fn restart(ground: &mut Ground, server: usize) {
-    let server = &mut ground.stack.servers.cluster_mut()[server];
+/// Stops a server gracefully, unless it was killed; starts it and waits until it has caught up.
+async fn restart(fixture: &mut Fixture, server: usize) {
+    let server = &mut fixture.stack.servers.cluster_mut()[server];
     server.restart().await.expect("NATS again");
 }

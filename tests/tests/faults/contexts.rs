@@ -1,32 +1,32 @@
-//! What readers are told is the same from the tail and from rows.
+//! Readers get the same answers from the tail and from rows.
 
-use tests::checker::{Recorded, check_alike, check_readings};
+use tests::checker::{RecordContents, check_equal, check_readings};
 
-use crate::ground::{Ground, Victim};
-use crate::judgement::{conclude, judge, projected, read, report};
-use crate::strike::seed;
+use crate::fixture::{FaultTarget, Fixture};
+use crate::injection::seed;
+use crate::verdict::{check_all, conclude, read, report, wait_for_rows};
 use crate::workload::Workload;
 
-/// Acknowledgements before the projectors end, and after.
+/// Acknowledgements before the projectors stop, and after.
 const ACKNOWLEDGED: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn contexts_from_rows_and_from_the_tail_are_alike() {
-    let mut ground = Ground::start().await;
-    let load = Workload::start(&ground, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    ground.kill(Victim::Projectors);
-    load.acknowledged(ACKNOWLEDGED).await;
+async fn contexts_from_rows_and_from_the_tail_are_equal() {
+    let mut fixture = Fixture::start().await;
+    let load = Workload::start(&fixture, seed()).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.kill(FaultTarget::Projectors);
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     let tried = load.finish().await;
 
-    let from_tail = read(&ground, &tried).await;
-    ground.revive(Victim::Projectors).await;
-    let record = ground.record().await;
-    projected(&mut ground, &record).await;
-    let from_rows = read(&ground, &tried).await;
+    let from_tail = read(&fixture, &tried).await;
+    fixture.restart(FaultTarget::Projectors).await;
+    let record = fixture.record().await;
+    wait_for_rows(&mut fixture, &record).await;
+    let from_rows = read(&fixture, &tried).await;
 
-    let recorded = Recorded::read(&record).await.expect("the record");
-    let mut findings = check_alike(&from_tail, &from_rows);
+    let recorded = RecordContents::read(&record).await.expect("the record");
+    let mut findings = check_equal(&from_tail, &from_rows);
     findings.extend(check_readings(&recorded, &from_tail));
     let events = |readings: &[tests::checker::Reading], of: fn(&Counts) -> u32| -> u32 {
         readings
@@ -50,7 +50,7 @@ async fn contexts_from_rows_and_from_the_tail_are_alike() {
     conclude(&report, &tried);
     assert!(tail > 0 && rows > 0, "both sources were read");
     assert_eq!(left, 0, "nothing is left to the tail once all is projected");
-    judge(&mut ground, "after both projectors were dead", &tried, &[]).await;
+    check_all(&mut fixture, "after both projectors were dead", &tried, &[]).await;
 }
 
 type Counts = wire::proto::read::v1::ContextReport;

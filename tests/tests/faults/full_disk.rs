@@ -1,4 +1,5 @@
-//! A disk that fills up under nats-server: appends fail clearly, nothing acknowledged is lost, and it goes on with space.
+//! The disk of nats-server fills up: appends fail with an error, nothing acknowledged is lost, and appends succeed
+//! again after space is freed.
 
 use std::time::Duration;
 
@@ -11,26 +12,26 @@ use tests::servers::nats_page;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 
-use crate::ground::Ground;
-use crate::strike::{FELT, bout};
+use crate::fixture::Fixture;
+use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::table::permitted;
 use crate::workload::{Request, Workload};
 
 const DISK_BYTES: u64 = 128 * 1024 * 1024;
-/// How soon an append must be told that it failed: the record's own 3 s, and time to say so.
-const TOLD_LIMIT: Duration = Duration::from_secs(5);
-/// How long nats-server is watched for going on by itself once there is space.
-const WATCHED: Duration = Duration::from_secs(3);
-/// How often the disk is filled again, where the server makes room on it.
+/// The limit for the error of an append: the record's timeout of 3 s, and time to return it.
+const ERROR_LIMIT: Duration = Duration::from_secs(5);
+/// How long the test waits for nats-server to recover by itself after space is freed.
+const RECOVERY_WAIT: Duration = Duration::from_secs(3);
+/// How often the disk is filled again, if the server frees space.
 const REFILLS_MAX: usize = 20;
 const POLL: Duration = Duration::from_millis(100);
 
-/// What was seen of a full disk.
+/// Measurements of a full disk.
 #[derive(Debug, Default)]
-struct Sight {
-    /// The longest time until an append was told that it failed.
-    told: Duration,
-    /// What the server's health page said: full, and with space again.
+struct Observations {
+    /// The longest time until an append returned its error.
+    error_time: Duration,
+    /// The health page of the server: on a full disk, and after space is freed.
     health: Vec<String>,
 }
 
@@ -40,84 +41,93 @@ async fn appends_fail_clearly_and_nothing_is_lost() {
     let Some(disk) = permitted(title, Disk::small(DISK_BYTES)) else {
         return;
     };
-    let setup = Ground::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
-    let mut ground = Ground::on(setup).await;
-    let mut sight = Sight::default();
-    let bout = bout(&mut ground, &[()], async |ground, load, ()| {
-        fill_and_clear(ground, load, &disk, &mut sight).await;
+    let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
+    let mut fixture = Fixture::on(setup).await;
+    let mut observations = Observations::default();
+    let run = run_with_faults(&mut fixture, &[()], async |fixture, load, ()| {
+        fill_and_clear(fixture, load, &disk, &mut observations).await;
     });
-    let bout = bout.await;
-    let told = sight.told.as_millis().to_string();
-    let health = sight.health.join("; ");
-    let bout = bout.with("an append is told that it failed within, ms", told);
-    let bout = bout.with("nats-server's health page", health);
-    bout.judge(title, &mut ground).await;
+    let run = run.await;
+    let error_time = observations.error_time.as_millis().to_string();
+    let health = observations.health.join("; ");
+    let run = run.with("append errors returned within, ms", error_time);
+    let run = run.with("nats-server's health page", health);
+    run.check(title, &mut fixture).await;
 }
 
-async fn fill_and_clear(ground: &mut Ground, load: &mut Workload, disk: &Disk, sight: &mut Sight) {
-    // Nobody else's: in a busy one the wait for one's turn comes first.
-    let timed = load.created("timed", 1).await.remove(0);
-    let enough = load.journal.unanswered() + FELT;
+async fn fill_and_clear(
+    fixture: &mut Fixture,
+    load: &mut Workload,
+    disk: &Disk,
+    observations: &mut Observations,
+) {
+    // A conversation without other writers: in a busy one, an append waits for its turn first.
+    let timed = load.create("timed", 1).await.remove(0);
+    let enough = load.journal.unanswered() + OBSERVATIONS;
     disk.fill();
     eventually_true("appends that fail", || load.journal.unanswered() >= enough).await;
     let mut client = load.client();
     let mut pending = Vec::new();
-    let (refused, told) = loop {
+    let (refused, error_time) = loop {
         assert!(pending.len() < REFILLS_MAX, "a disk that stays full");
-        let draught = client.draught(&timed);
-        let request = Request::of(&draught, &client.doors.agent);
-        pending.push(draught);
+        let command = client.pending_append(&timed);
+        let request = Request::of(&command, &client.endpoints.agent);
+        pending.push(command);
         let begun = Instant::now();
         match request.send(&client.caller()).await {
             Err(status) => break (status, begun.elapsed()),
-            // The server deletes what was erased, which makes room.
+            // The server deletes erased commits, which frees space.
             Ok(_) => disk.fill(),
         }
     };
-    sight.told = sight.told.max(told);
-    check_refused(refused, told);
-    let full = health(ground).await;
+    observations.error_time = observations.error_time.max(error_time);
+    check_refused(refused, error_time);
+    let full = health(fixture).await;
     disk.clear();
-    let again = watch(ground).await;
+    let again = observe_recovery(fixture).await;
     let seen = format!("full: {full}, with space again: {again}");
-    if !sight.health.contains(&seen) {
-        sight.health.push(seen);
+    if !observations.health.contains(&seen) {
+        observations.health.push(seen);
     }
-    let server = ground.stack.servers.nats_mut();
+    let server = fixture.stack.servers.nats_mut();
     server.kill();
     server.restart().await.expect("NATS with space");
-    for draught in pending {
-        client.settle(draught).await;
+    for command in pending {
+        client.settle(command).await;
     }
 }
 
-/// An append to a full disk is told in time that it may be tried again.
+/// An append to a full disk returns a retryable error in time.
 fn check_refused(status: Status, after: Duration) {
     let failure = Failure::from(status);
     assert!(
         failure.retry_after.is_some(),
         "no time to retry: {failure:?}"
     );
-    assert!(after < TOLD_LIMIT, "told only after {after:?}");
+    assert!(after < ERROR_LIMIT, "returned only after {after:?}");
 }
 
-/// What the health page says once there is space, for a while: whether the server goes on without a restart.
-async fn watch(ground: &Ground) -> String {
-    let deadline = Instant::now() + WATCHED;
+/// The health page for a while after space is freed: whether the server recovers without a restart.
+async fn observe_recovery(fixture: &Fixture) -> String {
+    let deadline = Instant::now() + RECOVERY_WAIT;
     loop {
-        let said = health(ground).await;
-        if said == "ok" || Instant::now() > deadline {
-            return said;
+        let health_text = health(fixture).await;
+        if health_text == "ok" || Instant::now() > deadline {
+            return health_text;
         }
         sleep(POLL).await;
     }
 }
 
-async fn health(ground: &Ground) -> String {
-    let page = nats_page(ground.stack.servers.nats(), "/healthz").await;
+async fn health(fixture: &Fixture) -> String {
+    let page = nats_page(fixture.stack.servers.nats(), "/healthz").await;
     let page = page.unwrap_or_default();
-    let said = page.get("error").or(page.get("status"));
-    let said = said.and_then(Value::as_str).unwrap_or("no answer");
-    // The path of the file stands before what is wrong with it.
-    said.rsplit(": ").next().unwrap_or(said).to_owned()
+    let health_text = page.get("error").or(page.get("status"));
+    let health_text = health_text.and_then(Value::as_str).unwrap_or("no answer");
+    // The file's path precedes the error.
+    health_text
+        .rsplit(": ")
+        .next()
+        .unwrap_or(health_text)
+        .to_owned()
 }

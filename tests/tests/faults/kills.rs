@@ -1,97 +1,114 @@
-//! `kill -9` under load, of each process and of all at once; and processes that freeze for a while.
+//! `kill -9` under load, of each process and of all at once; and frozen processes.
 
 use tests::eventually::eventually_true;
 
-use crate::ground::{Ground, Victim};
-use crate::strike::{FELT, bout};
+use crate::fixture::{FaultTarget, Fixture};
+use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::{Journal, Workload};
 
-/// What befalls whom.
+/// A fault with its target.
 #[derive(Debug, Clone, Copy)]
-enum Strike {
-    Kill(Victim),
-    Freeze(Victim),
+enum ProcessFault {
+    Kill(FaultTarget),
+    Freeze(FaultTarget),
 }
 
-async fn check(title: &str, strikes: &[Strike]) {
-    let mut ground = Ground::start().await;
-    let bout = bout(&mut ground, strikes, strike).await;
-    bout.judge(title, &mut ground).await;
+async fn check(title: &str, faults: &[ProcessFault]) {
+    let mut fixture = Fixture::start().await;
+    let run = run_with_faults(&mut fixture, faults, inject).await;
+    run.check(title, &mut fixture).await;
 }
 
-/// Strikes, waits until that is felt, and mends it.
-async fn strike(ground: &mut Ground, load: &mut Workload, strike: Strike) {
-    let (Strike::Kill(victim) | Strike::Freeze(victim)) = strike;
-    let felt = |journal: &Journal| match victim {
-        Victim::Writer | Victim::Writers | Victim::Nats | Victim::Postgres | Victim::Everything => {
-            journal.unanswered()
-        }
-        Victim::Gateway => journal.unread(),
-        Victim::Projector | Victim::Projectors => journal.acknowledged(),
+/// Injects a fault, waits for its effect, and ends it.
+async fn inject(fixture: &mut Fixture, load: &mut Workload, fault: ProcessFault) {
+    let (ProcessFault::Kill(target) | ProcessFault::Freeze(target)) = fault;
+    let felt = |journal: &Journal| match target {
+        FaultTarget::Writer
+        | FaultTarget::Writers
+        | FaultTarget::Nats
+        | FaultTarget::Postgres
+        | FaultTarget::Everything => journal.unanswered(),
+        FaultTarget::Gateway => journal.unread(),
+        FaultTarget::Projector | FaultTarget::Projectors => journal.acknowledged(),
     };
-    let enough = felt(&load.journal) + FELT;
-    match strike {
-        Strike::Kill(_) => ground.kill(victim),
-        Strike::Freeze(_) => ground.freeze(victim),
+    let enough = felt(&load.journal) + OBSERVATIONS;
+    match fault {
+        ProcessFault::Kill(_) => fixture.kill(target),
+        ProcessFault::Freeze(_) => fixture.freeze(target),
     }
-    let what = format!("a sign of {strike:?}");
+    let what = format!("a sign of {fault:?}");
     eventually_true(&what, || felt(&load.journal) >= enough).await;
-    match strike {
-        Strike::Kill(_) => ground.revive(victim).await,
-        Strike::Freeze(_) => ground.thaw(victim),
+    match fault {
+        ProcessFault::Kill(_) => fixture.restart(target).await,
+        ProcessFault::Freeze(_) => fixture.resume(target),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writers() {
-    let strikes = [Strike::Kill(Victim::Writer), Strike::Kill(Victim::Writers)];
-    check("kill -9 of writers", &strikes).await;
+    let faults = [
+        ProcessFault::Kill(FaultTarget::Writer),
+        ProcessFault::Kill(FaultTarget::Writers),
+    ];
+    check("kill -9 of writers", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn projectors() {
-    let strikes = [
-        Strike::Kill(Victim::Projector),
-        Strike::Kill(Victim::Projectors),
+    let faults = [
+        ProcessFault::Kill(FaultTarget::Projector),
+        ProcessFault::Kill(FaultTarget::Projectors),
     ];
-    check("kill -9 of projectors", &strikes).await;
+    check("kill -9 of projectors", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gateway() {
-    check("kill -9 of the gateway", &[Strike::Kill(Victim::Gateway)]).await;
+    check(
+        "kill -9 of the gateway",
+        &[ProcessFault::Kill(FaultTarget::Gateway)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats() {
-    check("kill -9 of nats-server", &[Strike::Kill(Victim::Nats)]).await;
+    check(
+        "kill -9 of nats-server",
+        &[ProcessFault::Kill(FaultTarget::Nats)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
-    check("kill -9 of Postgres", &[Strike::Kill(Victim::Postgres)]).await;
+    check(
+        "kill -9 of Postgres",
+        &[ProcessFault::Kill(FaultTarget::Postgres)],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_at_once() {
     check(
         "kill -9 of everything at once",
-        &[Strike::Kill(Victim::Everything)],
+        &[ProcessFault::Kill(FaultTarget::Everything)],
     )
     .await;
 }
 
-/// What was sent while nobody answered arrives late, after its retry.
+/// Requests to frozen processes arrive late, after their retries.
 #[tokio::test(flavor = "multi_thread")]
 async fn frozen_servers_and_writers() {
-    let strikes = [
-        Strike::Freeze(Victim::Nats),
-        Strike::Freeze(Victim::Writer),
-        Strike::Freeze(Victim::Postgres),
+    let faults = [
+        ProcessFault::Freeze(FaultTarget::Nats),
+        ProcessFault::Freeze(FaultTarget::Writer),
+        ProcessFault::Freeze(FaultTarget::Postgres),
     ];
     check(
         "nats-server, a writer and Postgres frozen for a while",
-        &strikes,
+        &faults,
     )
     .await;
 }

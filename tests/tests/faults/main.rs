@@ -1,37 +1,38 @@
-//! Faults: real processes killed with -9, frozen and raced under load, and what is left judged by `tests::checker`.
+//! Faults: real processes are killed with -9, frozen and raced under load; `tests::checker` checks the result.
 //!
-//! Every command of the load carries an idempotency key and is sent again, by another writer, until its outcome is known.
-//! Each test prints what was tried, and how much of it was lost, doubled or out of order. A fault strikes once so many
-//! commands have been acknowledged, and is mended once it has been felt: nothing waits for time alone.
+//! Every command of the load has an idempotency key and is sent again, to another writer, until its outcome is known.
+//! Each test prints the calls, and how many commits were lost, duplicated or out of order. A fault is injected after a
+//! number of acknowledgements and ends after its effect is observed; no test only waits for time.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
-//! | `FAULT_ROUNDS` | 2; 20 with the feature `faults` | how often each fault strikes in its test, at least once of each kind |
-//! | `FAULT_SEED` | random | the seed of what is said and when faults strike; each report tells its own |
+//! | `FAULT_ROUNDS` | 2; 20 with the feature `faults` | how often each fault is injected in its test, at least once of
+//! each kind |
+//! | `FAULT_SEED` | random | the seed of contents and times of faults; each report has its seed |
 //! | `FAULT_REPORT` | none | the file, from the repository's root, to write the table of faults, tries and findings to |
 //!
-//! What the machine does not permit (disks of one's own need root) is skipped, and the test says so.
+//! Tests without the permissions that they need (their own disks need root) are skipped with a message.
 
 #![cfg(test)]
 
-mod asleep;
-mod bits;
+mod bit_flips;
 mod clock;
 mod cluster;
 mod contexts;
-mod ends;
+mod fixture;
+mod frozen_roles;
 mod full_disk;
-mod ground;
-mod judgement;
+mod injection;
 mod kills;
-mod lagging;
+mod lagging_follower;
 mod network;
-mod power;
+mod power_loss;
 mod races;
 mod retries;
-mod strike;
+mod stream_ends;
 mod table;
-mod three;
+mod three_servers;
 mod transaction;
+mod verdict;
 mod workload;
 mod zombies;

@@ -1,32 +1,33 @@
-//! A bad network between the roles and their servers: cut, slow, mute in one direction, and answers lost after the commit.
+//! Network faults between the roles and their servers: cut, slow, one direction muted, and answers lost after the
+//! commit.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tests::eventually::eventually_true;
 use tests::port;
-use tests::proxy::{Direction, Proxy, Weather};
+use tests::proxy::{Direction, Network, Proxy};
 
-use crate::ground::{Ground, Prepared};
-use crate::strike::{FELT, bout};
+use crate::fixture::{Fixture, PreparedFixture};
+use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::Workload;
 
-/// How long a slow network holds up each chunk.
+/// The delay of each chunk on a slow network.
 const DELAY: Duration = Duration::from_millis(40);
-/// Acknowledgements that a slow network, and a cut one, must let through.
+/// Acknowledgements that must succeed during a slow or cut network.
 const PASSED: usize = 60;
-/// Answers that are lost before the network is mended.
+/// Answers that are lost before the network recovers.
 const LOST: usize = 4;
-/// Fresh reads that fail before the network to Postgres is mended.
+/// Fresh reads that fail before the network to Postgres recovers.
 const UNREAD: usize = 1;
 
-/// What befalls the network.
+/// A fault of the network.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Cut,
     Slow,
     Mute(Direction),
-    LoseAnswersTo(&'static [u8]),
+    LoseAnswers(&'static [u8]),
 }
 
 const FAULTS: [Fault; 4] = [
@@ -35,14 +36,14 @@ const FAULTS: [Fault; 4] = [
     Fault::Mute(Direction::ToServer),
     Fault::Mute(Direction::ToClient),
 ];
-/// How a publish to the record begins.
+/// The first bytes of a publish to the record.
 const PUBLISH: &[u8] = b"HPUB hansard.";
-/// How a transaction ends.
+/// The last bytes of a transaction.
 const COMMIT: &[u8] = b"COMMIT";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn between_roles_and_nats() {
-    let mut prepared = Prepared::of(Ground::setup()).await;
+    let mut prepared = PreparedFixture::of(Fixture::setup()).await;
     let url = prepared.stack.servers.nats().url();
     let server = url.trim_start_matches("nats://").parse().unwrap();
     let proxy = Proxy::start(port::free(), server).await;
@@ -52,26 +53,26 @@ async fn between_roles_and_nats() {
         settings.projector.record.nats_url.clone_from(&url);
         settings.gateway.record.nats_url.clone_from(&url);
     });
-    let mut ground = prepared.start().await;
+    let mut fixture = prepared.start().await;
     let mut faults = FAULTS.to_vec();
-    faults.push(Fault::LoseAnswersTo(PUBLISH));
+    faults.push(Fault::LoseAnswers(PUBLISH));
     let title = "the network to nats-server: cut, slow, mute, answers lost after the publish";
-    let bout = bout(&mut ground, &faults, async |_, load, fault| {
-        let enough = load.journal.unanswered() + FELT;
-        let is_felt = || load.journal.unanswered() >= enough;
-        strike(&proxy, load, fault, is_felt).await;
+    let run = run_with_faults(&mut fixture, &faults, async |_, load, fault| {
+        let enough = load.journal.unanswered() + OBSERVATIONS;
+        let is_observed = || load.journal.unanswered() >= enough;
+        inject(&proxy, load, fault, is_observed).await;
     });
-    let bout = bout.await.with("answers lost", proxy.lost().to_string());
-    bout.judge(title, &mut ground).await;
+    let run = run.await.with("answers lost", proxy.lost().to_string());
+    run.check(title, &mut fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn between_roles_and_postgres() {
-    let mut prepared = Prepared::of(Ground::setup()).await;
+    let mut prepared = PreparedFixture::of(Fixture::setup()).await;
     let port = prepared.stack.servers.postgres_mut().port();
     let server = SocketAddr::from(([127, 0, 0, 1], port));
     let proxy = Proxy::start(port::free(), server).await;
-    // Over TCP: a socket of the file system has no proxy.
+    // Over TCP, because the proxy cannot forward a Unix socket.
     let url = prepared.stack.servers.database_url();
     let (url, _socket) = url.split_once('?').unwrap();
     let url = url.replacen(&format!("localhost:{port}"), &proxy.addr().to_string(), 1);
@@ -80,40 +81,40 @@ async fn between_roles_and_postgres() {
         settings.projector.read_model.database_url.clone_from(&url);
         settings.gateway.read_model.database_url.clone_from(&url);
     });
-    let mut ground = prepared.start().await;
+    let mut fixture = prepared.start().await;
     let mut faults = FAULTS.to_vec();
-    faults.push(Fault::LoseAnswersTo(COMMIT));
+    faults.push(Fault::LoseAnswers(COMMIT));
     let title = "the network to Postgres: cut, slow, mute, answers lost after the commit";
-    let bout = bout(&mut ground, &faults, async |_, load, fault| {
+    let run = run_with_faults(&mut fixture, &faults, async |_, load, fault| {
         let enough = load.journal.unread() + UNREAD;
-        let is_felt = || load.journal.unread() >= enough;
-        strike(&proxy, load, fault, is_felt).await;
+        let is_observed = || load.journal.unread() >= enough;
+        inject(&proxy, load, fault, is_observed).await;
     });
-    let bout = bout.await.with("answers lost", proxy.lost().to_string());
-    bout.judge(title, &mut ground).await;
+    let run = run.await.with("answers lost", proxy.lost().to_string());
+    run.check(title, &mut fixture).await;
 }
 
-/// Strikes, waits until that is felt, and mends it.
-async fn strike(proxy: &Proxy, load: &Workload, fault: Fault, is_felt: impl Fn() -> bool) {
+/// Injects a fault, waits for its effect, and ends it.
+async fn inject(proxy: &Proxy, load: &Workload, fault: Fault, is_observed: impl Fn() -> bool) {
     match fault {
         Fault::Cut => {
             proxy.cut();
-            load.acknowledged(PASSED).await;
+            load.wait_for_acknowledgements(PASSED).await;
         }
         Fault::Slow => {
-            proxy.set(Weather::Slow(DELAY));
-            load.acknowledged(PASSED).await;
+            proxy.set(Network::Slow(DELAY));
+            load.wait_for_acknowledgements(PASSED).await;
         }
         Fault::Mute(direction) => {
-            proxy.set(Weather::Muted(direction));
+            proxy.set(Network::Muted(direction));
             let what = format!("a sign of {fault:?}");
-            eventually_true(&what, is_felt).await;
+            eventually_true(&what, is_observed).await;
         }
-        Fault::LoseAnswersTo(words) => {
-            proxy.set(Weather::LosesAnswersTo(words));
+        Fault::LoseAnswers(words) => {
+            proxy.set(Network::LosesAnswers(words));
             let enough = proxy.lost() + LOST;
             eventually_true("answers that are lost", || proxy.lost() >= enough).await;
         }
     }
-    proxy.set(Weather::Fair);
+    proxy.set(Network::Normal);
 }

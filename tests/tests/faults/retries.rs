@@ -1,35 +1,35 @@
-//! Every command again, after a restart of everything: the same answers, and nothing changes.
+//! Every command is sent again after a restart of everything: the answers are equal, and nothing changes.
 
 use std::collections::BTreeSet;
 
 use domain::{ConversationKey, Fact, Lifecycle};
 use futures::{StreamExt as _, stream};
-use tests::checker::{Call, Finding, Kind, Outcome, Recorded};
+use tests::checker::{Call, Finding, Kind, Outcome, RecordContents};
 
-use crate::ground::{Ground, Victim};
-use crate::judgement::{conclude, judge, recorded, report};
-use crate::strike::seed;
+use crate::fixture::{FaultTarget, Fixture};
+use crate::injection::seed;
+use crate::verdict::{check_all, conclude, read_record, report};
 use crate::workload::{Client, Pending, Workload};
 
 const ACKNOWLEDGED: usize = 1_000;
-/// Commands under way at once.
+/// Concurrent retries.
 const AT_ONCE: usize = 16;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_of_every_commit_changes_nothing() {
-    let mut ground = Ground::start().await;
-    let load = Workload::start(&ground, seed()).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    ground.kill(Victim::Everything);
-    ground.revive(Victim::Everything).await;
-    load.acknowledged(ACKNOWLEDGED).await;
+async fn retries_of_every_commit_change_nothing() {
+    let mut fixture = Fixture::start().await;
+    let load = Workload::start(&fixture, seed()).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.kill(FaultTarget::Everything);
+    fixture.restart(FaultTarget::Everything).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
     let tried = load.finish().await;
-    let before = recorded(&ground.record().await).await;
+    let before = read_record(&fixture.record().await).await;
 
-    ground.kill(Victim::Everything);
-    ground.revive(Victim::Everything).await;
+    fixture.kill(FaultTarget::Everything);
+    fixture.restart(FaultTarget::Everything).await;
     let erased = erased(&tried.calls);
-    let mut again = Workload::new(&ground, tried.seed);
+    let mut again = Workload::new(&fixture, tried.seed);
     let committed = tried.calls.iter().filter(|call| call.answer().is_some());
     let retries: Vec<_> = committed
         .map(|call| (call.clone(), again.client()))
@@ -41,7 +41,7 @@ async fn a_retry_of_every_commit_changes_nothing() {
         .collect()
         .await;
 
-    let after = recorded(&ground.record().await).await;
+    let after = read_record(&fixture.record().await).await;
     let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
     findings.extend(changes(&before, &after));
     let report = report(
@@ -52,8 +52,8 @@ async fn a_retry_of_every_commit_changes_nothing() {
     )
     .with("commits tried again", count);
     conclude(&report, &tried);
-    judge(
-        &mut ground,
+    check_all(
+        &mut fixture,
         "after every commit was tried again",
         &tried,
         &[],
@@ -61,7 +61,7 @@ async fn a_retry_of_every_commit_changes_nothing() {
     .await;
 }
 
-/// Sends a commit's command again. The commits of an erased conversation are gone, and the answer says so.
+/// Sends a command again. The commits of an erased conversation are gone, so the answer may be that.
 async fn retry(
     call: Call,
     mut client: Client,
@@ -73,16 +73,16 @@ async fn retry(
         asked: call.asked.clone(),
         invoked: call.invoked,
         tries: 0,
-        pipelined: None,
+        stream_place: None,
     };
-    let told = client.settle(pending).await;
+    let outcome = client.settle(pending).await;
     let is_erased =
-        matches!(&told, Outcome::Refused(refusal) if refusal.reason == "CONVERSATION_ERASED");
-    if told == call.outcome || (is_erased && erased.contains(&call.conversation)) {
+        matches!(&outcome, Outcome::Refused(refusal) if refusal.reason == "CONVERSATION_ERASED");
+    if outcome == call.outcome || (is_erased && erased.contains(&call.conversation)) {
         return None;
     }
     let detail = format!(
-        "{} was told {:?} at first, and then {told:?}",
+        "{} was answered with {:?} at first, and then with {outcome:?}",
         call.key, call.outcome
     );
     Some(Finding::new(Kind::WrongAnswer, &call.conversation, detail))
@@ -96,16 +96,17 @@ fn erased(calls: &[Call]) -> BTreeSet<ConversationKey> {
     erasures.map(|call| call.conversation.clone()).collect()
 }
 
-/// What the record holds now and did not hold before, or the other way round.
-fn changes(before: &Recorded, after: &Recorded) -> Vec<Finding> {
-    let messages = |recorded: &Recorded| -> BTreeSet<(ConversationKey, domain::Position, Vec<u8>)> {
-        let commits = recorded.conversations.iter().flat_map(|(key, commits)| {
-            commits
-                .iter()
-                .map(|stored| (key.clone(), stored.position, stored.opened.body.to_vec()))
-        });
-        commits.collect()
-    };
+/// The differences between two states of the record.
+fn changes(before: &RecordContents, after: &RecordContents) -> Vec<Finding> {
+    let messages =
+        |recorded: &RecordContents| -> BTreeSet<(ConversationKey, domain::Position, Vec<u8>)> {
+            let commits = recorded.conversations.iter().flat_map(|(key, commits)| {
+                commits
+                    .iter()
+                    .map(|stored| (key.clone(), stored.position, stored.opened.body.to_vec()))
+            });
+            commits.collect()
+        };
     let (before, after) = (messages(before), messages(after));
     let changed = before.symmetric_difference(&after);
     changed

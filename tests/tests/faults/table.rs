@@ -1,4 +1,4 @@
-//! The table of faults, tries and findings, written by the suite itself.
+//! The table of faults, calls and findings, written by the test suite.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use std::sync::Mutex;
 
 use tests::checker::Report;
 
-/// Names the file, from the repository's root; nothing is written without it.
+/// The variable with the file, relative to the repository's root; without it nothing is written.
 const VARIABLE: &str = "FAULT_REPORT";
-/// The lines of a report that say nothing to who reads of many.
+/// Lines of a report that the table omits.
 const LEFT_OUT: [&str; 4] = [
     "seed (FAULT_SEED)",
     "strikes",
@@ -19,10 +19,10 @@ const LEFT_OUT: [&str; 4] = [
     "fresh reads under load",
 ];
 
-/// What has been done so far in this process, by what was done.
+/// The rows of this process so far, by title.
 static ROWS: Mutex<BTreeMap<String, Row>> = Mutex::new(BTreeMap::new());
 
-/// What became of one fault.
+/// The result of one fault.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     pub(crate) strikes: String,
@@ -52,39 +52,39 @@ impl Row {
     }
 }
 
-/// Enters a row, and writes the table anew where the environment asks for one.
-pub(crate) fn enter(fault: &str, row: Row) {
+/// Adds a row, and writes the table if the environment requests it.
+pub(crate) fn add(fault: &str, row: Row) {
     let mut rows = ROWS.lock().unwrap();
     rows.insert(fault.to_owned(), row);
     if let Ok(file) = std::env::var(VARIABLE) {
         // Tests run in their package's folder.
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        fs::write(root.join(file), written(&rows)).expect("a table of faults");
+        fs::write(root.join(file), format_table(&rows)).expect("a table of faults");
     }
 }
 
-/// The value that the machine permits; otherwise says, and enters, that the test is skipped, and why.
+/// The value, if the machine permits it; otherwise prints that the test is skipped, and adds that to the table.
 pub(crate) fn permitted<T>(fault: &str, permitted: Result<T, String>) -> Option<T> {
     let why = match permitted {
         Ok(permitted) => return Some(permitted),
         Err(why) => why,
     };
-    say(&format!("\nskipped: {fault}: {why}\n"));
+    print(&format!("\nskipped: {fault}: {why}\n"));
     let besides = format!("skipped: {why}");
     let row = Row {
         besides,
         ..Row::default()
     };
-    enter(fault, row);
+    add(fault, row);
     None
 }
 
-/// Past the capture of a passing test's output: what was tried is what the test is for.
-pub(crate) fn say(text: &str) {
+/// Prints directly to standard output, because a passing test's output is captured.
+pub(crate) fn print(text: &str) {
     let _closed = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn written(rows: &BTreeMap<String, Row>) -> String {
+fn format_table(rows: &BTreeMap<String, Row>) -> String {
     let mut text = String::from(
         "# Faults\n\n\
          What was tried, and what was found. The suite (`tests/tests/faults`) writes this page:\n\n\

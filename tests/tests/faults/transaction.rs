@@ -1,18 +1,18 @@
-//! Postgres killed while a projector's transaction is open: all of it counts, or nothing.
+//! Postgres is killed while a projector's transaction is open: the transaction is applied completely or not at all.
 
 use std::time::Duration;
 
-use tests::eventually::PATIENCE;
+use tests::eventually::TIMEOUT;
 use tokio::time::{Instant, sleep};
 
-use crate::ground::{Ground, Victim};
-use crate::strike::bout;
+use crate::fixture::{FaultTarget, Fixture};
+use crate::injection::run_with_faults;
 
-/// How often an open transaction is looked for.
+/// The polling interval for an open transaction.
 const POLL: Duration = Duration::from_millis(20);
-/// Acknowledgements while Postgres is away.
+/// Acknowledgements during the outage of Postgres.
 const AWAY: usize = 100;
-/// Sessions that have moved checkpoints and not yet committed.
+/// Sessions with moved checkpoints and without a commit yet.
 const OPEN: &str = "
 SELECT jsonb_build_object('pid', pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
 WHERE state = 'idle in transaction'
@@ -20,34 +20,34 @@ WHERE state = 'idle in transaction'
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_dies_in_a_transaction() {
-    let mut ground = Ground::start().await;
+    let mut fixture = Fixture::start().await;
     let mut cut_off = 0;
-    let bout = bout(&mut ground, &[()], async |ground, load, ()| {
-        cut_off += freeze_in_transaction(ground).await;
-        ground.kill(Victim::Postgres);
-        ground.thaw(Victim::Projectors);
-        load.acknowledged(AWAY).await;
-        ground.revive(Victim::Postgres).await;
+    let run = run_with_faults(&mut fixture, &[()], async |fixture, load, ()| {
+        cut_off += freeze_in_transaction(fixture).await;
+        fixture.kill(FaultTarget::Postgres);
+        fixture.resume(FaultTarget::Projectors);
+        load.wait_for_acknowledgements(AWAY).await;
+        fixture.restart(FaultTarget::Postgres).await;
     });
-    let bout = bout
+    let run = run
         .await
         .with("open transactions cut off", cut_off.to_string());
     let title = "kill -9 of Postgres in a projector's transaction";
-    bout.judge(title, &mut ground).await;
+    run.check(title, &mut fixture).await;
 }
 
-/// Freezes the projectors, again and again until one is caught in a transaction; how many are.
-async fn freeze_in_transaction(ground: &mut Ground) -> usize {
-    let deadline = Instant::now() + PATIENCE;
+/// Freezes the projectors repeatedly until one has an open transaction; returns how many have one.
+async fn freeze_in_transaction(fixture: &mut Fixture) -> usize {
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        ground.freeze(Victim::Projectors);
-        let open = ground.query(OPEN).await.len();
+        fixture.freeze(FaultTarget::Projectors);
+        let open = fixture.query(OPEN).await.len();
         if open > 0 {
             return open;
         }
-        ground.thaw(Victim::Projectors);
+        fixture.resume(FaultTarget::Projectors);
         let what = "no open transaction";
-        assert!(Instant::now() < deadline, "{what} within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what} within {TIMEOUT:?}");
         sleep(POLL).await;
     }
 }

@@ -1,32 +1,32 @@
-//! A projector that is frozen beyond its lease, and wakes up when another holds its partitions: it writes nothing.
+//! A projector is frozen beyond its lease and resumes when another one holds its partitions: it writes nothing.
 //!
-//! Each projector has a name of its own in Postgres, and a trigger notes who moves which checkpoint in which epoch: the
-//! witness knows nothing of the projectors' own checks.
+//! Each projector has its own Postgres login, and a trigger records which login moves which checkpoint in which epoch.
+//! The trigger is independent of the projectors' own checks.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use tests::checker::Row;
-use tests::eventually::PATIENCE;
+use tests::eventually::TIMEOUT;
 use tests::node::Node;
 use tokio::time::{Instant, sleep};
 
-use crate::ground::{Ground, Victim};
-use crate::judgement::judge;
-use crate::strike::{rounds, seed};
+use crate::fixture::{FaultTarget, Fixture};
+use crate::injection::{rounds, seed};
+use crate::verdict::check_all;
 use crate::workload::Workload;
 
 const ACKNOWLEDGED: usize = 100;
 
-/// How often a state is looked for.
+/// The polling interval.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What the sleeper is caught at.
+/// The state in which the projector is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Whatever it does.
+    /// Any state.
     Any,
-    /// A transaction, which holds the locks of its checkpoints for as long as it is open.
+    /// An open transaction, which holds the locks of its checkpoints.
     InTransaction,
 }
 
@@ -47,7 +47,7 @@ CREATE TRIGGER note_move AFTER UPDATE ON conversations_v1.checkpoint
 FOR EACH ROW EXECUTE FUNCTION public.note_move();
 ";
 
-/// Moves of a checkpoint by one who did not take the lease in that epoch, or after another one took it.
+/// Moves of a checkpoint by a login that did not take the lease in that epoch, or after another one took it.
 const FOREIGN_MOVES: &str = "
 SELECT to_jsonb(write) FROM public.moved AS write
 WHERE was_moved AND who IS DISTINCT FROM (
@@ -59,32 +59,32 @@ WHERE was_moved AND who IS DISTINCT FROM (
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_projector_that_wakes_up_too_late_writes_nothing() {
-    let mut ground = Ground::start().await;
-    ground.kill(Victim::Projectors);
-    ground.query(WITNESS).await;
-    rename(&mut ground.stack.projector, "sleeper");
-    rename(&mut ground.second_projector, "survivor");
-    ground.revive(Victim::Projectors).await;
-    let load = Workload::start(&ground, seed()).await;
+async fn late_projectors_write_nothing() {
+    let mut fixture = Fixture::start().await;
+    fixture.kill(FaultTarget::Projectors);
+    fixture.query(WITNESS).await;
+    rename(&mut fixture.stack.projector, "sleeper");
+    rename(&mut fixture.second_projector, "survivor");
+    fixture.restart(FaultTarget::Projectors).await;
+    let load = Workload::start(&fixture, seed()).await;
     for state in [State::InTransaction, State::Any]
         .into_iter()
         .cycle()
         .take(rounds())
     {
-        both_hold(&mut ground).await;
-        load.acknowledged(ACKNOWLEDGED).await;
-        freeze_until_overtaken(&mut ground, &load, state).await;
+        wait_for_both(&mut fixture).await;
+        load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+        freeze_until_overtaken(&mut fixture, &load, state).await;
     }
     let tried = load.finish().await;
-    let foreign = ground.query(FOREIGN_MOVES).await;
-    let moves = ground.query("SELECT jsonb_build_object('who', who, 'moves', count(*), 'taken', count(*) FILTER (WHERE was_taken)) FROM public.moved WHERE was_moved OR was_taken GROUP BY who").await;
+    let foreign = fixture.query(FOREIGN_MOVES).await;
+    let moves = fixture.query("SELECT jsonb_build_object('who', who, 'moves', count(*), 'taken', count(*) FILTER (WHERE was_taken)) FROM public.moved WHERE was_moved OR was_taken GROUP BY who").await;
     let lines = [
         ("times asleep", rounds().to_string()),
         ("moves of checkpoints", format!("{moves:?}")),
     ];
-    judge(
-        &mut ground,
+    check_all(
+        &mut fixture,
         "a projector asleep beyond its lease",
         &tried,
         &lines,
@@ -103,47 +103,47 @@ fn rename(projector: &mut Node, name: &str) {
     assert!(url.contains(name), "the URL names its user");
 }
 
-/// Freezes the sleeper until the survivor holds everything and has written, wakes it, and lets the load go on.
-async fn freeze_until_overtaken(ground: &mut Ground, load: &Workload, state: State) {
-    freeze(ground, state).await;
+/// Freezes the projector until the other one holds everything and has written; then resumes it under load.
+async fn freeze_until_overtaken(fixture: &mut Fixture, load: &Workload, state: State) {
+    freeze(fixture, state).await;
     let overtaken = |shares: &[String]| shares == ["survivor"];
-    holders(ground, "the survivor holds every partition", overtaken).await;
-    load.acknowledged(ACKNOWLEDGED).await;
-    ground.thaw(Victim::Projector);
-    load.acknowledged(ACKNOWLEDGED).await;
+    holders(fixture, "the survivor holds every partition", overtaken).await;
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
+    fixture.resume(FaultTarget::Projector);
+    load.wait_for_acknowledgements(ACKNOWLEDGED).await;
 }
 
-/// Freezes the sleeper, if need be again and again until it is caught in the state.
-async fn freeze(ground: &mut Ground, state: State) {
+/// Freezes the projector, repeatedly until it is in the state.
+async fn freeze(fixture: &mut Fixture, state: State) {
     let sql = "
         SELECT jsonb_build_object('pid', pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
         WHERE usename = 'sleeper' AND state = 'idle in transaction'
           AND relation = 'conversations_v1.checkpoint'::regclass AND mode = 'RowExclusiveLock'";
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        ground.freeze(Victim::Projector);
-        if state == State::Any || !ground.query(sql).await.is_empty() {
+        fixture.freeze(FaultTarget::Projector);
+        if state == State::Any || !fixture.query(sql).await.is_empty() {
             return;
         }
-        ground.thaw(Victim::Projector);
+        fixture.resume(FaultTarget::Projector);
         assert!(
             Instant::now() < deadline,
-            "never {state:?} within {PATIENCE:?}"
+            "never {state:?} within {TIMEOUT:?}"
         );
         sleep(POLL).await;
     }
 }
 
-/// Waits until either projector holds partitions.
-async fn both_hold(ground: &mut Ground) {
-    holders(ground, "both projectors hold partitions", |shares| {
+/// Waits until both projectors hold partitions.
+async fn wait_for_both(fixture: &mut Fixture) {
+    holders(fixture, "both projectors hold partitions", |shares| {
         shares == ["sleeper", "survivor"]
     })
     .await;
 }
 
-/// Waits for who took the partitions' present epochs.
-async fn holders(ground: &mut Ground, what: &str, is_so: impl Fn(&[String]) -> bool) {
+/// Waits for the holders of the partitions' current epochs.
+async fn holders(fixture: &mut Fixture, what: &str, is_so: impl Fn(&[String]) -> bool) {
     let sql = "
         SELECT jsonb_build_object('who', who) FROM public.moved
         JOIN conversations_v1.checkpoint USING (partition, epoch)
@@ -152,9 +152,9 @@ async fn holders(ground: &mut Ground, what: &str, is_so: impl Fn(&[String]) -> b
         HAVING (SELECT count(*) FROM conversations_v1.checkpoint WHERE lease_until > now()) =
                (SELECT count(*) FROM conversations_v1.checkpoint)
         ORDER BY who";
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        let rows = ground.query(sql).await;
+        let rows = fixture.query(sql).await;
         let names = rows
             .iter()
             .filter_map(|row| row.get("who").and_then(Value::as_str));
@@ -164,7 +164,7 @@ async fn holders(ground: &mut Ground, what: &str, is_so: impl Fn(&[String]) -> b
         }
         assert!(
             Instant::now() < deadline,
-            "{what}: not within {PATIENCE:?}, but {names:?}"
+            "{what}: not within {TIMEOUT:?}, but {names:?}"
         );
         sleep(POLL).await;
     }

@@ -4,21 +4,21 @@ use gateway::http::config::RateLimit;
 use runtime::config::Secret;
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, begin, text};
+use crate::fixture::{Fixture, begin, text};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_much_is_refused_by_its_field() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn oversized_fields_are_rejected_by_name() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     let check = async |(method, path): (&str, &str), body: Value, expected: (u16, &str)| {
         let path = path.replace("{id}", &chat);
         let answer = session.send(method, &path, Some(&body)).await;
-        let told = answer.json();
-        let field = told["field"].as_str().unwrap_or_default();
+        let error = answer.json();
+        let field = error["field"].as_str().unwrap_or_default();
         assert_eq!((answer.status, field), expected, "{method} {path}");
         if !field.is_empty() {
-            assert!(text(&told, "detail").contains(field), "{told}");
+            assert!(text(&error, "detail").contains(field), "{error}");
         }
     };
     let create = ("POST", "/api/chats");
@@ -42,9 +42,9 @@ async fn what_is_too_much_is_refused_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_have_a_most() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn page_sizes_are_bounded() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     for (limit, status) in [(0, 200), (1, 200), (200, 200), (201, 400)] {
         let path = format!("/api/chats/{chat}?limit={limit}");
@@ -64,10 +64,10 @@ async fn pages_have_a_most() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_named_within_bounds() {
-    let ground = Ground::new().await;
+async fn session_names_are_bounded() {
+    let fixture = Fixture::new().await;
     for (length, status) in [(1, 201), (256, 201), (257, 400)] {
-        let session = ground.session(&"s".repeat(length));
+        let session = fixture.session(&"s".repeat(length));
         assert_eq!(
             session.post("/api/chats", &json!({})).await.status,
             status,
@@ -77,30 +77,33 @@ async fn a_session_is_named_within_bounds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_has_its_rate() {
+async fn sessions_are_rate_limited() {
     let few = RateLimit {
         per_second: 1,
         burst: 3,
     };
-    let ground = Ground::with(|config| config.http.limits.session = few).await;
-    let session = ground.session("s");
+    let fixture = Fixture::with(|config| config.http.limits.session = few).await;
+    let session = fixture.session("s");
     for _ in 0..3 {
         assert_eq!(session.get("/api/chats").await.status, 200);
     }
-    // Named in the body, it is the same session.
+    // A session id in the body names the same session.
     let body = json!({"sessionId": "s"});
-    let refused = ground.frontend().post("/api/chats", &body).await;
-    assert_eq!(refused.told(), (429, "RATE_LIMITED".to_owned()));
+    let refused = fixture.frontend().post("/api/chats", &body).await;
+    assert_eq!(refused.status_and_code(), (429, "RATE_LIMITED".to_owned()));
     assert_eq!(refused.headers["retry-after"], "1");
-    assert_eq!(ground.session("t").get("/api/chats").await.status, 200);
+    assert_eq!(fixture.session("t").get("/api/chats").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_without_leave_to_write_still_reads() {
-    let ground = Ground::with(|config| config.writer_token = Secret::new("hs_wrong")).await;
-    let session = ground.session("s");
+async fn gateways_without_the_append_scope_still_read() {
+    let fixture = Fixture::with(|config| config.writer_token = Secret::new("hs_wrong")).await;
+    let session = fixture.session("s");
     let refused = session.post("/api/chats", &json!({})).await;
-    assert_eq!(refused.told(), (503, "WRITER_UNAVAILABLE".to_owned()));
+    assert_eq!(
+        refused.status_and_code(),
+        (503, "WRITER_UNAVAILABLE".to_owned())
+    );
     assert!(refused.headers.contains_key("retry-after"));
     assert_eq!(session.get("/api/chats").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! URLs and model servers that a tenant names reach nothing inside the deployment.
+//! Tenants cannot make a gateway call internal URLs or model servers of the deployment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use tonic::Status;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
 
-use crate::ground::{begin, list, text};
+use crate::fixture::{begin, list, text};
 
 fn webhook(url: &str) -> proto::AgentSettings {
     let tool = proto::ToolSettings {
@@ -64,8 +64,8 @@ async fn add_jwks(operator: &Operator, url: &str) -> Result<(), Status> {
     operator.registry().add_signing_key(request).await.map(drop)
 }
 
-/// Counts who connects, and answers nobody.
-async fn counted() -> (String, Arc<AtomicUsize>) {
+/// Counts connections, and answers none.
+async fn count_connections() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
@@ -78,7 +78,7 @@ async fn counted() -> (String, Arc<AtomicUsize>) {
     (url, count)
 }
 
-/// A stack whose writer lets loopback be set, and whose gateway lets nothing of it be called.
+/// A stack whose writer accepts loopback URLs, and whose gateway calls none of them.
 async fn strict_gateway() -> (Stack, Operator) {
     let mut stack = Setup::tasks().prepare().await;
     stack.gateway.settings.gateway.egress = EgressConfig::default();
@@ -88,33 +88,33 @@ async fn strict_gateway() -> (Stack, Operator) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_of_the_deployment_are_not_called() {
+async fn internal_servers_are_not_called() {
     let (stack, operator) = strict_gateway().await;
-    let (url, connections) = counted().await;
+    let (url, connections) = count_connections().await;
     let agent = operator.agent("acme", "support").await;
     set(&operator, webhook(&url)).await.expect("settings");
     add_jwks(&operator, &url).await.expect("a signing key");
     let key = operator.api_key("support").await;
-    let door = stack
-        .door()
+    let client = stack
+        .http_client()
         .with("x-api-key", &key.secret)
         .with("x-user-id", "ada");
     eventually("a gateway that knows the key", || async {
-        (door.get("/api/chats/none").await.status == 404).then_some(())
+        (client.get("/api/chats/none").await.status == 404).then_some(())
     })
     .await;
-    let chat = begin(&door, &json!({})).await;
+    let chat = begin(&client, &json!({})).await;
     let called = tests::events::call("c1", "{}");
     agent
         .append(&chat, vec![tests::events::user("q"), called])
         .await;
     let approved = json!({"approvals": [{"toolCallId": "c1", "approved": true}]});
-    let answer = door
+    let answer = client
         .post(&format!("/api/chats/{chat}/messages"), &approved)
         .await;
     assert_eq!(answer.status, 200);
     let result = eventually("a result of the call", || async {
-        let shown = door.get(&format!("/api/chats/{chat}")).await.ok(200);
+        let shown = client.get(&format!("/api/chats/{chat}")).await.ok(200);
         let parts = list(list(&shown, "messages").get(1)?, "parts").to_vec();
         let call = parts.into_iter().find(|part| part["toolCallId"] == "c1")?;
         (call["state"] == "output-error").then(|| text(&call, "errorText").to_owned())
@@ -122,13 +122,13 @@ async fn servers_of_the_deployment_are_not_called() {
     .await;
     assert!(result.contains("may not be called"), "{result}");
     let token = tests::jwt::user("a secret that nobody knows, of 32 bytes", "ada");
-    let refused = door.with("x-user-token", &token).get("/api/chats").await;
+    let refused = client.with("x-user-token", &token).get("/api/chats").await;
     assert_eq!(refused.status, 503, "{:?}", refused.body);
     assert_eq!(connections.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_server_is_kept_for_its_tenants() {
+async fn model_servers_are_limited_to_their_tenants() {
     let mut stack = Setup::tasks().prepare().await;
     let kept = json!({"model_tenants": {"echo": ["globex"]}});
     stack.gateway.settings.gateway.egress = serde_json::from_value(kept.clone()).unwrap();
@@ -137,7 +137,7 @@ async fn a_model_server_is_kept_for_its_tenants() {
     stack.start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
-    // When it is set.
+    // When the settings are set.
     let with = |server: &str| proto::AgentSettings {
         identity_mode: proto::IdentityMode::Trust.into(),
         model: Some(model(server)),
@@ -159,25 +159,25 @@ async fn a_model_server_is_kept_for_its_tenants() {
     set(&operator, with("echo"))
         .await
         .expect("a server of all tenants");
-    // When a run begins.
+    // When a run starts.
     let key = operator.api_key("support").await;
-    let door = stack
-        .door()
+    let client = stack
+        .http_client()
         .with("x-api-key", &key.secret)
         .with("x-user-id", "ada");
     eventually("a gateway that knows the key", || async {
-        (door.get("/api/chats/none").await.status == 404).then_some(())
+        (client.get("/api/chats/none").await.status == 404).then_some(())
     })
     .await;
-    let chat = begin(&door, &json!({})).await;
-    let said = door
+    let chat = begin(&client, &json!({})).await;
+    let answer = client
         .post(
             &format!("/api/chats/{chat}/messages"),
             &json!({"content": "q"}),
         )
         .await;
     let expected = (403, "MODEL_SERVER_NOT_ALLOWED".to_owned());
-    assert_eq!(said.told(), expected);
-    let alone = door.post("/v1/chat", &json!({"message": "q"})).await;
-    assert_eq!(alone.told(), expected);
+    assert_eq!(answer.status_and_code(), expected);
+    let alone = client.post("/v1/chat", &json!({"message": "q"})).await;
+    assert_eq!(alone.status_and_code(), expected);
 }

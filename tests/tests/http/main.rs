@@ -1,5 +1,5 @@
-//! The HTTP listener of a whole system. Folders follow the URLs, as in the gateway; `access` covers every operation, `turns`
-//! every endpoint that has a model answer.
+//! The HTTP listener of a whole system. Folders follow the URLs, as in the gateway; `access` covers every operation,
+//! `turns` every endpoint with answers of a model.
 
 #![cfg(test)]
 
@@ -8,7 +8,7 @@ mod bounds;
 mod chat;
 mod chats;
 mod egress;
-mod ground;
+mod fixture;
 mod positions;
 mod quotas;
 mod security_headers;

@@ -1,32 +1,32 @@
-//! The header `x-position-token`: what an answer names, and what a request gives back.
+//! The header `x-position-token`, in answers and in requests.
 
 use serde_json::{Value, json};
-use tests::door::{Answer, Door};
+use tests::http_client::{Answer, HttpClient};
 use uuid::Uuid;
 use wire::token::{PositionToken, RecordId};
 
-use crate::ground::{Ground, ids, text};
+use crate::fixture::{Fixture, ids, text};
 
 const HEADER: &str = "x-position-token";
 
-fn session(ground: &Ground) -> Door {
-    ground.session(&Uuid::now_v7().to_string())
+fn session(fixture: &Fixture) -> HttpClient {
+    fixture.session(&Uuid::now_v7().to_string())
 }
 
-async fn begin(door: &Door) -> (String, String) {
-    let begun = door.post("/api/chats", &json!({})).await;
+async fn begin(client: &HttpClient) -> (String, String) {
+    let begun = client.post("/api/chats", &json!({})).await;
     let id = text(&begun.ok(201), "id").to_owned();
     (id, begun.headers[HEADER].clone())
 }
 
 fn token(answer: &Answer) -> PositionToken {
     let bytes = answer.headers[HEADER].as_str();
-    decoded(bytes)
+    decode(bytes)
 }
 
-fn decoded(text: &str) -> PositionToken {
+fn decode(text: &str) -> PositionToken {
     let record = |id| PositionToken::decode(text, id);
-    // The record's id is in the token.
+    // The token contains the record's id.
     let bytes = base64_bytes(text);
     record(RecordId(bytes[1..9].try_into().unwrap())).unwrap()
 }
@@ -38,50 +38,53 @@ fn base64_bytes(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_name_what_they_wrote_or_read() {
-    let ground = Ground::new().await;
-    let door = session(&ground);
-    let (id, begun) = begin(&door).await;
-    assert_eq!(decoded(&begun).version.0, 1);
+async fn answers_carry_position_tokens() {
+    let fixture = Fixture::new().await;
+    let client = session(&fixture);
+    let (id, begun) = begin(&client).await;
+    assert_eq!(decode(&begun).version.0, 1);
     let path = format!("/api/chats/{id}");
-    let read = door.get(&path).await;
-    assert_eq!(token(&read), decoded(&begun));
-    let changed = door.patch(&path, &json!({"title": "a"})).await;
+    let read = client.get(&path).await;
+    assert_eq!(token(&read), decode(&begun));
+    let changed = client.patch(&path, &json!({"title": "a"})).await;
     assert_eq!(token(&changed).version.0, 2);
-    let admin = ground.admin();
+    let admin = fixture.admin();
     let seen = admin.get(&format!("/v1/admin/conversations/{id}")).await;
     assert_eq!(token(&seen), token(&changed));
-    let erased = door.delete(&path).await;
+    let erased = client.delete(&path).await;
     assert_eq!((erased.status, token(&erased).version.0), (204, 3));
-    let missing = door.get(&path).await;
+    let missing = client.get(&path).await;
     assert_eq!((missing.status, missing.headers.get(HEADER)), (404, None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listing_with_a_token_holds_what_it_names() {
-    let mut ground = Ground::new().await;
-    let door = session(&ground);
-    let listed = async |token: &str| door.with(HEADER, token).get("/api/chats").await;
-    let (id, begun) = begin(&door).await;
+async fn listings_include_the_position_of_their_token() {
+    let mut fixture = Fixture::new().await;
+    let client = session(&fixture);
+    let listed = async |token: &str| client.with(HEADER, token).get("/api/chats").await;
+    let (id, begun) = begin(&client).await;
     assert_eq!(ids(&listed(&begun).await.ok(200)), [id]);
-    ground.stack.projector.stop().await;
-    let (id, begun) = begin(&door).await;
+    fixture.stack.projector.stop().await;
+    let (id, begun) = begin(&client).await;
     let behind = listed(&begun).await;
-    assert_eq!(behind.told(), (503, "POSITION_NOT_REACHED".to_owned()));
-    // One chat needs no rows.
-    let fenced = door.with(HEADER, &begun);
+    assert_eq!(
+        behind.status_and_code(),
+        (503, "POSITION_NOT_REACHED".to_owned())
+    );
+    // A read of one chat needs no rows.
+    let fenced = client.with(HEADER, &begun);
     let path = format!("/api/chats/{id}");
     assert_eq!(fenced.get(&path).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_are_none_are_refused() {
-    let ground = Ground::new().await;
-    let door = session(&ground);
-    let (id, begun) = begin(&door).await;
+async fn malformed_tokens_are_rejected() {
+    let fixture = Fixture::new().await;
+    let client = session(&fixture);
+    let (id, begun) = begin(&client).await;
     let foreign = PositionToken {
         record: RecordId([0; 8]),
-        ..decoded(&begun)
+        ..decode(&begun)
     };
     let nine = [begun.as_str(); 9].join(",");
     let cases = [
@@ -90,16 +93,16 @@ async fn tokens_that_are_none_are_refused() {
         (&nine, "FIELD_OUT_OF_RANGE"),
     ];
     for (token, code) in cases {
-        let door = door.with(HEADER, token);
+        let client = client.with(HEADER, token);
         for path in ["/api/chats".to_owned(), format!("/api/chats/{id}")] {
-            let refused = door.get(&path).await;
-            assert_eq!(refused.told(), (400, code.to_owned()), "{path}");
+            let refused = client.get(&path).await;
+            assert_eq!(refused.status_and_code(), (400, code.to_owned()), "{path}");
             let body: Value = refused.json();
             assert_eq!(body["field"], HEADER, "{body}");
         }
     }
-    // The same eight times is taken.
+    // Eight equal tokens are accepted.
     let eight = [begun.as_str(); 8].join(", ");
-    let fenced = door.with(HEADER, &eight);
+    let fenced = client.with(HEADER, &eight);
     assert_eq!(fenced.get(&format!("/api/chats/{id}")).await.status, 200);
 }

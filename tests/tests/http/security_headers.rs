@@ -1,10 +1,10 @@
-//! What every answer tells browsers, whatever it answers: to keep no copy, to guess no type, and to name no referrer.
+//! Every answer has headers that prevent caching, content sniffing and referrers in browsers.
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 use serde_json::json;
 
-use crate::ground::{Ground, begin};
+use crate::fixture::{Fixture, begin};
 
 fn check(what: &str, headers: &HeaderMap) {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -16,8 +16,13 @@ fn check(what: &str, headers: &HeaderMap) {
 }
 
 /// Every operation of the description: its method and its path.
-async fn operations(ground: &Ground) -> Vec<(Method, String)> {
-    let document = ground.stack.door().get("/openapi.json").await.json();
+async fn operations(fixture: &Fixture) -> Vec<(Method, String)> {
+    let document = fixture
+        .stack
+        .http_client()
+        .get("/openapi.json")
+        .await
+        .json();
     let paths = document["paths"].as_object().unwrap().clone();
     let operations = paths.into_iter().flat_map(|(path, item)| {
         let methods: Vec<String> = item.as_object().unwrap().keys().cloned().collect();
@@ -30,23 +35,23 @@ async fn operations(ground: &Ground) -> Vec<(Method, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_of_every_operation_has_them() {
-    let ground = Ground::new().await;
-    let owner = ground.session("headers");
+async fn every_answer_has_security_headers() {
+    let fixture = Fixture::new().await;
+    let owner = fixture.session("headers");
     let chat = begin(&owner, &json!({})).await;
     let send = async |what: String, request: reqwest::RequestBuilder| {
         let answer: Response = request.send().await.unwrap();
         check(&format!("{what}: {}", answer.status()), answer.headers());
     };
-    let operations = operations(&ground).await;
+    let operations = operations(&fixture).await;
     assert!(operations.len() > 20, "{operations:?}");
     for (method, path) in operations {
         let path = path.replace("{id}", &chat);
-        for door in [ground.stack.door(), owner.clone(), ground.admin()] {
-            let request = door.request(method.clone(), &path);
+        for client in [fixture.stack.http_client(), owner.clone(), fixture.admin()] {
+            let request = client.request(method.clone(), &path);
             send(format!("{method} {path}"), request).await;
         }
-        let preflight = ground.stack.door().request(Method::OPTIONS, &path);
+        let preflight = fixture.stack.http_client().request(Method::OPTIONS, &path);
         let preflight = preflight
             .header("origin", "https://example.org")
             .header("access-control-request-method", method.as_str());

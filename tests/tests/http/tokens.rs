@@ -1,4 +1,4 @@
-//! What a tenant demands of the tokens of its users and administrators, and tokens that it revokes.
+//! A tenant's rules for the tokens of its users and administrators, and revoked tokens.
 
 use serde_json::{Value, json};
 use tests::errors::check_failure;
@@ -8,34 +8,34 @@ use tests::operator::Operator;
 use tonic::Code::{InvalidArgument, NotFound};
 use wire::proto::operate::v1 as proto;
 
-use crate::ground::{Ground, TENANT, bearer};
+use crate::fixture::{Fixture, TENANT, bearer};
 
-/// The status that a user gets by a token with these claims.
-async fn as_user(ground: &Ground, claims: &Value) -> u16 {
-    let token = hs256(&ground.user_secret, claims);
-    let door = ground.frontend().with("x-user-token", &token);
-    door.get("/api/chats").await.status
+/// The status for a user with a token with these claims.
+async fn as_user(fixture: &Fixture, claims: &Value) -> u16 {
+    let token = hs256(&fixture.user_secret, claims);
+    let client = fixture.frontend().with("x-user-token", &token);
+    client.get("/api/chats").await.status
 }
 
-async fn as_admin(ground: &Ground, claims: &Value) -> u16 {
+async fn as_admin(fixture: &Fixture, claims: &Value) -> u16 {
     let mut claims = claims.clone();
     claims["tenant"] = json!(TENANT);
     claims["role"] = json!("admin");
-    let door = bearer(&ground.stack, &hs256(&ground.admin_secret, &claims));
-    door.get("/v1/admin/conversations").await.status
+    let client = bearer(&fixture.stack, &hs256(&fixture.admin_secret, &claims));
+    client.get("/v1/admin/conversations").await.status
 }
 
-async fn check(ground: &Ground, more: Value, expected: u16) {
+async fn check(fixture: &Fixture, more: Value, expected: u16) {
     let mut claims = json!({"sub": "ada", "exp": seconds_from_now(600)});
     claims
         .as_object_mut()
         .unwrap()
         .extend(more.as_object().unwrap().clone());
-    // The gateway hears of changes a moment after the writer.
+    // The gateway applies changes shortly after the writer.
     eventually(&format!("{expected} for {claims}"), || async {
         let seen = (
-            as_user(ground, &claims).await,
-            as_admin(ground, &claims).await,
+            as_user(fixture, &claims).await,
+            as_admin(fixture, &claims).await,
         );
         (seen == (expected, expected)).then_some(())
     })
@@ -49,45 +49,45 @@ fn rules() -> proto::SetTokenRulesRequest {
     }
 }
 
-async fn set(ground: &Ground, rules: proto::SetTokenRulesRequest) -> proto::TokenRules {
-    let set = ground.operator.registry().set_token_rules(rules).await;
+async fn set(fixture: &Fixture, rules: proto::SetTokenRulesRequest) -> proto::TokenRules {
+    let set = fixture.operator.registry().set_token_rules(rules).await;
     let tenant = set.unwrap().into_inner().tenant.unwrap();
     tenant.token_rules.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_are_as_the_tenant_demands() {
-    let ground = Ground::new().await;
+async fn tokens_must_meet_the_rules_of_the_tenant() {
+    let fixture = Fixture::new().await;
     let day = 86_400;
-    check(&ground, json!({}), 200).await;
-    check(&ground, json!({"exp": seconds_from_now(day - 60)}), 200).await;
-    check(&ground, json!({"exp": seconds_from_now(day + 60)}), 401).await;
+    check(&fixture, json!({}), 200).await;
+    check(&fixture, json!({"exp": seconds_from_now(day - 60)}), 200).await;
+    check(&fixture, json!({"exp": seconds_from_now(day + 60)}), 401).await;
     let audience = proto::SetTokenRulesRequest {
         audience: Some("chat".to_owned()),
         ..rules()
     };
-    set(&ground, audience).await;
-    check(&ground, json!({}), 401).await;
-    check(&ground, json!({"aud": "hansard"}), 401).await;
-    check(&ground, json!({"aud": ["x", "chat"]}), 200).await;
+    set(&fixture, audience).await;
+    check(&fixture, json!({}), 401).await;
+    check(&fixture, json!({"aud": "hansard"}), 401).await;
+    check(&fixture, json!({"aud": ["x", "chat"]}), 200).await;
     let issuer = proto::SetTokenRulesRequest {
         issuer: Some("https://id.example".to_owned()),
         lifetime_seconds_max: Some(300),
         ..rules()
     };
-    // What is not given stays.
-    assert_eq!(set(&ground, issuer).await.audience, "chat");
+    // Omitted fields stay unchanged.
+    assert_eq!(set(&fixture, issuer).await.audience, "chat");
     check(
-        &ground,
+        &fixture,
         json!({"aud": "chat", "exp": seconds_from_now(200)}),
         401,
     )
     .await;
     let whole = json!({"aud": "chat", "iss": "https://id.example"});
-    check(&ground, whole.clone(), 401).await;
+    check(&fixture, whole.clone(), 401).await;
     let mut short = whole;
     short["exp"] = json!(seconds_from_now(200));
-    check(&ground, short, 200).await;
+    check(&fixture, short, 200).await;
 }
 
 async fn revoke(
@@ -103,29 +103,29 @@ async fn revoke(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_lets_nobody_in() {
-    let mut ground = Ground::new().await;
-    check(&ground, json!({"jti": "t-1"}), 200).await;
-    let revoked = revoke(&ground.operator, "t-1").await.unwrap();
+async fn revoked_tokens_are_rejected() {
+    let mut fixture = Fixture::new().await;
+    check(&fixture, json!({"jti": "t-1"}), 200).await;
+    let revoked = revoke(&fixture.operator, "t-1").await.unwrap();
     let kept_until = revoked.kept_until.unwrap().seconds;
     // A day, and the leeway at both ends.
     assert!(
         (kept_until - seconds_from_now(86_400 + 60)).abs() < 30,
         "{kept_until}"
     );
-    check(&ground, json!({"jti": "t-1"}), 401).await;
-    check(&ground, json!({"jti": "t-2"}), 200).await;
-    check(&ground, json!({}), 200).await;
-    // Also by a gateway that starts later.
-    ground.stack.gateway.stop().await;
-    ground.stack.gateway.start().await;
-    check(&ground, json!({"jti": "t-1"}), 401).await;
+    check(&fixture, json!({"jti": "t-1"}), 401).await;
+    check(&fixture, json!({"jti": "t-2"}), 200).await;
+    check(&fixture, json!({}), 200).await;
+    // Also at a gateway that starts later.
+    fixture.stack.gateway.stop().await;
+    fixture.stack.gateway.start().await;
+    check(&fixture, json!({"jti": "t-1"}), 401).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused() {
-    let ground = Ground::new().await;
-    let operator = &ground.operator;
+async fn invalid_requests_are_rejected() {
+    let fixture = Fixture::new().await;
+    let operator = &fixture.operator;
     for (id, reason) in [("", "FIELD_MISSING"), (&*"x".repeat(257), "FIELD_TOO_LONG")] {
         let expected = (InvalidArgument, reason, "token_id");
         check_failure(reason, revoke(operator, id).await, expected);
@@ -146,7 +146,7 @@ async fn what_is_refused() {
     check_failure("past a year", refused, expected);
     // Another tenant's operator sees neither.
     let token = operator
-        .token(&[proto::Scope::Operate], crate::ground::FOREIGN_TENANT)
+        .token(&[proto::Scope::Operate], crate::fixture::FOREIGN_TENANT)
         .await;
     let foreign = Operator::new(operator.caller().with_token(&token.secret));
     let missing = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");

@@ -1,8 +1,8 @@
-//! Operators' commands against a system that runs, as real processes.
+//! Operator commands against a running system, as real processes.
 
 #![cfg(test)]
 
-mod desk;
+mod operator_cli;
 mod parked;
 mod replay;
 mod status;

@@ -1,4 +1,4 @@
-//! `hansard status` and `watch`: what is well, what is not, and what nobody answers to.
+//! `hansard status` and `watch`: healthy, unhealthy and unreachable systems.
 
 use domain::{ConversationId, Partition, TenantId};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tests::events::user;
 use tests::eventually::eventually;
 use tests::stack::{Setup, Stack};
 
-use crate::desk::Desk;
+use crate::operator_cli::OperatorCli;
 
 fn roles(stack: &Stack) -> String {
     let nodes = [
@@ -27,67 +27,67 @@ fn neighbour(conversation: &str) -> String {
     neighbour.unwrap()
 }
 
-/// The status once it is as asked for.
-async fn status(desk: &Desk, line: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+/// The status after it meets the condition.
+async fn status(cli: &OperatorCli, line: &str, condition: impl Fn(&Value) -> bool) -> Value {
     eventually("a status", || async {
-        let told = desk.json(line, 0).await.remove(0);
-        is_so(&told).then_some(told)
+        let status_report = cli.json(line, 0).await.remove(0);
+        condition(&status_report).then_some(status_report)
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_system_that_is_well_and_one_that_is_not() {
+async fn status_of_healthy_and_unhealthy_systems() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "a").await;
-    let desk = Desk::at(&stack);
+    let cli = OperatorCli::at(&stack);
     agent.create(&neighbour("c")).await;
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     let line = format!("status --json {}", roles(&stack));
-    let told = desk.json(&line, 0).await.remove(0);
-    assert_eq!(told["needs"], json!([]));
-    assert_eq!(told["record"]["durability"], "durable");
-    assert_eq!(told["record"]["messages"], 3);
-    let read_model = &told["readModel"];
+    let status_report = cli.json(&line, 0).await.remove(0);
+    assert_eq!(status_report["needs"], json!([]));
+    assert_eq!(status_report["record"]["durability"], "durable");
+    assert_eq!(status_report["record"]["messages"], 3);
+    let read_model = &status_report["readModel"];
     assert_eq!(read_model["migration"], read_model["migrationKnown"]);
     assert_eq!(read_model["projectors"].as_array().map(Vec::len), Some(1));
-    let partitions = told["partitions"].as_array().unwrap();
+    let partitions = status_report["partitions"].as_array().unwrap();
     assert_eq!(partitions.len(), 8);
     for partition in partitions {
         assert_eq!(partition["lagSequences"], 0, "{partition}");
         assert_eq!(partition["holder"], read_model["projectors"][0]);
     }
-    for role in told["roles"].as_array().unwrap() {
+    for role in status_report["roles"].as_array().unwrap() {
         assert_eq!(role["state"], "ready", "{role}");
         assert_eq!(role["version"], "0.1.0", "{role}");
     }
-    assert_eq!(told["roles"].as_array().map(Vec::len), Some(3));
+    assert_eq!(status_report["roles"].as_array().map(Vec::len), Some(3));
 
-    erasures_explain_holes(&desk, &agent).await;
-    trouble_is_named(&mut stack, &desk, &agent).await;
+    check_holes_of_erasures(&cli, &agent).await;
+    check_unhealthy_system(&mut stack, &cli, &agent).await;
 }
 
-async fn erasures_explain_holes(desk: &Desk, agent: &tests::agent::Agent) {
+async fn check_holes_of_erasures(cli: &OperatorCli, agent: &tests::agent::Agent) {
     agent.try_erase(agent.target("c")).await.unwrap();
-    let told = status(desk, "status --json --no-roles", |told| {
-        let partitions = told["partitions"].as_array().unwrap();
+    let status_report = status(cli, "status --json --no-roles", |status_report| {
+        let partitions = status_report["partitions"].as_array().unwrap();
         let mut partitions = partitions.iter();
         partitions.any(|one| one["holesErased"] == 2)
     })
     .await;
-    assert_eq!(told["roles"], json!(null));
-    for partition in told["partitions"].as_array().unwrap() {
+    assert_eq!(status_report["roles"], json!(null));
+    for partition in status_report["partitions"].as_array().unwrap() {
         assert_eq!(partition["holes"], partition["holesErased"], "{partition}");
     }
 }
 
-async fn trouble_is_named(stack: &mut Stack, desk: &Desk, agent: &tests::agent::Agent) {
+async fn check_unhealthy_system(stack: &mut Stack, cli: &OperatorCli, agent: &tests::agent::Agent) {
     stack.projector.stop().await;
     agent.create("late").await;
     let line = format!("status --lag-max-seconds 0 {}", roles(stack));
-    let shown = desk.check(&line, 6, "").await;
+    let shown = cli.check(&line, 6, "").await;
     for needed in [
         "needs an operator:",
         "no projector holds partitions 0, 1, 2, 3, 4, 5, 6, 7",
@@ -97,34 +97,43 @@ async fn trouble_is_named(stack: &mut Stack, desk: &Desk, agent: &tests::agent::
     ] {
         assert!(shown.contains(needed), "{needed}: {shown}");
     }
-    // Roles that nobody named are not missed.
-    let shown = desk.check("status", 6, "").await;
+    // Roles without an address are not reported as missing.
+    let shown = cli.check("status", 6, "").await;
     assert!(!shown.contains("7311: no answer"), "{shown}");
 
-    let reports = desk.json("watch --count 2 --interval 2 --json", 6).await;
+    let reports = cli.json("watch --count 2 --interval 2 --json", 6).await;
     assert_eq!(reports.len(), 2);
     assert_ne!(reports[0]["at"], reports[1]["at"]);
-    let shown = desk.check("watch --count 1 --no-roles", 6, "").await;
+    let shown = cli.check("watch --count 1 --no-roles", 6, "").await;
     assert!(shown.starts_with("at "), "{shown}");
     assert!(shown.contains("roles: not read"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_answer_is_in_the_report() {
+async fn unreachable_servers_are_reported() {
     let stack = Setup::tasks().start().await;
-    let desk = Desk::at(&stack);
+    let cli = OperatorCli::at(&stack);
     let nobody = "postgres://nobody@127.0.0.1:1/nothing";
     let line = format!("status --json --no-roles --database-url {nobody}");
-    let told = desk.json(&line, 6).await.remove(0);
-    assert!(told["readModel"]["error"].is_string(), "{told}");
-    assert_eq!(told["partitions"].as_array().map(Vec::len), Some(8));
-    assert_eq!(told["partitions"][0]["checkpoint"], json!(null));
+    let status_report = cli.json(&line, 6).await.remove(0);
+    assert!(
+        status_report["readModel"]["error"].is_string(),
+        "{status_report}"
+    );
+    assert_eq!(
+        status_report["partitions"].as_array().map(Vec::len),
+        Some(8)
+    );
+    assert_eq!(status_report["partitions"][0]["checkpoint"], json!(null));
     let line = "status --json --no-roles --nats-url nats://127.0.0.1:1";
-    let told = desk.json(line, 6).await.remove(0);
-    assert!(told["record"]["error"].is_string(), "{told}");
-    assert_eq!(told["readModel"]["parked"], 0);
+    let status_report = cli.json(line, 6).await.remove(0);
+    assert!(
+        status_report["record"]["error"].is_string(),
+        "{status_report}"
+    );
+    assert_eq!(status_report["readModel"]["parked"], 0);
     let line = "status --json --no-roles --partitions 4";
-    let told = desk.json(line, 6).await.remove(0);
-    let error = told["record"]["error"].as_str().unwrap();
+    let status_report = cli.json(line, 6).await.remove(0);
+    let error = status_report["record"]["error"].as_str().unwrap();
     assert!(error.contains("configure 8"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `hansard tail`: what is chosen of the record, and how it reads.
+//! `hansard tail`: filters of the record, and output formats.
 
 use domain::{Partition, Sequence};
 use event_log::Record;
@@ -9,12 +9,12 @@ use tests::eventually::eventually_true;
 use tests::settings;
 use tests::stack::{Setup, Stack};
 
-use crate::desk::Desk;
+use crate::operator_cli::OperatorCli;
 
-/// Two tenants' conversations.
+/// Conversations of two tenants.
 struct Scene {
     stack: Stack,
-    desk: Desk,
+    cli: OperatorCli,
     acme: Agent,
     other: Agent,
 }
@@ -37,16 +37,16 @@ async fn scene() -> Scene {
     ];
     acme.append("c1", calls).await;
     acme.append("c1", vec![assistant("Cold.")]).await;
-    let desk = Desk::at(&stack);
+    let cli = OperatorCli::at(&stack);
     Scene {
         stack,
-        desk,
+        cli,
         acme,
         other,
     }
 }
 
-/// Who each line is of, and which place it has in its conversation.
+/// The tenant, and the index in its conversation, of each line.
 fn places(lines: &[Value]) -> Vec<(&str, &str, &str)> {
     let mut places: Vec<_> = lines
         .iter()
@@ -71,17 +71,17 @@ const ACME: [(&str, &str, &str); 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tenants_and_times_are_chosen() {
+async fn tail_filters_by_tenant_and_time() {
     let scene = scene().await;
-    let desk = &scene.desk;
-    let own = desk.json("tail --tenant acme", 0).await;
+    let cli = &scene.cli;
+    let own = cli.json("tail --tenant acme", 0).await;
     assert_eq!(places(&own), ACME);
-    assert_eq!(desk.json("tail", 0).await.len(), 6);
-    assert_eq!(desk.json("tail --tenant nobody", 0).await.len(), 0);
-    let conversation = desk.json("tail --tenant acme --conversation c1", 0).await;
+    assert_eq!(cli.json("tail", 0).await.len(), 6);
+    assert_eq!(cli.json("tail --tenant nobody", 0).await.len(), 0);
+    let conversation = cli.json("tail --tenant acme --conversation c1", 0).await;
     assert_eq!(places(&conversation), ACME[..4]);
 
-    // When the second commit was stored, by the server's own clock.
+    // The time when the second commit was stored, from the server's clock.
     let record = Record::open(settings::record(&scene.stack.servers))
         .await
         .unwrap();
@@ -98,40 +98,34 @@ async fn tenants_and_times_are_chosen() {
             partition.0
         ),
     ] {
-        let since = desk.json(&line, 0).await;
+        let since = cli.json(&line, 0).await;
         assert_eq!(places(&since)[..3], ACME[1..4], "{line}");
     }
     let line = format!("tail --tenant acme --conversation c1 --until {time}");
-    assert_eq!(places(&desk.json(&line, 0).await), ACME[..1]);
+    assert_eq!(places(&cli.json(&line, 0).await), ACME[..1]);
     let line = format!("tail --tenant acme --conversation c1 --since {time} --until {time}");
-    assert_eq!(desk.json(&line, 0).await.len(), 0);
+    assert_eq!(cli.json(&line, 0).await.len(), 0);
     assert_eq!(
-        desk.json("tail --until 1990-01-01T00:00:00Z", 0)
-            .await
-            .len(),
+        cli.json("tail --until 1990-01-01T00:00:00Z", 0).await.len(),
         0
     );
     assert_eq!(
-        desk.json("tail --since 1990-01-01T00:00:00Z", 0)
-            .await
-            .len(),
+        cli.json("tail --since 1990-01-01T00:00:00Z", 0).await.len(),
         6
     );
     assert_eq!(
-        desk.json("tail --since 2200-01-01T00:00:00Z", 0)
-            .await
-            .len(),
+        cli.json("tail --since 2200-01-01T00:00:00Z", 0).await.len(),
         0
     );
-    desk.check("tail --partition 8", 2, "the partition must be from 0 to 7")
+    cli.check("tail --partition 8", 2, "the partition must be from 0 to 7")
         .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transcript_reads_as_a_chat() {
+async fn text_output_is_a_transcript() {
     let scene = scene().await;
     let line = "tail --tenant acme --conversation c1 --format transcript";
-    let shown = scene.desk.check(line, 0, "").await;
+    let shown = scene.cli.check(line, 0, "").await;
     let words: Vec<&str> = shown
         .lines()
         .map(|line| line.get(21..).unwrap_or(line))
@@ -151,20 +145,23 @@ async fn a_transcript_reads_as_a_chat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_is_followed() {
+async fn follow_prints_new_commits() {
     let scene = scene().await;
     let lines = [
         ("tail --tenant acme --follow", 6),
         ("tail --tenant acme --conversation c1 --follow", 5),
     ];
-    let following = lines.map(|(line, count)| (scene.desk.start(line), count));
+    let following = lines.map(|(line, count)| (scene.cli.start(line), count));
     for (process, count) in &following {
         eventually_true("the past", || process.log().lines().count() == count - 1).await;
     }
     scene.other.append("c1", vec![user("not chosen")]).await;
     scene.acme.append("c1", vec![user("it goes on")]).await;
     for (process, count) in &following {
-        eventually_true("what came", || process.log().lines().count() >= *count).await;
+        eventually_true("the followed commits", || {
+            process.log().lines().count() >= *count
+        })
+        .await;
         let log = process.log();
         assert!(log.lines().last().unwrap().contains("it goes on"), "{log}");
         assert!(!log.contains("not chosen"), "{log}");

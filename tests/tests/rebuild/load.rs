@@ -1,4 +1,4 @@
-//! Writers that read what they have just written, by every kind of read, for as long as they are let.
+//! Writers that read their writes with every kind of read, until the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,16 +10,16 @@ use tokio::task::JoinHandle;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
-/// Writers at once, each with conversations of its own.
+/// Concurrent writers, each with its own conversations.
 const WRITERS: usize = 3;
 const CONVERSATIONS_EACH: usize = 5;
 
-/// What was tried, and what went wrong.
+/// The counts and errors of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) writes: usize,
     pub(crate) reads: usize,
-    pub(crate) mistakes: Vec<String>,
+    pub(crate) errors: Vec<String>,
 }
 
 pub(crate) struct Load {
@@ -57,10 +57,10 @@ impl Load {
         }
     }
 
-    /// Waits until so many more rounds are done.
-    pub(crate) async fn goes_on(&self, rounds: usize) {
+    /// Waits for a number of further rounds.
+    pub(crate) async fn run_rounds(&self, rounds: usize) {
         let until = self.rounds.load(Ordering::Relaxed) + rounds;
-        eventually_true("the load goes on", || {
+        eventually_true("the load continues", || {
             self.rounds.load(Ordering::Relaxed) >= until
         })
         .await;
@@ -73,7 +73,7 @@ impl Load {
             let outcome = writer.await.expect("a writer");
             sum.writes += outcome.writes;
             sum.reads += outcome.reads;
-            sum.mistakes.extend(outcome.mistakes);
+            sum.errors.extend(outcome.errors);
         }
         sum
     }
@@ -83,7 +83,7 @@ fn id_of(writer: usize, n: usize) -> String {
     format!("load-{writer}-{n}")
 }
 
-/// One write, and every kind of read of it; a read that does not see it is a mistake.
+/// One write, and every kind of read of it; a read without the write is an error.
 async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Outcome) {
     let text = format!("round {round} of {id}");
     let appended = agent
@@ -91,7 +91,7 @@ async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Out
         .await;
     let result = match appended {
         Ok(result) => result,
-        Err(status) => return outcome.mistakes.push(format!("append: {status}")),
+        Err(status) => return outcome.errors.push(format!("append: {status}")),
     };
     outcome.writes += 1;
     let token = result.position_token.clone();
@@ -105,16 +105,16 @@ async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Out
             .map_or(0, |conversation| conversation.version)
     };
     let fresh = agent.try_get(agent.read_target(id)).await.map(version_of);
-    outcome.see("fresh", fresh.map(|version| version >= result.version));
+    outcome.count_read("fresh", fresh.map(|version| version >= result.version));
     let eventual = agent.try_get(with_token(agent.eventual_target(id))).await;
     let eventual = eventual.map(version_of);
-    outcome.see(
+    outcome.count_read(
         "eventual",
         eventual.map(|version| version >= result.version),
     );
     let target = with_token(agent.read_target(id));
     let context = agent.try_context(target, 5).await;
-    outcome.see(
+    outcome.count_read(
         "context",
         context.map(|answer| format!("{answer:?}").contains(&text)),
     );
@@ -127,22 +127,22 @@ async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Out
         let texts = answer.events.iter().filter_map(text_of);
         texts.into_iter().any(|found| found == text)
     };
-    outcome.see("events", events.map(has));
+    outcome.count_read("events", events.map(has));
     let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let listed = agent.try_conversations(request).await;
-    outcome.see(
+    outcome.count_read(
         "list",
         listed.map(|answer| !answer.conversations.is_empty()),
     );
 }
 
 impl Outcome {
-    fn see(&mut self, what: &str, answer: Result<bool, tonic::Status>) {
+    fn count_read(&mut self, what: &str, answer: Result<bool, tonic::Status>) {
         self.reads += 1;
         match answer {
             Ok(true) => {}
-            Ok(false) => self.mistakes.push(format!("{what}: stale")),
-            Err(status) => self.mistakes.push(format!("{what}: {status}")),
+            Ok(false) => self.errors.push(format!("{what}: stale")),
+            Err(status) => self.errors.push(format!("{what}: {status}")),
         }
     }
 }

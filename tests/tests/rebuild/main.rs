@@ -1,10 +1,10 @@
-//! `hansard rebuild` on a live system: through the program, with writers and readers that notice nothing.
+//! `hansard rebuild` of a live system, with the program, and with writers and readers that are not affected.
 
 #![cfg(test)]
 
-mod erased;
-mod ground;
+mod erasure;
+mod fixture;
+mod interruptions;
+mod live_traffic;
 mod load;
 mod speed;
-mod steady;
-mod stopped;

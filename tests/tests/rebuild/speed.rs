@@ -1,4 +1,4 @@
-//! How fast a rebuild is, beside a bare COPY of the same rows in the same run. Run with
+//! The speed of a rebuild, compared with a plain COPY of the same rows in the same run. Run with
 //! `cargo test --release -p tests --test rebuild -- --ignored --nocapture speed`.
 
 use std::path::Path;
@@ -14,19 +14,19 @@ use tests::import;
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 const TEXT_BYTES: usize = 200;
-/// Commits on their way at once.
+/// Concurrent commits.
 const IN_FLIGHT: usize = 16;
 const ROUNDS: usize = 3;
 
-/// What is rebuilt.
+/// The rebuilt data.
 #[derive(Debug, Clone, Copy)]
 enum Filling {
-    /// The chitchat data set, all of it.
+    /// The whole chitchat data set.
     Chitchat,
-    /// Conversations of equal commits.
+    /// Conversations with equal commits.
     Even {
         conversations: usize,
         commits_each: usize,
@@ -34,7 +34,7 @@ enum Filling {
     },
 }
 
-/// As an import leaves it, real and made up, and as people do.
+/// Commits of an import, real and generated, and commits as of people.
 const FILLINGS: [Filling; 3] = [
     Filling::Chitchat,
     Filling::Even {
@@ -49,7 +49,7 @@ const FILLINGS: [Filling; 3] = [
     },
 ];
 
-/// What a rebuild fills.
+/// The tables of a rebuild.
 const TABLES: [&str; 2] = ["event", "conversation"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,12 +57,12 @@ const TABLES: [&str; 2] = ["event", "conversation"];
 async fn speed() {
     for filling in FILLINGS {
         let setup = Setup::processes(tests::program!()).with_own_postgres();
-        let mut ground = Ground::of(setup).await;
-        fill(&ground, filling).await;
-        ground.projected().await;
+        let mut fixture = Fixture::of(setup).await;
+        fill(&fixture, filling).await;
+        fixture.wait_for_rows().await;
         for _ in 0..ROUNDS {
-            let (events, copied, sorted) = bare(&mut ground).await;
-            let steps = ground.rebuilt(&["conversations"]).await;
+            let (events, copied, sorted) = plain_copy(&mut fixture).await;
+            let steps = fixture.rebuild_steps(&["conversations"]).await;
             let took = seconds(&steps, "copied") + seconds(&steps, "indexed");
             let rate = |seconds: f64| f64::from(events) / seconds;
             let bare = copied.as_secs_f64();
@@ -79,11 +79,11 @@ async fn speed() {
     }
 }
 
-async fn fill(ground: &Ground, filling: Filling) {
+async fn fill(fixture: &Fixture, filling: Filling) {
     match filling {
         Filling::Chitchat => {
             let (program, all) = (tests::program!(), chitchat::CONVERSATIONS);
-            import::chitchat(&program, &ground.stack, &ground.agent, all).await;
+            import::chitchat(&program, &fixture.stack, &fixture.agent, all).await;
         }
         Filling::Even {
             conversations,
@@ -95,14 +95,14 @@ async fn fill(ground: &Ground, filling: Filling) {
             for some in ids.chunks(IN_FLIGHT) {
                 let begin = some
                     .iter()
-                    .map(|id| begin(&ground.agent, id, (commits_each, &events)));
+                    .map(|id| begin(&fixture.agent, id, (commits_each, &events)));
                 futures::future::join_all(begin).await;
             }
         }
     }
 }
 
-/// Begins a conversation, with so many commits of these events.
+/// Creates a conversation with this many commits of these events.
 async fn begin(agent: &Agent, id: &str, (commits, events): (usize, &[Event])) {
     agent.create(id).await;
     for _ in 0..commits {
@@ -110,7 +110,7 @@ async fn begin(agent: &Agent, id: &str, (commits, events): (usize, &[Event])) {
     }
 }
 
-/// Appends once, however often it takes: a busy machine may not answer in time.
+/// Appends once, with retries: a busy machine may not answer in time.
 async fn append(agent: &Agent, id: &str, events: Vec<Event>) {
     let mut request = agent.append_request(id, events);
     if let Some(target) = &mut request.target {
@@ -122,12 +122,12 @@ async fn append(agent: &Agent, id: &str, events: Vec<Event>) {
     .await;
 }
 
-/// How many events there are, and how long a bare COPY of the same rows takes, and the same indexes: the rows are in files of the
-/// server's own folder, in binary, and go into tables of the same columns, which get their indexes when they are filled.
-async fn bare(ground: &mut Ground) -> (u32, Duration, Duration) {
-    let live = ground.live().await;
-    let psql = ground.stack.servers.postgres_mut().tool("psql");
-    let url = ground.stack.servers.database_url().to_owned();
+/// The number of events, and the time of a plain COPY of the same rows with their indexes. The rows are in binary files
+/// in the server's folder. The tables have the same columns, and get their indexes after the COPY.
+async fn plain_copy(fixture: &mut Fixture) -> (u32, Duration, Duration) {
+    let live = fixture.live().await;
+    let psql = fixture.stack.servers.postgres_mut().tool("psql");
+    let url = fixture.stack.servers.database_url().to_owned();
     let run = async |statements: &[String]| run(&psql, &url, statements).await;
     let each =
         |statement: fn(&str, SchemaName) -> String| TABLES.map(|table| statement(table, live));
@@ -162,14 +162,14 @@ async fn bare(ground: &mut Ground) -> (u32, Duration, Duration) {
     (events.trim().parse().expect("a number"), copied, sorted)
 }
 
-/// A statement that names the table's file as `%L`.
+/// A statement with the table's file as `%L`.
 fn with_file(statement: &str, table: &str) -> String {
     format!(
         "DO $$ BEGIN EXECUTE format('{statement}', current_setting('data_directory') || '/{table}.rows'); END $$"
     )
 }
 
-/// Runs statements in one session; what they answer.
+/// Runs statements in one session; returns their output.
 async fn run(psql: &Path, url: &str, statements: &[String]) -> String {
     let mut command = tokio::process::Command::new(psql);
     command.args([url, "-qAt", "-v", "ON_ERROR_STOP=1"]);

@@ -1,9 +1,9 @@
-//! Every hop over TLS: what is trusted works, what is not is refused, and says why.
+//! Every hop over TLS: trusted peers work, untrusted peers are rejected with a reason.
 
 #![cfg(test)]
 
 mod commands;
-mod doors;
+mod listeners;
 mod nats;
 mod otlp;
 mod postgres;

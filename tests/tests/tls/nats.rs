@@ -1,9 +1,9 @@
-//! What is sent to NATS.
+//! TLS settings of NATS connections.
 
 use devstack::NatsServer;
 use event_log::{Record, RecordConfig, RecordError};
 
-use tests::authority::{Authority, showing, trusting};
+use tests::authority::{Authority, ca_parameters, client_parameters};
 
 const INSECURE: &str = "the TLS connection to the servers failed";
 
@@ -24,26 +24,26 @@ async fn check(server: &NatsServer, (scheme, query): (&str, &str), expected: Res
     }
 }
 
-/// A server that shows a certificate, and asks for one.
-async fn secured(authority: &Authority) -> NatsServer {
+/// A server with a certificate that requests client certificates.
+async fn tls_server(authority: &Authority) -> NatsServer {
     devstack::test::nats_with(|config| config.extra = authority.nats_lines()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_trusts_and_is_trusted() {
+async fn mutual_trust() {
     let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
-    let server = secured(&authority).await;
+    let server = tls_server(&authority).await;
     let role = authority.sign("role");
-    let files = showing(&authority.ca(), &role);
+    let files = client_parameters(&authority.ca(), &role);
     check(&server, ("tls", &files), Ok(())).await;
     check(&server, ("nats", &files), Ok(())).await;
-    let without = trusting(&authority.ca());
+    let without = ca_parameters(&authority.ca());
     check(&server, ("tls", &without), Err(INSECURE)).await;
-    let foreign = showing(&other.ca(), &role);
+    let foreign = client_parameters(&other.ca(), &role);
     check(&server, ("tls", &foreign), Err(INSECURE)).await;
-    let stranger = showing(&authority.ca(), &other.sign("role"));
+    let stranger = client_parameters(&authority.ca(), &other.sign("role"));
     check(&server, ("tls", &stranger), Err(INSECURE)).await;
-    // It demands TLS, and is not one that the system trusts.
+    // It requires TLS, and the system does not trust its certificate.
     check(&server, ("nats", ""), Err(INSECURE)).await;
 }
 
@@ -51,14 +51,14 @@ async fn a_server_that_trusts_and_is_trusted() {
 async fn a_server_without_tls() {
     let authority = Authority::new("ours");
     let server = devstack::test::nats().await;
-    let files = trusting(&authority.ca());
+    let files = ca_parameters(&authority.ca());
     check(&server, ("tls", &files), Err(INSECURE)).await;
     check(&server, ("nats", &files), Err(INSECURE)).await;
     check(&server, ("nats", ""), Ok(())).await;
 }
 
 #[test]
-fn files_are_looked_at_first() {
+fn files_are_validated_first() {
     let config = RecordConfig::new("tls://127.0.0.1:4222?ca=/nowhere");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let error = runtime.block_on(Record::open(config)).unwrap_err();

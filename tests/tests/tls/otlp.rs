@@ -1,4 +1,4 @@
-//! Traces leave over TLS, to a collector whose certificate is of a CA that is trusted, and to no other.
+//! Traces are exported over TLS, only to a collector with a certificate of a trusted CA.
 
 use tests::authority::Authority;
 use tests::collector::Collector;

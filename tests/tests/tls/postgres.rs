@@ -1,4 +1,4 @@
-//! What is sent to Postgres.
+//! TLS settings of Postgres connections.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use tests::terminator;
 
 const DATABASE: &str = "hansard";
 
-/// What is said where a certificate's CA is not trusted.
+/// The error for a certificate of an untrusted CA.
 const UNKNOWN: &str = "no secure connection: invalid peer certificate: UnknownIssuer";
 
 async fn server() -> (PostgresServer, SocketAddr) {
@@ -39,23 +39,23 @@ async fn check(addr: SocketAddr, query: &str, expected: Result<(), &str>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_speaks_tls() {
+async fn a_server_with_tls() {
     let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
     let (_server, plain) = server().await;
     let addr = terminator::before(plain, &authority.sign("postgres")).await;
-    let trusting = |authority: &Authority| {
+    let ca_parameters = |authority: &Authority| {
         let ca = authority.ca();
         format!("sslmode=verify-full&sslrootcert={}", ca.display())
     };
-    check(addr, &trusting(&authority), Ok(())).await;
+    check(addr, &ca_parameters(&authority), Ok(())).await;
     check(addr, "sslmode=require", Ok(())).await;
     check(addr, "", Ok(())).await;
-    check(addr, &trusting(&other), Err(UNKNOWN)).await;
+    check(addr, &ca_parameters(&other), Err(UNKNOWN)).await;
     check(addr, "sslmode=verify-full", Err(UNKNOWN)).await;
     check(addr, "sslmode=disable", Err("no connection")).await;
-    let elsewhere = "sslmode=verify-full&sslrootcert=/nowhere";
+    let missing_file = "sslmode=verify-full&sslrootcert=/nowhere";
     let missing = "names /nowhere as sslrootcert, which cannot be read";
-    check(addr, elsewhere, Err(missing)).await;
+    check(addr, missing_file, Err(missing)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Certificates that are renewed while the doors are open.
+//! Certificates that are renewed while the listeners are open.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use runtime::tls::{RELOAD_INTERVAL, endpoint};
 use tests::eventually::eventually;
 
 use super::system::System;
-use tests::authority::{Authority, trusting};
+use tests::authority::{Authority, ca_parameters};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renewed_certificate_is_shown_without_a_restart() {
+async fn renewed_certificates_are_used_without_a_restart() {
     let system = System::start().await;
     let next = Authority::new("next");
     let addr = system.stack.gateway.settings.gateway.http.server.addr;
     let trusts = async |authority: &Authority| {
-        let url = format!("https://{addr}{}", trusting(&authority.ca()));
+        let url = format!("https://{addr}{}", ca_parameters(&authority.ca()));
         endpoint(&url).unwrap().connect().await.is_ok()
     };
     assert!(trusts(&system.authority).await);
     assert!(!trusts(&next).await);
-    // A pair that does not fit yet changes nothing.
+    // An invalid pair of files changes nothing.
     let files = system.authority.sign("http");
     next.sign_into("http", &files);
     std::fs::write(&files.key, "no key").unwrap();

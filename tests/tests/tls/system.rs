@@ -1,15 +1,15 @@
-//! A system whose doors speak TLS: the writer's and the gateway's ask for certificates, browsers are asked for none.
+//! A system with TLS listeners: gRPC listeners request client certificates, the HTTP listener does not.
 
 use runtime::tls::TlsConfig;
 use tests::client::Caller;
 use tests::operator::Operator;
 use tests::stack::{Setup, Stack};
 
-use tests::authority::{Authority, Identity, showing};
+use tests::authority::{Authority, Identity, client_parameters};
 
 pub(crate) struct System {
     pub(crate) authority: Authority,
-    /// What its callers show.
+    /// The certificate of its callers.
     pub(crate) own: Identity,
     pub(crate) stack: Stack,
 }
@@ -17,7 +17,7 @@ pub(crate) struct System {
 impl System {
     pub(crate) async fn start() -> Self {
         let authority = Authority::new("ours");
-        let door = |name: &str| {
+        let listener_tls = |name: &str| {
             let Identity { cert, key } = authority.sign(name);
             TlsConfig {
                 cert: Some(cert),
@@ -27,16 +27,16 @@ impl System {
         };
         let asking = |name: &str| TlsConfig {
             client_ca: Some(authority.ca()),
-            ..door(name)
+            ..listener_tls(name)
         };
         let own = authority.sign("caller");
         let mut stack = Setup::tasks().prepare().await;
-        let files = showing(&authority.ca(), &own);
+        let files = client_parameters(&authority.ca(), &own);
         let writer = stack.writer.settings.writer.grpc.addr;
         stack.writer.settings.writer.grpc.tls = asking("writer");
         let gateway = &mut stack.gateway.settings.gateway;
         gateway.grpc.tls = asking("gateway");
-        gateway.http.server.tls = door("http");
+        gateway.http.server.tls = listener_tls("http");
         gateway.writer_url = format!("https://{writer}{files}");
         stack.start().await;
         Self {
@@ -46,9 +46,9 @@ impl System {
         }
     }
 
-    /// What a caller's URLs end with.
+    /// The parameters of a caller's URLs.
     pub(crate) fn files(&self) -> String {
-        showing(&self.authority.ca(), &self.own)
+        client_parameters(&self.authority.ca(), &self.own)
     }
 
     pub(crate) fn writer_url(&self, query: &str) -> String {

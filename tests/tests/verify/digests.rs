@@ -1,66 +1,66 @@
-//! The digest of each partition: sees what lag does not.
+//! The digest of each partition finds differences that lag does not show.
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_was_passed_over_is_seen_though_nothing_lags() {
-    let mut ground = Ground::start().await;
+async fn skipped_commits_are_found_without_lag() {
+    let mut fixture = Fixture::start().await;
     for conversation in ["a", "b", "c", "d"] {
-        ground.converse(conversation).await;
+        fixture.create_conversation(conversation).await;
     }
-    ground.settle().await;
-    ground.stack.projector.stop().await;
-    ground
+    fixture.settle().await;
+    fixture.stack.projector.stop().await;
+    fixture
         .agent
         .append("c", vec![tests::events::user("Passed over.")])
         .await;
-    let last = ground.commits("c").await.pop().unwrap().position;
+    let last = fixture.commits("c").await.pop().unwrap().position;
     let skip = format!(
         "UPDATE checkpoint SET sequence = {} WHERE partition = {}",
         last.sequence, last.partition
     );
-    ground.sql(&skip).await;
-    ground.stack.projector.start().await;
-    ground.settle().await;
+    fixture.sql(&skip).await;
+    fixture.stack.projector.start().await;
+    fixture.settle().await;
     let partition = "- digest_differs -";
     let expected = [
         "c conversation_differs - version,sequence,last_event_at,head,stored_bytes",
         "c event_missing 7",
         partition,
     ];
-    ground.check_found("--digests", &expected).await;
-    ground.check_found("", &expected[..2]).await;
-    let repaired = ground.verify("--repair").await;
+    fixture.check_differences("--digests", &expected).await;
+    fixture.check_differences("", &expected[..2]).await;
+    let repaired = fixture.verify("--repair").await;
     assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
-    // The rows are whole; that they were not, stays to be seen until the digest is set.
-    ground.check_whole("").await;
-    ground.check_found("--digests", &[partition]).await;
-    let repaired = ground.verify("--digests --repair").await;
+    // The rows are repaired; the digest shows the earlier difference until it is set.
+    fixture.check_no_differences("").await;
+    fixture.check_differences("--digests", &[partition]).await;
+    let repaired = fixture.verify("--digests --repair").await;
     assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
-    ground
+    fixture
         .agent
         .append("c", vec![tests::events::user("On.")])
         .await;
-    ground.settle().await;
-    ground.check_whole("--digests").await;
+    fixture.settle().await;
+    fixture.check_no_differences("--digests").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_row_is_named() {
-    let mut ground = Ground::start().await;
+async fn lost_rows_are_reported() {
+    let mut fixture = Fixture::start().await;
     for conversation in ["a", "b", "c"] {
-        ground.converse(conversation).await;
+        fixture.create_conversation(conversation).await;
     }
-    ground.settle().await;
+    fixture.settle().await;
     let lose = "DELETE FROM conversation WHERE conversation_id = 'b';
                 DELETE FROM event WHERE conversation_id = 'b'";
-    ground.sql(lose).await;
-    let said = ground.verify("--digests --repair").await;
-    assert_eq!(said.ended.code, Some(0), "{said:?}");
+    fixture.sql(lose).await;
+    let output = fixture.verify("--digests --repair").await;
+    assert_eq!(output.ended.code, Some(0), "{output:?}");
     assert!(
-        said.findings.contains("b conversation_missing -"),
-        "{said:?}"
+        output.findings.contains("b conversation_missing -"),
+        "{output:?}"
     );
-    ground.check_whole("--digests").await;
-    ground.check_whole("").await;
+    fixture.check_no_differences("--digests").await;
+    fixture.check_no_differences("").await;
 }

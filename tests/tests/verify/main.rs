@@ -1,10 +1,10 @@
-//! `hansard verify`, as operators run it: things are spoiled for real, named exactly, and repaired.
+//! `hansard verify`, as operators run it: real damage is reported exactly, and repaired.
 
 #![cfg(test)]
 
 mod digests;
-mod ground;
+mod fixture;
+mod intact;
 mod load;
 mod record;
 mod rows;
-mod whole;

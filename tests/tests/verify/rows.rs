@@ -1,8 +1,8 @@
-//! Rows that are spoiled: each is named exactly, and written anew from the record.
+//! Damaged rows: each is reported exactly, and repaired from the record.
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// What is done to the rows of the conversation `c`, and what must be found.
+/// Damage to the rows of the conversation `c`, and the expected differences.
 const SPOILED: &[(&str, &[&str])] = &[
     (
         "UPDATE conversation SET title = 'x' WHERE conversation_id = 'c'",
@@ -59,7 +59,7 @@ const SPOILED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Rows of which the record does not know, and what must be found.
+/// Rows that the record does not have, and the expected differences.
 const UNFOUNDED: &[(&str, &[&str])] = &[
     (
         "INSERT INTO event (version, recorded_at, commit_id, recorded_nanos, commit_index, kind, tenant_id,
@@ -83,76 +83,76 @@ const UNFOUNDED: &[(&str, &[&str])] = &[
     ),
 ];
 
-async fn ground() -> Ground {
-    let mut ground = Ground::start().await;
+async fn fixture() -> Fixture {
+    let mut fixture = Fixture::start().await;
     for conversation in ["a", "c", "d", "erased"] {
-        ground.converse(conversation).await;
+        fixture.create_conversation(conversation).await;
     }
-    let agent = &ground.agent;
+    let agent = &fixture.agent;
     agent.try_erase(agent.target("erased")).await.unwrap();
-    ground.settle().await;
-    ground
+    fixture.settle().await;
+    fixture
 }
 
-/// Spoils rows, finds that, changes nothing by a dry run, repairs, and finds nothing any more, twice.
-async fn check(ground: &mut Ground, (sql, expected): (&str, &[&str]), repair: &str) {
-    ground.sql(sql).await;
-    ground.check_found("", expected).await;
-    ground.check_found("--sample 100%", expected).await;
-    ground
-        .check_found(&format!("{repair} --dry-run"), expected)
+/// Damages rows, finds the differences, does a dry run, repairs them, and then finds none, twice.
+async fn check(fixture: &mut Fixture, (sql, expected): (&str, &[&str]), repair: &str) {
+    fixture.sql(sql).await;
+    fixture.check_differences("", expected).await;
+    fixture.check_differences("--sample 100%", expected).await;
+    fixture
+        .check_differences(&format!("{repair} --dry-run"), expected)
         .await;
-    let repaired = ground.verify(repair).await;
+    let repaired = fixture.verify(repair).await;
     assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
     assert_eq!(repaired.repaired, expected.len(), "{repaired:?}");
-    ground.check_whole("").await;
-    let again = ground.check_whole(repair).await;
+    fixture.check_no_differences("").await;
+    let again = fixture.check_no_differences(repair).await;
     assert_eq!(again.summary["repaired"], 0);
-    ground.check_whole("--digests").await;
+    fixture.check_no_differences("--digests").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn spoiled_rows_are_named_and_written_anew() {
-    let mut ground = ground().await;
+async fn damaged_rows_are_reported_and_repaired() {
+    let mut fixture = fixture().await;
     for spoiled in SPOILED {
-        check(&mut ground, *spoiled, "--repair").await;
+        check(&mut fixture, *spoiled, "--repair").await;
     }
-    // The conversation goes on from what was written.
-    ground
+    // The conversation continues from the repaired rows.
+    fixture
         .agent
         .append("c", vec![tests::events::user("On.")])
         .await;
-    ground.settle().await;
-    ground.check_whole("").await;
+    fixture.settle().await;
+    fixture.check_no_differences("").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_the_rows_know_is_removed_only_when_told_so() {
-    let mut ground = ground().await;
+async fn unfounded_rows_are_removed_only_on_request() {
+    let mut fixture = fixture().await;
     for (sql, expected) in UNFOUNDED {
-        ground.sql(sql).await;
-        let kept = ground.check_found("--repair", expected).await;
+        fixture.sql(sql).await;
+        let kept = fixture.check_differences("--repair", expected).await;
         assert_eq!(kept.repaired, 0);
         let repair = "--repair --remove-unfounded";
-        check(&mut ground, ("SELECT", expected), repair).await;
+        check(&mut fixture, ("SELECT", expected), repair).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_of_no_conversation_are_found_by_a_full_run() {
-    let mut ground = ground().await;
+    let mut fixture = fixture().await;
     let orphan = "INSERT INTO event (version, recorded_at, commit_id, recorded_nanos, commit_index, kind, tenant_id,
                                      conversation_id, body)
                   SELECT 7, now(), gen_random_uuid(), 0, 1, 1, 'acme', name, ''
                   FROM unnest(array['0', 'b', 'zzz']) AS name";
-    ground.sql(orphan).await;
+    fixture.sql(orphan).await;
     let expected = ["0", "b", "zzz"].map(|name| format!("{name} event_unfounded 7"));
     let expected = expected.each_ref().map(String::as_str);
-    ground.check_found("", &expected).await;
-    ground
-        .check_found("--conversations-at-once 1", &expected)
+    fixture.check_differences("", &expected).await;
+    fixture
+        .check_differences("--conversations-at-once 1", &expected)
         .await;
-    let removed = ground.verify("--repair --remove-unfounded").await;
+    let removed = fixture.verify("--repair --remove-unfounded").await;
     assert_eq!(removed.repaired, 3, "{removed:?}");
-    ground.check_whole("").await;
+    fixture.check_no_differences("").await;
 }

@@ -1,5 +1,5 @@
-//! The system over the wire. Folders mirror the gRPC services, files their methods; `service` is what every role has,
-//! `command` is the command line.
+//! The system over the wire. Folders follow the gRPC services, files their methods; `service` covers what every role
+//! has, `command` the command line.
 
 #![cfg(test)]
 

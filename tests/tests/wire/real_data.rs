@@ -1,4 +1,4 @@
-//! Real conversations: every transcript equals its source, through the tail and through the rows.
+//! Real conversations: every transcript equals its source, through tail and rows.
 //!
 //! A first part of the chitchat data set by default. All 7,168 conversations and 258,145 messages:
 //! `cargo test --release -p tests --test wire real_data -- --ignored`.
@@ -15,14 +15,14 @@ use tests::stack::Setup;
 
 /// How many conversations the default test imports.
 const PART: usize = 300;
-/// How many conversations are read at once.
+/// The number of conversations that are read concurrently.
 const READERS: usize = 32;
 
 /// By the import's id of the conversation.
 type Expected = BTreeMap<String, Transcript>;
 
-/// The conversations that were imported, told by the tail of the record alone.
-async fn imported(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
+/// The imported conversations, from the tail of the record only.
+async fn wait_for_import(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
     let destination = Destination {
         agent: agent.id().to_owned(),
         dataset: chitchat::DATASET.to_owned(),
@@ -60,7 +60,7 @@ async fn check(limit: usize) {
     let agent = stack.agent("acme", "demo").await;
     let sources = chitchat::transcripts().await;
     let summary = import::chitchat(&program!(), &stack, &agent, limit).await;
-    let expected = imported(&agent, sources).await;
+    let expected = wait_for_import(&agent, sources).await;
     assert_eq!(expected.len(), limit);
     let messages: usize = expected
         .values()
@@ -71,7 +71,7 @@ async fn check(limit: usize) {
     stack.projector.start().await;
     for (id, transcript) in &expected {
         agent
-            .projected(id, u64::try_from(transcript.messages).unwrap() + 1)
+            .wait_for_rows(id, u64::try_from(transcript.messages).unwrap() + 1)
             .await;
     }
     check_transcripts(&agent, &expected).await;

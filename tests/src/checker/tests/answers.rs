@@ -1,16 +1,16 @@
-//! Answers that do not fit the record, and orders that callers can see through.
+//! Answers that differ from the record, and orders that callers would notice.
 
 use std::time::Duration;
 
 use domain::Version;
 use domain::event::Role;
 
-use super::super::{Kind, Outcome, Pipelined, Refusal, Seen, check_seen};
+use super::super::{FreshRead, Kind, Outcome, Refusal, StreamPlace, check_fresh_reads};
 use super::check;
-use super::history::{Made, key, said};
+use super::history::{TestHistory, key, message};
 
 #[test]
-fn order() {
+fn wrong_orders() {
     check(
         "two commits changed places in the stream",
         |made| made.commits().swap(1, 4),
@@ -45,7 +45,7 @@ fn order() {
         "a stream's commands changed places",
         |made| {
             for (index, place) in [(1, 8), (3, 7)] {
-                made.calls[index].pipelined = Some(Pipelined { stream: 1, place });
+                made.calls[index].stream_place = Some(StreamPlace { stream: 1, place });
                 made.calls[index].invoked = Duration::ZERO;
             }
         },
@@ -54,7 +54,7 @@ fn order() {
 }
 
 #[test]
-fn answers() {
+fn wrong_answers() {
     check(
         "a commit that was refused",
         |made| {
@@ -72,7 +72,7 @@ fn answers() {
     );
     check(
         "other events than were asked for",
-        |made| made.calls[1].asked.events[0].fact = said(Role::User, "good bye"),
+        |made| made.calls[1].asked.events[0].fact = message(Role::User, "good bye"),
         &[Kind::Unasked],
     );
     check(
@@ -95,7 +95,7 @@ fn answers() {
 #[test]
 fn conflicts() {
     for (name, current, expected) in [
-        ("an honest conflict", Some(Version(9)), &[][..]),
+        ("a valid conflict", Some(Version(9)), &[][..]),
         ("a conflict without a version", None, &[Kind::WrongAnswer]),
         (
             "a conflict at the expected version",
@@ -113,7 +113,7 @@ fn conflicts() {
             &[Kind::WrongAnswer],
         ),
     ] {
-        let conflict = |made: &mut Made| {
+        let conflict = |made: &mut TestHistory| {
             let mut call = made.calls[5].clone();
             call.key = domain::CommitId(uuid::Uuid::from_u128(88));
             call.asked.expected = Some(Version(1));
@@ -130,7 +130,7 @@ fn conflicts() {
 
 #[test]
 fn fresh_reads() {
-    let made = Made::honest();
+    let made = TestHistory::valid();
     for (at_s, version, expected) in [
         (3, 1, true),
         (3, 2, false),
@@ -138,12 +138,12 @@ fn fresh_reads() {
         (90, 8, true),
         (90, 9, false),
     ] {
-        let seen = Seen {
+        let seen = FreshRead {
             conversation: key(),
             invoked: Duration::from_millis(at_s * 1_000 + 1),
             version: Version(version),
         };
-        let findings = check_seen(&made.calls, &[seen]);
+        let findings = check_fresh_reads(&made.calls, &[seen]);
         let is_stale = findings
             .iter()
             .any(|finding| finding.kind == Kind::StaleRead);

@@ -1,4 +1,4 @@
-//! An honest history, made by hand, for tests to break.
+//! A valid history for tests to damage.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use domain::{
 use uuid::Uuid;
 use wire::commit::{Draft, Opened, open, seal};
 
-use super::super::{Answer, Asked, Call, Outcome, Recorded, RecordedCommit};
+use super::super::{Answer, Call, Expectation, Outcome, RecordContents, RecordedCommit};
 
 const PARTITIONS: u16 = 8;
 const STARTED_AT: i64 = 1_800_000_000_000_000_123;
 
-/// A record and the calls that made it.
+/// A record and its calls.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
-    pub(super) recorded: Recorded,
+pub(super) struct TestHistory {
+    pub(super) recorded: RecordContents,
     pub(super) calls: Vec<Call>,
 }
 
@@ -35,32 +35,35 @@ pub(super) fn key() -> ConversationKey {
     }
 }
 
-impl Made {
+impl TestHistory {
     /// One conversation of six commits and nine events, each acknowledged at once.
-    pub(super) fn honest() -> Self {
+    pub(super) fn valid() -> Self {
         let conversations = BTreeMap::from([(key(), Vec::new())]);
         let mut made = Self {
-            recorded: Recorded {
+            recorded: RecordContents {
                 partitions: PARTITIONS,
                 conversations,
             },
             calls: Vec::new(),
         };
-        made.append(vec![created()]);
-        made.append(vec![said(Role::User, "hello")]);
-        made.append(vec![said(Role::Assistant, "a moment"), called("call-1")]);
-        made.append(vec![returned("call-1"), said(Role::Assistant, "done")]);
-        made.append(vec![renamed("a title")]);
+        made.append(vec![creation()]);
+        made.append(vec![message(Role::User, "hello")]);
+        made.append(vec![message(Role::Assistant, "a moment"), call("call-1")]);
         made.append(vec![
-            called("call-2"),
-            said(Role::User, &"long ".repeat(400)),
+            tool_result("call-1"),
+            message(Role::Assistant, "done"),
+        ]);
+        made.append(vec![rename("a title")]);
+        made.append(vec![
+            call("call-2"),
+            message(Role::User, &"long ".repeat(400)),
         ]);
         made
     }
 
-    /// The honest one, then erased: its tombstone is all that the record holds.
+    /// The valid history after an erasure: the record has only the tombstone.
     pub(super) fn erased() -> Self {
-        let mut made = Self::honest();
+        let mut made = Self::valid();
         made.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
         let stone = made.commits().pop().unwrap();
         *made.commits() = vec![stone];
@@ -78,14 +81,14 @@ impl Made {
         self.calls.push(Call {
             key: commit.opened.commit.id,
             conversation: key(),
-            asked: Asked {
+            asked: Expectation {
                 events: facts.into_iter().enumerate().map(new_event).collect(),
                 expected: None,
             },
             invoked: Duration::from_secs(number * 2),
             settled: Duration::from_secs(number * 2 + 1),
             tries: 1,
-            pipelined: None,
+            stream_place: None,
             outcome: Outcome::Committed(Answer {
                 first_version: commit.opened.commit.first_version,
                 version: commit.opened.commit.head.version,
@@ -96,14 +99,14 @@ impl Made {
         self.commits().push(commit);
     }
 
-    /// The commit that these facts come to after the last one, not appended.
+    /// The next commit with these facts, without appending it.
     pub(super) fn next_commit(&mut self, facts: &[Fact]) -> RecordedCommit {
         let previous = self.commits().last().cloned();
         let sequence = previous
             .as_ref()
             .map_or(1, |previous| previous.position.sequence.0 + 3);
         let previous = previous.map(|stored| (stored.opened.commit.head, stored.position.sequence));
-        let opened = sealed(
+        let opened = seal_commit(
             facts,
             sequence,
             previous.as_ref().map(|(head, at)| (head, *at)),
@@ -133,7 +136,7 @@ fn occurred_at(index: usize) -> Option<Timestamp> {
     (index == 0).then_some(Timestamp(STARTED_AT - 1_500))
 }
 
-fn sealed(facts: &[Fact], number: u64, previous: Option<(&Head, Sequence)>) -> Opened {
+fn seal_commit(facts: &[Fact], number: u64, previous: Option<(&Head, Sequence)>) -> Opened {
     let id = CommitId(Uuid::from_u128(u128::from(number)));
     let events: Vec<Event> = facts
         .iter()
@@ -158,7 +161,7 @@ fn sealed(facts: &[Fact], number: u64, previous: Option<(&Head, Sequence)>) -> O
     open(seal(&draft, previous).unwrap().message).unwrap()
 }
 
-pub(super) fn created() -> Fact {
+pub(super) fn creation() -> Fact {
     Fact::from(ConversationCreated {
         agent: AgentId::parse("support").unwrap(),
         owner: Owner::Session(SessionId::parse("s1").unwrap()),
@@ -173,7 +176,7 @@ pub(super) fn created() -> Fact {
     })
 }
 
-pub(super) fn said(role: Role, text: &str) -> Fact {
+pub(super) fn message(role: Role, text: &str) -> Fact {
     Fact::MessageAppended(MessageAppended {
         role,
         parts: vec![Part::Text(text.to_owned())],
@@ -190,7 +193,7 @@ pub(super) fn said(role: Role, text: &str) -> Fact {
     })
 }
 
-pub(super) fn called(id: &str) -> Fact {
+pub(super) fn call(id: &str) -> Fact {
     Fact::ToolCalled(ToolCalled {
         call_id: CallId::parse(id).unwrap(),
         tool_name: ToolName::parse("search").unwrap(),
@@ -202,7 +205,7 @@ pub(super) fn called(id: &str) -> Fact {
     })
 }
 
-pub(super) fn summarised(through: u64, previous: Option<u64>) -> Fact {
+pub(super) fn summary(through: u64, previous: Option<u64>) -> Fact {
     Fact::from(HistorySummarised {
         through: Version(through),
         text: "They spoke.".to_owned(),
@@ -211,7 +214,7 @@ pub(super) fn summarised(through: u64, previous: Option<u64>) -> Fact {
     })
 }
 
-pub(super) fn returned(id: &str) -> Fact {
+pub(super) fn tool_result(id: &str) -> Fact {
     Fact::ToolReturned(ToolReturned {
         call_id: CallId::parse(id).unwrap(),
         tool_name: Some(ToolName::parse("search").unwrap()),
@@ -220,14 +223,14 @@ pub(super) fn returned(id: &str) -> Fact {
     })
 }
 
-pub(super) fn renamed(title: &str) -> Fact {
+pub(super) fn rename(title: &str) -> Fact {
     Fact::from(ConversationUpdated {
         title: Some(FieldChange::Set(title.to_owned())),
         ..ConversationUpdated::default()
     })
 }
 
-/// The version one later, by force.
-pub(super) fn moved(version: Version) -> Version {
+/// Increments the version without a check.
+pub(super) fn incremented(version: Version) -> Version {
     Version(version.0 + 1)
 }

@@ -1,4 +1,4 @@
-//! The judge judged: an honest history has no findings, and each way to break one has its own.
+//! Tests of the checker: a valid history has no findings, and each kind of damage has its own finding.
 
 mod answers;
 mod history;
@@ -8,20 +8,25 @@ use std::time::Duration;
 
 use domain::event::Role;
 use domain::{ChainHash, Fact, Lifecycle, Partition, Sequence, Status, Timestamp, Version};
-use history::{Made, called, moved, returned, said, summarised};
+use history::{TestHistory, call, incremented, message, summary, tool_result};
 
-use super::{Kind, Outcome, Place, judge};
+use super::{Kind, Outcome, Place, check_calls};
 
-/// Breaks the honest history and compares the kinds of what is found, each once.
+/// Damages a valid history, and compares the kinds of the findings without duplicates.
 #[track_caller]
-fn check(name: &str, damage: impl FnOnce(&mut Made), expected: &[Kind]) {
-    check_from(name, Made::honest(), damage, expected);
+fn check(name: &str, damage: impl FnOnce(&mut TestHistory), expected: &[Kind]) {
+    check_from(name, TestHistory::valid(), damage, expected);
 }
 
 #[track_caller]
-fn check_from(name: &str, mut made: Made, damage: impl FnOnce(&mut Made), expected: &[Kind]) {
+fn check_from(
+    name: &str,
+    mut made: TestHistory,
+    damage: impl FnOnce(&mut TestHistory),
+    expected: &[Kind],
+) {
     damage(&mut made);
-    let findings = judge(&made.calls, &made.recorded);
+    let findings = check_calls(&made.calls, &made.recorded);
     let mut kinds: Vec<Kind> = findings.iter().map(|finding| finding.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -31,16 +36,16 @@ fn check_from(name: &str, mut made: Made, damage: impl FnOnce(&mut Made), expect
 }
 
 #[test]
-fn honest_histories_have_no_findings() {
-    check("honest", |_| (), &[]);
-    check_from("erased", Made::erased(), |_| (), &[]);
+fn valid_histories_have_no_findings() {
+    check("valid", |_| (), &[]);
+    check_from("erased", TestHistory::erased(), |_| (), &[]);
     check(
-        "a commit whose answer never came",
+        "a commit without an answer",
         |made| made.calls[2].outcome = Outcome::Unknown,
         &[],
     );
     check(
-        "a commit that never came, and no answer",
+        "a missing commit without an answer",
         |made| {
             made.commits().pop();
             made.calls[5].outcome = Outcome::Unknown;
@@ -88,7 +93,7 @@ fn lost_commits() {
     );
     check_from(
         "one that was acknowledged after the erasure",
-        Made::erased(),
+        TestHistory::erased(),
         |made| {
             let mut late = made.calls[5].clone();
             late.key = domain::CommitId(uuid::Uuid::from_u128(99));
@@ -105,8 +110,8 @@ fn lost_commits() {
 
 #[test]
 fn doubled_commits() {
-    let again = |made: &mut Made| {
-        let mut again = made.next_commit(&[said(Role::User, "hello")]);
+    let again = |made: &mut TestHistory| {
+        let mut again = made.next_commit(&[message(Role::User, "hello")]);
         again.opened.commit.id = made.commits()[1].opened.commit.id;
         again.opened.commit.head.recent.last_mut().unwrap().id = again.opened.commit.id;
         made.commits().push(again);
@@ -140,7 +145,7 @@ fn versions_forks_and_time() {
         "a gap in the versions",
         |made| {
             let last = &mut made.commits()[5].opened.commit;
-            last.first_version = moved(last.first_version);
+            last.first_version = incremented(last.first_version);
         },
         &[Kind::Gap, Kind::WrongHead, Kind::WrongAnswer],
     );
@@ -148,7 +153,7 @@ fn versions_forks_and_time() {
         "a fork: two commits after the same one",
         |made| {
             let last = made.commits().pop().unwrap();
-            let mut other = made.next_commit(&[said(Role::User, "no, me")]);
+            let mut other = made.next_commit(&[message(Role::User, "no, me")]);
             other.position.sequence = Sequence(last.position.sequence.0 + 1);
             other.opened.commit.id = domain::CommitId(uuid::Uuid::from_u128(77));
             other.opened.commit.head.recent.last_mut().unwrap().id = other.opened.commit.id;
@@ -227,26 +232,26 @@ fn chains_heads_and_places() {
 fn rules_of_a_conversation() {
     check(
         "a result without a call",
-        |made| made.append(vec![returned("call-9")]),
+        |made| made.append(vec![tool_result("call-9")]),
         &[Kind::RuleBroken],
     );
     check(
         "a second result",
-        |made| made.append(vec![returned("call-1")]),
+        |made| made.append(vec![tool_result("call-1")]),
         &[Kind::RuleBroken],
     );
     check(
         "an append in the archive",
         |made| {
             made.append(vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
-            made.append(vec![said(Role::User, "anyone?")]);
+            made.append(vec![message(Role::User, "anyone?")]);
         },
         &[Kind::RuleBroken],
     );
-    // Heads keep the first of two equal calls and the simple fold both: a head that should not be at all.
+    // A head keeps the first of two equal calls, the simple fold keeps both: such a head must not exist.
     check(
         "a call twice",
-        |made| made.append(vec![called("call-2")]),
+        |made| made.append(vec![call("call-2")]),
         &[Kind::RuleBroken],
     );
     let broken = |name, facts: &[Fact]| {
@@ -256,21 +261,21 @@ fn rules_of_a_conversation() {
             &[Kind::RuleBroken],
         );
     };
-    broken("a summary of what comes", &[summarised(10, None)]);
+    broken("a summary of what comes", &[summary(10, None)]);
     broken(
         "a summary of no more",
-        &[summarised(3, None), summarised(3, Some(10))],
+        &[summary(3, None), summary(3, Some(10))],
     );
-    broken("a summary after none", &[summarised(3, Some(2))]);
+    broken("a summary after none", &[summary(3, Some(2))]);
     check_from(
         "an erased one that was not purged",
-        Made::honest(),
+        TestHistory::valid(),
         |made| made.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
         &[Kind::NotErased],
     );
     check_from(
-        "a tombstone that still says active",
-        Made::erased(),
+        "a tombstone with the status active",
+        TestHistory::erased(),
         |made| made.commits()[0].opened.commit.head.status = Status::Active,
         &[Kind::WrongHead],
     );

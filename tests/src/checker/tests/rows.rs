@@ -1,13 +1,13 @@
-//! Rows that differ from the record are found, each by its kind.
+//! Rows that differ from the record are findings, each with its kind.
 
 use domain::{ConversationId, ConversationKey};
 use serde_json::json;
 
 use super::super::expected_rows;
-use super::super::{Kind, Reading, Rows, check_alike, check_readings, check_rows};
-use super::history::{Made, key};
+use super::super::{Kind, Reading, Rows, check_equal, check_readings, check_rows};
+use super::history::{TestHistory, key};
 
-fn rows_of(made: &Made) -> Rows {
+fn rows_of(made: &TestHistory) -> Rows {
     let mut rows = Rows::default();
     for (key, commits) in &made.recorded.conversations {
         rows.conversations.insert(
@@ -22,7 +22,7 @@ fn rows_of(made: &Made) -> Rows {
 }
 
 #[track_caller]
-fn check(name: &str, made: &Made, damage: impl FnOnce(&mut Rows), expected: &[Kind]) {
+fn check(name: &str, made: &TestHistory, damage: impl FnOnce(&mut Rows), expected: &[Kind]) {
     let mut rows = rows_of(made);
     damage(&mut rows);
     let findings = check_rows(&made.recorded, &rows);
@@ -32,9 +32,9 @@ fn check(name: &str, made: &Made, damage: impl FnOnce(&mut Rows), expected: &[Ki
 
 #[test]
 fn rows_are_compared_column_by_column() {
-    let made = Made::honest();
-    check("honest", &made, |_| (), &[]);
-    check("erased", &Made::erased(), |_| (), &[]);
+    let made = TestHistory::valid();
+    check("valid", &made, |_| (), &[]);
+    check("erased", &TestHistory::erased(), |_| (), &[]);
     let columns: Vec<String> = rows_of(&made).conversations[&key()]
         .keys()
         .cloned()
@@ -71,7 +71,7 @@ fn rows_are_compared_column_by_column() {
 
 #[test]
 fn rows_are_all_there_and_no_more() {
-    let made = Made::honest();
+    let made = TestHistory::valid();
     let other = ConversationKey {
         conversation: ConversationId::parse("c2").unwrap(),
         ..key()
@@ -106,7 +106,7 @@ fn rows_are_all_there_and_no_more() {
     let events = rows_of(&made).events;
     check(
         "events of an erased one",
-        &Made::erased(),
+        &TestHistory::erased(),
         |rows| rows.events = events,
         &[Kind::RowUnfounded; 9],
     );
@@ -114,7 +114,7 @@ fn rows_are_all_there_and_no_more() {
     check("parked", &made, parked, &[Kind::Parked]);
 }
 
-fn reading_of(made: &Made) -> Reading {
+fn reading_of(made: &TestHistory) -> Reading {
     let mut events = Vec::new();
     for stored in &made.recorded.conversations[&key()] {
         let commit = &stored.opened.commit;
@@ -137,12 +137,12 @@ fn reading_of(made: &Made) -> Reading {
 }
 
 #[track_caller]
-fn check_told(name: &str, damage: impl FnOnce(&mut Reading), differs: bool) {
-    let made = Made::honest();
-    let (honest, mut damaged) = (reading_of(&made), reading_of(&made));
+fn check_readings_of(name: &str, damage: impl FnOnce(&mut Reading), differs: bool) {
+    let made = TestHistory::valid();
+    let (valid, mut damaged) = (reading_of(&made), reading_of(&made));
     damage(&mut damaged);
     let found = check_readings(&made.recorded, std::slice::from_ref(&damaged));
-    let unlike = check_alike(&[honest], &[damaged]);
+    let unlike = check_equal(&[valid], &[damaged]);
     assert_eq!(
         (!found.is_empty(), !unlike.is_empty()),
         (differs, differs),
@@ -152,19 +152,19 @@ fn check_told(name: &str, damage: impl FnOnce(&mut Reading), differs: bool) {
 
 #[test]
 fn readings_are_compared_with_the_record_and_with_each_other() {
-    check_told("honest", |_| (), false);
-    check_told("an event less", |reading| drop(reading.events.pop()), true);
-    check_told(
+    check_readings_of("valid", |_| (), false);
+    check_readings_of("an event less", |reading| drop(reading.events.pop()), true);
+    check_readings_of(
         "an event twice",
         |reading| reading.events.push(reading.events[8].clone()),
         true,
     );
-    check_told(
+    check_readings_of(
         "two changed places",
         |reading| reading.events.swap(3, 4),
         true,
     );
-    check_told(
+    check_readings_of(
         "another version",
         |reading| reading.context.version -= 1,
         true,
@@ -172,5 +172,5 @@ fn readings_are_compared_with_the_record_and_with_each_other() {
     let other = |reading: &mut Reading| {
         reading.events[2].event.as_mut().unwrap().metadata_json = "{}".to_owned();
     };
-    check_told("another event", other, true);
+    check_readings_of("another event", other, true);
 }

@@ -1,4 +1,4 @@
-//! What alerts and the dashboard ask for is there, in the scrape of a system that works.
+//! Alerts and the dashboard query metrics that a running system exports.
 
 mod promql;
 
@@ -13,9 +13,9 @@ use tests::stack::Stack;
 
 use self::promql::{Match, Selector, selectors};
 use super::documents::{at, items, json, text_at, yaml};
-use tests::guarded;
+use tests::nats_accounts;
 
-/// What Prometheus and Grafana are given, with the place of each.
+/// The expressions for Prometheus and Grafana, each with its location.
 fn expressions() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let rules = yaml("prometheus/rules.yaml").pop().expect("a document");
@@ -55,42 +55,42 @@ async fn scrape(stack: &Stack) -> String {
     pages
 }
 
-/// Contexts from rows, and from the tail.
-async fn reads(stack: &mut Stack, agent: &Agent) {
+/// Reads contexts from rows and from the tail.
+async fn read_contexts(stack: &mut Stack, agent: &Agent) {
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     agent.context("c", 5).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("two")]).await;
     agent.context("c", 5).await;
     stack.projector.start().await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     let request = agent.watch_request("c", 1);
     let watch = agent.caller().read().watch_conversation(request).await;
     drop(watch.expect("a watch"));
 }
 
-/// An answer of a model, and a page that waits for it.
-async fn talks(stack: &Stack, operator: &Operator, agent: &Agent) {
+/// Runs one chat turn with an answer of a model.
+async fn chat_turn(stack: &Stack, operator: &Operator, agent: &Agent) {
     let key = operator.api_key(agent.id()).await;
-    let door = stack.door().with("x-api-key", &key.secret);
-    let door = door.in_session().await;
-    let chat = door.post("/api/chats", &json!({})).await.ok(201);
+    let client = stack.http_client().with("x-api-key", &key.secret);
+    let client = client.in_session().await;
+    let chat = client.post("/api/chats", &json!({})).await.ok(201);
     let path = format!("/api/chats/{}/messages", text_at(&chat, "/id"));
-    let heard = door.post(&path, &json!({"content": "hello"})).await;
+    let heard = client.post(&path, &json!({"content": "hello"})).await;
     assert_eq!(heard.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_for_is_there() {
-    let mut stack = guarded::prepare(program!()).await;
+async fn queried_metrics_exist() {
+    let mut stack = nats_accounts::prepare(program!()).await;
     stack.gateway.settings.gateway.retention.every_seconds = 1;
     Box::pin(stack.start()).await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
-    Box::pin(reads(&mut stack, &agent)).await;
-    Box::pin(talks(&stack, &operator, &agent)).await;
+    Box::pin(read_contexts(&mut stack, &agent)).await;
+    Box::pin(chat_turn(&stack, &operator, &agent)).await;
     let asked: Vec<(String, Selector)> = expressions()
         .iter()
         .flat_map(|(place, expression)| {
@@ -110,7 +110,7 @@ async fn what_is_asked_for_is_there() {
 }
 
 #[test]
-fn every_alert_says_what_to_do() {
+fn every_alert_has_instructions() {
     let rules = yaml("prometheus/rules.yaml").pop().expect("a document");
     for rule in items(&rules, "/groups/0/rules") {
         for text in [
@@ -129,7 +129,7 @@ fn every_alert_says_what_to_do() {
 }
 
 #[test]
-fn panels_have_ids_and_places_of_their_own() {
+fn panels_have_unique_ids_and_positions() {
     let dashboard = json("grafana/hansard.json");
     let panels = items(&dashboard, "/panels");
     let mut seen: Vec<(&Value, &Value, &Value)> = Vec::new();

@@ -1,6 +1,6 @@
-//! Which of our metrics an expression asks for.
+//! Extracts our metrics from `PromQL` expressions.
 
-/// What our metrics begin with.
+/// The prefix of our metrics.
 const OURS: [&str; 5] = [
     "hansard_",
     "grpc_server_",
@@ -9,23 +9,23 @@ const OURS: [&str; 5] = [
     "server_",
 ];
 
-/// A metric, and what its labels must be.
+/// A metric with conditions on its labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Selector {
     pub(super) metric: String,
     pub(super) labels: Vec<Match>,
 }
 
-/// What a label must be.
+/// A condition on a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Match {
     /// This value.
     Exact(String, String),
-    /// A value of some form.
+    /// A value that matches a pattern.
     Pattern(String),
 }
 
-/// The selectors of an expression, in their order.
+/// The selectors of an expression, in order.
 pub(super) fn selectors(expression: &str) -> Vec<Selector> {
     let mut found = Vec::new();
     let mut rest = expression;
@@ -60,7 +60,7 @@ fn label(text: &str) -> Option<Match> {
 }
 
 #[test]
-fn expressions_and_their_selectors() {
+fn selectors_of_expressions() {
     let check = |expression: &str, expected: &[(&str, &[Match])]| {
         let expected: Vec<Selector> = expected
             .iter()

@@ -1,4 +1,4 @@
-//! One caller: sends a command until it is settled, by any of the writers.
+//! One caller: sends a command to any of the writers until it is settled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::{ConversationId, ConversationKey, TenantId, Version};
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use tests::checker::{Asked, Outcome, Pipelined};
+use tests::checker::{Expectation, Outcome, StreamPlace};
 use tests::client::Caller;
 use tokio::time::{Instant, sleep};
 use wire::proto::read::v1 as read;
@@ -17,26 +17,26 @@ use super::journal::{Journal, Pending};
 use super::reply::{Reply, reply};
 use super::request::Request;
 
-/// How long a command is sent again until it counts as never known.
+/// How long a command is retried until its outcome counts as unknown.
 pub(crate) const SETTLE_LIMIT: Duration = Duration::from_mins(1);
 /// The deadline of a read.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries; jittered.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// What a fresh read is sure to hold.
+/// The fence of a fresh read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fence {
-    /// What one replica has: all there is, where there is one.
+    /// None: one replica has everything.
     Replica,
-    /// The newest write that was acknowledged: its token is given.
+    /// The token of the newest acknowledged write.
     Acknowledged,
 }
 
-/// Where callers call, and where they write it down.
+/// The endpoints of callers, and their journal.
 #[derive(Debug, Clone)]
-pub(crate) struct Doors {
-    /// A caller for each writer; the gateway behind all of them is the same.
+pub(crate) struct Endpoints {
+    /// A caller for each writer; all have the same gateway.
     pub(crate) writers: Vec<Caller>,
     pub(crate) tenant: TenantId,
     pub(crate) agent: String,
@@ -48,62 +48,63 @@ pub(crate) struct Doors {
 /// A caller.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) doors: Doors,
+    pub(crate) endpoints: Endpoints,
     pub(crate) rng: StdRng,
-    /// How many commands it may still begin.
+    /// How many commands it may still send.
     left: usize,
 }
 
 impl Client {
-    /// A caller that begins at most `commands_max` commands.
-    pub(crate) fn new(doors: Doors, rng: StdRng, commands_max: usize) -> Self {
+    /// A caller that sends at most `commands_max` commands.
+    pub(crate) fn new(endpoints: Endpoints, rng: StdRng, commands_max: usize) -> Self {
         Self {
-            doors,
+            endpoints,
             rng,
             left: commands_max,
         }
     }
 
-    /// Whether it may begin another command.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.left > 0 && !self.doors.journal.is_stopped()
+    /// Whether it may send another command.
+    pub(crate) fn may_continue(&self) -> bool {
+        self.left > 0 && !self.endpoints.journal.is_stopped()
     }
 
-    /// Who calls: at any of the writers, whichever it was before.
+    /// A caller for a random writer.
     pub(crate) fn caller(&mut self) -> Caller {
-        let writer = self.rng.random_range(0..self.doors.writers.len());
-        self.doors.writers[writer].clone()
+        let writer = self.rng.random_range(0..self.endpoints.writers.len());
+        self.endpoints.writers[writer].clone()
     }
 
     pub(crate) fn key_of(&self, conversation: &str) -> ConversationKey {
         ConversationKey {
-            tenant: self.doors.tenant.clone(),
+            tenant: self.endpoints.tenant.clone(),
             conversation: ConversationId::parse(conversation).unwrap(),
         }
     }
 
-    /// A new command, not sent yet.
-    pub(crate) fn begin(
+    /// A new command that is not sent yet.
+    pub(crate) fn pending(
         &mut self,
         conversation: &str,
-        asked: Asked,
-        pipelined: Option<Pipelined>,
+        asked: Expectation,
+        stream_place: Option<StreamPlace>,
     ) -> Pending {
         self.left = self.left.saturating_sub(1);
         Pending {
             key: content::key(&mut self.rng),
             conversation: self.key_of(conversation),
             asked,
-            invoked: self.doors.journal.now(),
+            invoked: self.endpoints.journal.now(),
             tries: 0,
-            pipelined,
+            stream_place,
         }
     }
 
-    /// Begins a conversation and waits until that is settled.
+    /// Creates a conversation and waits until that is settled.
     pub(crate) async fn create(&mut self, conversation: &str) -> Outcome {
-        let created = content::created(&mut self.rng, &self.doors.agent);
-        self.command(conversation, content::asked([created])).await
+        let created = content::creation(&mut self.rng, &self.endpoints.agent);
+        self.command(conversation, content::request([created]))
+            .await
     }
 
     /// Appends some events and waits until that is settled.
@@ -113,23 +114,24 @@ impl Client {
         expected: Option<Version>,
     ) -> Outcome {
         let events = content::some_events(&mut self.rng);
-        self.command(conversation, Asked { events, expected }).await
+        self.command(conversation, Expectation { events, expected })
+            .await
     }
 
-    /// An append of some events, not sent yet.
-    pub(crate) fn draught(&mut self, conversation: &str) -> Pending {
+    /// An append of some events that is not sent yet.
+    pub(crate) fn pending_append(&mut self, conversation: &str) -> Pending {
         let events = content::some_events(&mut self.rng);
         let expected = None;
-        self.begin(conversation, Asked { events, expected }, None)
+        self.pending(conversation, Expectation { events, expected }, None)
     }
 
     /// Sends a new command until it is settled.
-    pub(crate) async fn command(&mut self, conversation: &str, asked: Asked) -> Outcome {
-        let pending = self.begin(conversation, asked, None);
+    pub(crate) async fn command(&mut self, conversation: &str, asked: Expectation) -> Outcome {
+        let pending = self.pending(conversation, asked, None);
         self.settle(pending).await
     }
 
-    /// Sends a command until it is settled, and writes it down.
+    /// Sends a command until it is settled, and adds it to the journal.
     pub(crate) async fn settle(&mut self, mut pending: Pending) -> Outcome {
         let deadline = Instant::now() + SETTLE_LIMIT;
         let outcome = loop {
@@ -137,29 +139,33 @@ impl Client {
             if let Reply::Settled(outcome) = self.send(&pending).await {
                 break outcome;
             }
-            self.doors.journal.note_unanswered();
+            self.endpoints.journal.note_unanswered();
             if Instant::now() > deadline {
                 break Outcome::Unknown;
             }
             sleep(PAUSE_MAX.mul_f64(self.rng.random())).await;
         };
-        self.doors.journal.settle(pending, outcome.clone());
+        self.endpoints.journal.settle(pending, outcome.clone());
         outcome
     }
 
     /// Sends a command once.
     pub(crate) async fn send(&mut self, pending: &Pending) -> Reply {
-        let request = Request::of(pending, &self.doors.agent);
+        let request = Request::of(pending, &self.endpoints.agent);
         let answer = request.send(&self.caller()).await;
-        reply(pending.key, answer.map_err(Into::into), self.doors.record)
+        reply(
+            pending.key,
+            answer.map_err(Into::into),
+            self.endpoints.record,
+        )
     }
 
-    /// The token of the newest write that was acknowledged, where reads are to be fenced by it.
+    /// The token of the newest acknowledged write, if reads are fenced with it.
     fn token(&self, conversation: &str) -> String {
-        let newest = self.doors.journal.newest(&self.key_of(conversation));
-        match (self.doors.fence, newest) {
+        let newest = self.endpoints.journal.newest(&self.key_of(conversation));
+        match (self.endpoints.fence, newest) {
             (Fence::Acknowledged, Some(newest)) => PositionToken {
-                record: self.doors.record,
+                record: self.endpoints.record,
                 position: newest.position,
                 version: newest.version,
             }
@@ -168,11 +174,11 @@ impl Client {
         }
     }
 
-    /// Reads a context, fresh, and writes down the version that it is made of.
+    /// Reads a fresh context, and adds its version to the journal.
     pub(crate) async fn read(&mut self, conversation: &str) {
-        let invoked = self.doors.journal.now();
+        let invoked = self.endpoints.journal.now();
         let target = read::ReadTarget {
-            agent_id: self.doors.agent.clone(),
+            agent_id: self.endpoints.agent.clone(),
             conversation_id: conversation.to_owned(),
             position_token: self.token(conversation),
             ..read::ReadTarget::default()
@@ -187,9 +193,9 @@ impl Client {
         if let Ok(context) = answer {
             let version = context.into_inner().version;
             let key = self.key_of(conversation);
-            self.doors.journal.note_read(key, invoked, version);
+            self.endpoints.journal.note_read(key, invoked, version);
         } else {
-            self.doors.journal.note_unread();
+            self.endpoints.journal.note_unread();
             sleep(PAUSE_MAX.mul_f64(self.rng.random())).await;
         }
     }

@@ -1,4 +1,4 @@
-//! What is said: events of every kind, sizes around the bound of compression, and what is hard to keep.
+//! Random contents: events of every kind, sizes around the compression limit, and values that are hard to store.
 
 use domain::event::{
     ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
@@ -10,13 +10,13 @@ use domain::{
 };
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
-use tests::checker::Asked;
+use tests::checker::Expectation;
 use uuid::{Builder, Uuid};
 
-/// Age of the keys that the record's duplicate window has forgotten, in milliseconds.
+/// Age of keys outside of the record's duplicate window, in milliseconds.
 const OLD_KEY_AGE_MS: u64 = 20 * 60 * 1_000;
 
-/// A key: most of the present, some without a time, some of long ago.
+/// A key: mostly current ones, some without a time, some old ones.
 pub(crate) fn key(rng: &mut StdRng) -> CommitId {
     let mut bytes = [0; 10];
     rng.fill_bytes(&mut bytes);
@@ -35,55 +35,55 @@ pub(crate) fn some_events(rng: &mut StdRng) -> Vec<NewEvent> {
     (0..count).map(|_| some_event(rng)).collect()
 }
 
-/// A request for the given facts, whatever the version.
-pub(crate) fn asked(facts: impl IntoIterator<Item = Fact>) -> Asked {
-    Asked {
+/// A request for the given facts at any version.
+pub(crate) fn request(facts: impl IntoIterator<Item = Fact>) -> Expectation {
+    Expectation {
         events: facts.into_iter().map(plain).collect(),
         expected: None,
     }
 }
 
-/// A request for an erasure that severs forks, as its tombstone says.
-pub(crate) fn erasure() -> Asked {
-    asked_events(vec![NewEvent {
+/// A request for an erasure that severs forks, as in its tombstone.
+pub(crate) fn erasure() -> Expectation {
+    request_of_events(vec![NewEvent {
         metadata: Some(json(r#"{"forks":"severed"}"#)),
         ..plain(Fact::Lifecycle(Lifecycle::ConversationErased))
     }])
 }
 
-/// A request for these events, whatever the version.
-pub(crate) fn asked_events(events: Vec<NewEvent>) -> Asked {
-    Asked {
+/// A request for these events at any version.
+pub(crate) fn request_of_events(events: Vec<NewEvent>) -> Expectation {
+    Expectation {
         events,
         expected: None,
     }
 }
 
-/// A beginning.
-pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
+/// A creation.
+pub(crate) fn creation(rng: &mut StdRng, agent: &str) -> Fact {
     let owner = match rng.random_range(0..2) {
         0 => Owner::User(UserId::parse(format!("user {}", rng.random_range(0..9))).unwrap()),
         _ => {
             Owner::Session(SessionId::parse(format!("session {}", rng.random_range(0..9))).unwrap())
         }
     };
-    let told = rng.random_bool(0.5);
+    let has_fields = rng.random_bool(0.5);
     Fact::from(ConversationCreated {
         agent: AgentId::parse(agent).unwrap(),
         owner,
-        title: told.then(|| "Früher Titel".to_owned()),
-        metadata: told.then(|| json(r#"{"b": 1.50, "a": 1e3}"#)),
+        title: has_fields.then(|| "Früher Titel".to_owned()),
+        metadata: has_fields.then(|| json(r#"{"b": 1.50, "a": 1e3}"#)),
         client_context: ClientContext {
-            locale: told.then(|| "de-AT".to_owned()),
+            locale: has_fields.then(|| "de-AT".to_owned()),
             ..ClientContext::default()
         },
-        provider_conversation_id: told.then(|| label("thread-1")),
+        provider_conversation_id: has_fields.then(|| label("thread-1")),
         forked_from: None,
     })
 }
 
 /// A change of some of the fields.
-pub(crate) fn updated(rng: &mut StdRng) -> Fact {
+pub(crate) fn update(rng: &mut StdRng) -> Fact {
     let change = |rng: &mut StdRng| rng.random_range(0..3);
     Fact::from(ConversationUpdated {
         title: match change(rng) {
@@ -104,7 +104,7 @@ pub(crate) fn updated(rng: &mut StdRng) -> Fact {
 }
 
 /// A call of a tool.
-pub(crate) fn called(call: &str) -> Fact {
+pub(crate) fn call(call: &str) -> Fact {
     Fact::ToolCalled(ToolCalled {
         call_id: CallId::parse(call).unwrap(),
         tool_name: ToolName::parse("search").unwrap(),
@@ -116,8 +116,8 @@ pub(crate) fn called(call: &str) -> Fact {
     })
 }
 
-/// A summary of what happened up to and with a version.
-pub(crate) fn summarised(rng: &mut StdRng, through: Version) -> Fact {
+/// A summary up to and including a version.
+pub(crate) fn summary(rng: &mut StdRng, through: Version) -> Fact {
     Fact::from(HistorySummarised {
         through,
         text: some_text(rng),
@@ -126,8 +126,8 @@ pub(crate) fn summarised(rng: &mut StdRng, through: Version) -> Fact {
     })
 }
 
-/// A result, which names its tool or leaves it out.
-pub(crate) fn returned(rng: &mut StdRng, call: &str) -> Fact {
+/// A result with or without the name of its tool.
+pub(crate) fn tool_result(rng: &mut StdRng, call: &str) -> Fact {
     Fact::ToolReturned(ToolReturned {
         call_id: CallId::parse(call).unwrap(),
         tool_name: rng
@@ -155,14 +155,14 @@ fn some_event(rng: &mut StdRng) -> NewEvent {
             error_type: label("timeout"),
             message: some_text(rng),
         }),
-        2..6 => said(rng, Role::User),
-        _ => said(rng, Role::Assistant),
+        2..6 => message(rng, Role::User),
+        _ => message(rng, Role::Assistant),
     };
     NewEvent {
         id: rng
             .random_bool(0.2)
             .then(|| EventId(Uuid::from_u128(rng.random()))),
-        // Microseconds and nanoseconds, long ago and in the future: the record may not be led by it.
+        // Microseconds and nanoseconds, in the past and in the future: they must not influence the record.
         occurred_at: rng
             .random_bool(0.3)
             .then(|| Timestamp(rng.random_range(-1..4_000_000_000_000_000_000))),
@@ -172,7 +172,7 @@ fn some_event(rng: &mut StdRng) -> NewEvent {
     }
 }
 
-fn said(rng: &mut StdRng, role: Role) -> Fact {
+fn message(rng: &mut StdRng, role: Role) -> Fact {
     let is_model = role == Role::Assistant;
     Fact::MessageAppended(MessageAppended {
         role,
@@ -192,7 +192,7 @@ fn said(rng: &mut StdRng, role: Role) -> Fact {
     })
 }
 
-/// A few words, or enough of them for compression; U+0000 among them now and then.
+/// A few words, or enough for compression; sometimes with U+0000.
 fn some_text(rng: &mut StdRng) -> String {
     let words = match rng.random_range(0..10) {
         0 => 400,
@@ -202,7 +202,7 @@ fn some_text(rng: &mut StdRng) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// An event with nothing but its fact.
+/// An event with only its fact.
 pub(crate) fn plain(fact: Fact) -> NewEvent {
     NewEvent {
         id: None,

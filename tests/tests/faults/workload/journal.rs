@@ -1,4 +1,4 @@
-//! What was tried, as it happens: calls as they are settled, and counts to wait for.
+//! The journal of the workload: settled calls, and counters to wait for.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use domain::{CommitId, ConversationKey, Version};
-use tests::checker::{Answer, Asked, Call, Outcome, Pipelined, Seen};
+use tests::checker::{Answer, Call, Expectation, FreshRead, Outcome, StreamPlace};
 
 /// A command that is not settled yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     pub(crate) key: CommitId,
     pub(crate) conversation: ConversationKey,
-    pub(crate) asked: Asked,
+    pub(crate) asked: Expectation,
     pub(crate) invoked: Duration,
     pub(crate) tries: u32,
-    pub(crate) pipelined: Option<Pipelined>,
+    pub(crate) stream_place: Option<StreamPlace>,
 }
 
 /// The journal of one test; shared by all of its clients.
@@ -26,7 +26,7 @@ pub(crate) struct Journal {
     calls: Mutex<Vec<Call>>,
     /// The newest acknowledgement of each conversation.
     newest: Mutex<BTreeMap<ConversationKey, Answer>>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<FreshRead>>,
     acknowledged: AtomicUsize,
     unanswered: AtomicUsize,
     unread: AtomicUsize,
@@ -49,12 +49,12 @@ impl Journal {
         }
     }
 
-    /// The time since the test began.
+    /// The time since the start of the test.
     pub(crate) fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// A command's last answer came.
+    /// Adds a settled command.
     pub(crate) fn settle(&self, pending: Pending, outcome: Outcome) {
         if let Outcome::Committed(answer) = &outcome {
             self.acknowledged.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Journal {
             invoked: pending.invoked,
             settled: self.now(),
             tries: pending.tries,
-            pipelined: pending.pipelined,
+            stream_place: pending.stream_place,
             outcome,
         });
     }
@@ -82,22 +82,22 @@ impl Journal {
         self.newest.lock().unwrap().get(conversation).copied()
     }
 
-    /// A try came to nothing that settles its command.
+    /// Counts a try without an answer that settles its command.
     pub(crate) fn note_unanswered(&self) {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A fresh read was answered.
+    /// Adds an answered fresh read.
     pub(crate) fn note_read(&self, conversation: ConversationKey, invoked: Duration, version: u64) {
         let version = Version(version);
-        self.seen.lock().unwrap().push(Seen {
+        self.seen.lock().unwrap().push(FreshRead {
             conversation,
             invoked,
             version,
         });
     }
 
-    /// A fresh read failed.
+    /// Counts a failed fresh read.
     pub(crate) fn note_unread(&self) {
         self.unread.fetch_add(1, Ordering::Relaxed);
     }
@@ -107,22 +107,22 @@ impl Journal {
         self.streams.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many commands have been acknowledged.
+    /// The number of acknowledged commands.
     pub(crate) fn acknowledged(&self) -> usize {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    /// How many tries came to nothing.
+    /// The number of tries without an answer.
     pub(crate) fn unanswered(&self) -> usize {
         self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// How many fresh reads failed.
+    /// The number of failed fresh reads.
     pub(crate) fn unread(&self) -> usize {
         self.unread.load(Ordering::Relaxed)
     }
 
-    /// Asks every client to end once what it has sent is settled.
+    /// Stops every client after its current command is settled.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -131,8 +131,8 @@ impl Journal {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Everything that was tried, and told to fresh readers.
-    pub(crate) fn take(&self) -> (Vec<Call>, Vec<Seen>) {
+    /// All calls, and all answers to fresh reads.
+    pub(crate) fn take(&self) -> (Vec<Call>, Vec<FreshRead>) {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap());
         (calls, std::mem::take(&mut *self.seen.lock().unwrap()))
     }

@@ -1,4 +1,4 @@
-//! What an answer means: settled, or still open.
+//! The meaning of an answer: settled, or still open.
 
 use domain::{CommitId, Timestamp, Version};
 use tests::checker::{Answer, Outcome, Refusal};
@@ -7,23 +7,23 @@ use tonic::Code;
 use wire::proto::write::v1::CommitResult;
 use wire::token::{PositionToken, RecordId};
 
-/// What a try came to.
+/// The result of a try.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// The command is settled.
     Settled(Outcome),
-    /// It is not: it may have been carried out or not, and is to be sent again under the same key.
+    /// It is not settled: it may have been executed, and is sent again with the same key.
     Open,
 }
 
-/// What one answer means for the command with this key.
+/// The meaning of one answer to the command with this key.
 pub(crate) fn reply(
     key: CommitId,
     answer: Result<CommitResult, Failure>,
     record: RecordId,
 ) -> Reply {
     match answer {
-        Ok(result) => Reply::Settled(settled(key, &result, record)),
+        Ok(result) => Reply::Settled(settled_outcome(key, &result, record)),
         Err(failure) if is_open(&failure) => Reply::Open,
         Err(failure) => {
             let current = failure.metadata.get("current_version");
@@ -36,7 +36,7 @@ pub(crate) fn reply(
     }
 }
 
-fn settled(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
+fn settled_outcome(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
     if result.commit_id.is_empty() {
         return Outcome::Unchanged;
     }
@@ -60,8 +60,8 @@ fn settled(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
     })
 }
 
-/// A failure without a reason is not the service's word: the connection broke, or a deadline passed. A key that one writer's clock
-/// takes for one of the future is sent to another writer.
+/// A failure without a reason is not from the service: the connection broke, or a deadline passed. If one writer's
+/// clock rejects a key as future, the command is sent to another writer.
 pub(super) fn is_open(failure: &Failure) -> bool {
     let passing = [
         Code::Unavailable,
@@ -76,7 +76,7 @@ pub(super) fn is_open(failure: &Failure) -> bool {
         || failure.retry_after.is_some()
 }
 
-/// The reason; with what belongs to it where it should never come.
+/// The reason; for unexpected ones with their details.
 fn reason_of(failure: &Failure) -> String {
     let refusals = [Code::Aborted, Code::FailedPrecondition, Code::AlreadyExists];
     if refusals.contains(&failure.code) {

@@ -1,4 +1,4 @@
-//! The request of a command: the same bytes at every try, today and after a restart.
+//! The request of a command: the same bytes for every try, also after a restart.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use wire::proto::write::v1::append_stream_request::Command;
 
 use super::journal::Pending;
 
-/// The deadline of one try, past the record's own of 3 s, so that the writer tells what it knows.
+/// The deadline of one try, longer than the record's 3 s, so that the writer can answer.
 const TRY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A command as it travels.
+/// A request of a command.
 #[derive(Debug, Clone)]
 pub(crate) enum Request {
     Create(Box<write::CreateConversationRequest>),
@@ -33,7 +33,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The request that asks for what is pending.
+    /// The request of a pending command.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a run's own fact is the last of its commit"
@@ -46,7 +46,7 @@ impl Request {
             idempotency_key: pending.key.to_string(),
             expected_version: asked.expected.map(|version| version.0),
         };
-        // A run's own fact stands behind what is recorded with it.
+        // A run's own fact follows the facts that are recorded with it.
         let last = asked.events.last().expect("an event");
         if let Some(request) = of_run(&last.fact, &asked.events, &target) {
             return request;
@@ -76,7 +76,7 @@ impl Request {
         }
     }
 
-    /// The request as a command of a stream; `None` for one that streams do not take.
+    /// The request as a command of a stream; `None` if streams do not accept it.
     pub(crate) fn command(self) -> Option<Command> {
         match self {
             Self::Create(request) => Some(Command::CreateConversation(*request)),
@@ -92,44 +92,52 @@ impl Request {
         }
     }
 
-    /// Sends it once, by itself.
+    /// Sends it once as a unary call.
     pub(crate) async fn send(self, caller: &Caller) -> Result<write::CommitResult, Status> {
         let (mut to, mut runs) = (caller.write(), caller.runs());
         let result = match self {
-            Self::StartRun(request) => answer(runs.start_run(timed(request)).await)?.result,
-            Self::StopRun(request) => answer(runs.stop_run(timed(request)).await)?.result,
-            Self::FinishRun(request) => answer(runs.finish_run(timed(request)).await)?.result,
-            Self::Create(request) => answer(to.create_conversation(timed(*request)).await)?.result,
-            Self::Append(request) => answer(to.append_events(timed(request)).await)?.result,
-            Self::ChangeOwner(request) => answer(to.change_owner(timed(request)).await)?.result,
-            Self::Update(request) => answer(to.update_conversation(timed(*request)).await)?.result,
+            Self::StartRun(request) => answer(runs.start_run(with_timeout(request)).await)?.result,
+            Self::StopRun(request) => answer(runs.stop_run(with_timeout(request)).await)?.result,
+            Self::FinishRun(request) => {
+                answer(runs.finish_run(with_timeout(request)).await)?.result
+            }
+            Self::Create(request) => {
+                answer(to.create_conversation(with_timeout(*request)).await)?.result
+            }
+            Self::Append(request) => answer(to.append_events(with_timeout(request)).await)?.result,
+            Self::ChangeOwner(request) => {
+                answer(to.change_owner(with_timeout(request)).await)?.result
+            }
+            Self::Update(request) => {
+                answer(to.update_conversation(with_timeout(*request)).await)?.result
+            }
             Self::Archive(target) => {
                 let request = write::ArchiveConversationRequest {
                     target: Some(target),
                 };
-                answer(to.archive_conversation(timed(request)).await)?.result
+                answer(to.archive_conversation(with_timeout(request)).await)?.result
             }
             Self::Restore(target) => {
                 let request = write::RestoreConversationRequest {
                     target: Some(target),
                 };
-                answer(to.restore_conversation(timed(request)).await)?.result
+                answer(to.restore_conversation(with_timeout(request)).await)?.result
             }
             Self::Erase(target) => {
                 let request = write::EraseConversationRequest {
                     target: Some(target),
                     expected_owner: None,
-                    // Whatever becomes of the projector meanwhile.
+                    // Independent of the projector.
                     forks: write::ForkRule::Sever.into(),
                 };
-                answer(to.erase_conversation(timed(request)).await)?.result
+                answer(to.erase_conversation(with_timeout(request)).await)?.result
             }
         };
         Ok(result.expect("a result in every answer"))
     }
 }
 
-/// The request of a run's own fact, and of what is recorded before it; `None`: it is another fact.
+/// The request of a run's own fact with the facts before it; `None` for another fact.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "every other fact is of another service"
@@ -170,13 +178,13 @@ fn answer<T>(outcome: Result<Response<T>, Status>) -> Result<T, Status> {
     outcome.map(Response::into_inner)
 }
 
-fn timed<T>(message: T) -> Call<T> {
+fn with_timeout<T>(message: T) -> Call<T> {
     let mut call = message.into_request();
     call.set_timeout(TRY_TIMEOUT);
     call
 }
 
-/// The wire form of an event whose id the writer is to derive, unless it has one.
+/// The wire form of an event; the writer derives the id unless the event has one.
 fn event_of(new: &NewEvent) -> event::Event {
     let whole = domain::Event {
         id: new.id.unwrap_or(domain::EventId(uuid::Uuid::nil())),

@@ -1,4 +1,4 @@
-//! A caller that makes runs: one after the other, with parts, some of them stopped, each finished.
+//! A caller with runs: one after the other, with parts; some are stopped, each is finished.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use super::client::{Client, SETTLE_LIMIT};
 use super::content;
 use super::reply::is_open;
 
-/// The deadline of one try, past the record's own of 3 s.
+/// The deadline of one try, longer than the record's 3 s.
 const TRY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries; jittered.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Makes runs in a conversation that nobody else writes to. A run that has begun is finished, whatever happens.
-pub(crate) async fn runs(mut client: Client, conversation: String) {
-    while client.goes_on() {
+/// Makes runs in a conversation without other writers. A started run is always finished.
+pub(crate) async fn make_runs(mut client: Client, conversation: String) {
+    while client.may_continue() {
         let run = RunId(Builder::from_random_bytes(client.rng.random()).into_uuid());
         let mut events = content::some_events(&mut client.rng);
         events.push(content::plain(Fact::from(RunStarted {
@@ -32,14 +32,14 @@ pub(crate) async fn runs(mut client: Client, conversation: String) {
             model: Some(Label::parse("model-1").unwrap()),
             provider: None,
         })));
-        let asked = content::asked_events(events);
+        let asked = content::request_of_events(events);
         if let Outcome::Committed(_) = client.command(&conversation, asked).await {
-            carry(&mut client, &conversation, run).await;
+            carry_out(&mut client, &conversation, run).await;
         }
     }
 }
 
-async fn carry(client: &mut Client, conversation: &str, run: RunId) {
+async fn carry_out(client: &mut Client, conversation: &str, run: RunId) {
     let mut parts = Parts {
         conversation,
         run,
@@ -54,7 +54,7 @@ async fn carry(client: &mut Client, conversation: &str, run: RunId) {
     let mut outcome = RunOutcome::Completed;
     if client.rng.random_bool(0.3) {
         outcome = RunOutcome::Stopped;
-        let stop = content::asked([Fact::Lifecycle(Lifecycle::RunStopRequested(run))]);
+        let stop = content::request([Fact::Lifecycle(Lifecycle::RunStopRequested(run))]);
         client.command(conversation, stop).await;
     }
     let last = end(parts.next, outcome_to_proto(outcome));
@@ -62,11 +62,11 @@ async fn carry(client: &mut Client, conversation: &str, run: RunId) {
     let mut events = content::some_events(&mut client.rng);
     let finished = Fact::from(RunFinished { run, outcome });
     events.push(content::plain(finished));
-    let asked = content::asked_events(events);
+    let asked = content::request_of_events(events);
     client.command(conversation, asked).await;
 }
 
-/// The parts of a run that nobody else publishes to.
+/// The parts of a run without other publishers.
 struct Parts<'a> {
     conversation: &'a str,
     run: RunId,
@@ -75,11 +75,11 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Publishes parts until that is settled: they can only be taken, and stand behind those before them.
+    /// Publishes parts until that is settled: they can only succeed, and follow the parts before them.
     async fn publish(&mut self, client: &mut Client, parts: Vec<proto::Part>) {
         self.next += u64::try_from(parts.len()).unwrap();
         let request = proto::AppendPartsRequest {
-            agent_id: client.doors.agent.clone(),
+            agent_id: client.endpoints.agent.clone(),
             conversation_id: self.conversation.to_owned(),
             run_id: self.run.to_string(),
             previous_sequence: self.sequence,
@@ -92,7 +92,7 @@ impl Parts<'_> {
             let failure: Failure = match client.caller().runs().append_parts(call).await {
                 Ok(answer) => {
                     let sequence = answer.into_inner().sequence;
-                    assert!(sequence > self.sequence, "parts stand behind one another");
+                    assert!(sequence > self.sequence, "parts follow one another");
                     self.sequence = sequence;
                     return;
                 }

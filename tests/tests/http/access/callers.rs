@@ -1,16 +1,16 @@
-//! Every kind of caller that the matrix knows.
+//! Every kind of caller of the matrix.
 
 use serde_json::json;
-use tests::door::Door;
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use tests::jwt;
 use wire::proto::operate::v1::Scope;
 
-use crate::ground::{Ground, TENANT, bearer};
+use crate::fixture::{Fixture, TENANT, bearer};
 
-/// The session that owns the conversation that callers ask for.
+/// The session that owns the requested conversation.
 pub(crate) const SESSION: &str = "owner-session";
-/// The user that some callers are.
+/// The id of the user of some callers.
 pub(crate) const USER: &str = "ada";
 
 /// The callers, in the order of the matrix's columns.
@@ -29,34 +29,36 @@ pub(crate) const CALLERS: [&str; 12] = [
     "a service token",
 ];
 
-/// A door for each of [`CALLERS`].
-pub(crate) async fn callers(ground: &Ground) -> Vec<Door> {
-    let door = ground.stack.door();
-    let frontend = ground.frontend();
-    let session = |door: Door| door.with("x-session-id", SESSION);
+/// A client for each of [`CALLERS`].
+pub(crate) async fn callers(fixture: &Fixture) -> Vec<HttpClient> {
+    let client = fixture.stack.http_client();
+    let frontend = fixture.frontend();
+    let session = |client: HttpClient| client.with("x-session-id", SESSION);
     let token = |token: String| session(frontend.clone()).with("x-user-token", &token);
     let expired = json!({"sub": USER, "exp": jwt::seconds_from_now(-3_600)});
-    let foreign = door.with("x-api-key", &ground.foreign_key.secret);
-    let revoked = ground.operator.api_key(crate::ground::AGENT).await;
-    ground.operator.revoke_api_key(&revoked).await;
-    let revoked = session(door.with("x-api-key", &revoked.secret));
+    let foreign = client.with("x-api-key", &fixture.foreign_key.secret);
+    let revoked = fixture.operator.api_key(crate::fixture::AGENT).await;
+    fixture.operator.revoke_api_key(&revoked).await;
+    let revoked = session(client.with("x-api-key", &revoked.secret));
     eventually("a revoked key", || async {
         (revoked.get("/api/chats").await.status == 401).then_some(())
     })
     .await;
-    let service = ground.operator.token(&[Scope::Append, Scope::Read], TENANT);
+    let service = fixture
+        .operator
+        .token(&[Scope::Append, Scope::Read], TENANT);
     vec![
-        session(door.clone()),
+        session(client.clone()),
         session(frontend.clone()),
         frontend.with("x-session-id", "another-session"),
         frontend.with("x-user-id", USER),
         token(jwt::user("another secret of thirty-two bytes", USER)),
-        token(jwt::hs256(&ground.user_secret, &expired)),
-        token(jwt::user(&ground.user_secret, USER)),
+        token(jwt::hs256(&fixture.user_secret, &expired)),
+        token(jwt::user(&fixture.user_secret, USER)),
         session(foreign),
         revoked,
-        ground.admin(),
-        ground.foreign_admin(),
-        bearer(&ground.stack, &service.await.secret),
+        fixture.admin(),
+        fixture.foreign_admin(),
+        bearer(&fixture.stack, &service.await.secret),
     ]
 }

@@ -1,44 +1,44 @@
-//! The matrix: every operation, every caller, one status. An operation that is served and not in it fails the test, and
-//! so does one that is in it and not served.
+//! The matrix has one status for each operation and caller. The test fails if an operation is served but missing in the
+//! matrix, or the reverse.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::door::Door;
+use tests::http_client::HttpClient;
 
 use super::callers::{CALLERS, SESSION, callers};
-use crate::ground::{Ground, begin};
+use crate::fixture::{Fixture, begin};
 
 /// The status for each caller, in the order of [`CALLERS`].
 type Statuses = [u16; 12];
 
-/// What anybody may ask.
+/// Operations for everybody.
 const PUBLIC: Statuses = [200; 12];
 
-/// What is asked for a conversation of the session's, where it goes well with `ok`.
+/// Operations on a conversation of the session; `ok` for its owner.
 const fn of_owner(ok: u16) -> Statuses {
     [401, ok, 404, 404, 401, 401, 404, 404, 401, 401, 401, 401]
 }
 
-/// What is asked for by the caller's own name, where it goes well with `ok`.
+/// Operations on data of the caller; `ok` for named callers.
 const fn of_caller(ok: u16) -> Statuses {
     [401, ok, ok, ok, 401, 401, ok, ok, 401, 401, 401, 401]
 }
 
-/// What only a user with a token may ask, who gets `user`.
+/// Operations only for users with a token, who get `user`.
 const fn of_user(user: u16) -> Statuses {
     [401, 401, 401, 401, 401, 401, user, 401, 401, 401, 401, 401]
 }
 
-/// What only administrators may ask; those of another tenant get `foreign`.
+/// Operations only for administrators; those of another tenant get `foreign`.
 const fn of_admin(foreign: u16) -> Statuses {
     [
         401, 401, 401, 401, 401, 401, 401, 401, 401, 200, foreign, 401,
     ]
 }
 
-/// One operation: its name in the description, what is sent, and the statuses. `{id}` is a conversation of the session's,
-/// `{session}` a session that was issued.
+/// One operation: its name in the description, the request, and the statuses. `{id}` is a conversation of the session,
+/// `{session}` an issued session.
 struct Operation {
     name: &'static str,
     path: &'static str,
@@ -68,7 +68,7 @@ impl Operation {
         }
     }
 
-    async fn ask(&self, door: &Door, chat: &str, session: &str) -> u16 {
+    async fn request_status(&self, client: &HttpClient, chat: &str, session: &str) -> u16 {
         let method = self.name.split_once(' ').unwrap().0;
         let in_body = |body: &Value| {
             let body = body.to_string().replace("{id}", chat);
@@ -76,17 +76,17 @@ impl Operation {
         };
         let body: Option<Value> = self.body.as_ref().map(in_body);
         let path = self.path.replace("{id}", chat);
-        door.send(method, &path, body.as_ref()).await.status
+        client.send(method, &path, body.as_ref()).await.status
     }
 }
 
 fn matrix() -> Vec<Operation> {
-    // A session and a user by name list what is theirs; a name without a token lists nothing.
+    // Sessions and users by name list their own data; a name without a token lists nothing.
     let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
-    // An id is a name in its tenant: another tenant's key begins a chat of its own.
+    // An id is unique in a tenant: another tenant's key creates a separate chat.
     let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
     let nothing_waits = [401, 401, 401, 401, 401, 401, 401, 401, 401, 409, 404, 401];
-    // Whoever has the key may have a session.
+    // The key is enough for a session.
     let of_key = [401, 201, 201, 201, 201, 201, 201, 201, 401, 401, 401, 401];
     let no_log = [401, 401, 401, 401, 401, 401, 401, 401, 401, 404, 404, 401];
     vec![
@@ -106,7 +106,7 @@ fn matrix() -> Vec<Operation> {
         })),
         operation("GET /api/chat/{id}/stream", of_owner(204)),
         operation("POST /api/chat/{id}/stop", of_owner(204)),
-        // Who does not own the session gets a turn alone.
+        // A caller that does not own the session gets a turn without a session.
         operation("POST /v1/chat", of_caller(200))
             .body(json!({"message": "hello", "session_id": "{id}"})),
         operation("POST /v1/chat/sessions", of_caller(201)),
@@ -121,19 +121,19 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
-        // Nothing waits for an approval: for whom something does, `talk/approvals.rs` shows.
+        // No call needs an approval here; `turns/approvals.rs` tests approvals.
         operation("POST /v1/admin/conversations/{id}/approvals", nothing_waits).body(json!({
             "approvals": [{"toolCallId": "c", "approved": true}],
         })),
         operation("GET /v1/admin/usage", of_admin(200))
             .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
         operation("GET /v1/admin/provider-logs", of_admin(200)),
-        // None is logged: for whom there is one, `provider_logs.rs` shows.
+        // No call is logged here; `provider_logs.rs` tests logged calls.
         operation("GET /v1/admin/provider-logs/{id}", no_log),
     ]
 }
 
-fn served(document: &Value) -> BTreeSet<String> {
+fn served_operations(document: &Value) -> BTreeSet<String> {
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().keys();
@@ -144,25 +144,32 @@ fn served(document: &Value) -> BTreeSet<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_is_in_the_matrix() {
-    let ground = Ground::new().await;
-    let document = ground.stack.door().get("/openapi.json").await.json();
+    let fixture = Fixture::new().await;
+    let document = fixture
+        .stack
+        .http_client()
+        .get("/openapi.json")
+        .await
+        .json();
     let known: BTreeSet<String> = matrix().iter().map(|one| one.name.to_owned()).collect();
-    assert_eq!(served(&document), known);
+    assert_eq!(served_operations(&document), known);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_caller_gets_the_status_of_the_matrix() {
-    let ground = Ground::new().await;
-    let owner = ground.session(SESSION);
-    let issued = ground.issued().await;
-    let callers = callers(&ground).await;
+    let fixture = Fixture::new().await;
+    let owner = fixture.session(SESSION);
+    let issued = fixture.issued_session().await;
+    let callers = callers(&fixture).await;
     let mut wrong = Vec::new();
     for operation in matrix() {
         let statuses = CALLERS.iter().zip(operation.statuses);
-        for ((caller, expected), door) in statuses.zip(&callers) {
-            // A new one each time, since some operations change it.
+        for ((caller, expected), client) in statuses.zip(&callers) {
+            // A new conversation for each caller, because some operations change it.
             let chat = begin(&owner, &json!({})).await;
-            let status = operation.ask(door, &chat, issued.shown_session()).await;
+            let status = operation
+                .request_status(client, &chat, issued.session_id())
+                .await;
             if status != expected {
                 let name = operation.name;
                 wrong.push(format!("{name} by {caller}: {status}, expected {expected}"));

@@ -1,4 +1,4 @@
-//! Who may ask for what: every operation of the served description, by every kind of caller.
+//! Access: every operation of the served description with every kind of caller.
 
 mod callers;
 mod matrix;

@@ -1,45 +1,45 @@
-//! What is not the caller's and what is not there are told alike, byte for byte.
+//! Foreign and missing conversations get the same answer, byte for byte.
 
 use serde_json::{Value, json};
-use tests::door::Door;
+use tests::http_client::HttpClient;
 
-use crate::ground::{Ground, begin};
+use crate::fixture::{Fixture, begin};
 
 async fn check(
-    door: &Door,
+    client: &HttpClient,
     chats: &[(&str, String)],
     suffix: &str,
     (method, body): (&str, Option<Value>),
 ) {
-    let mut told = Vec::new();
+    let mut bodies = Vec::new();
     for (what, chat) in chats {
         let path = format!("/api/chats/{chat}{suffix}");
-        let answer = door.send(method, &path, body.as_ref()).await;
+        let answer = client.send(method, &path, body.as_ref()).await;
         assert_eq!(
-            answer.told(),
+            answer.status_and_code(),
             (404, "CONVERSATION_NOT_FOUND".to_owned()),
             "{what}"
         );
-        told.push(answer.body);
+        bodies.push(answer.body);
     }
     assert!(
-        told.windows(2).all(|pair| pair[0] == pair[1]),
+        bodies.windows(2).all(|pair| pair[0] == pair[1]),
         "{method} {suffix}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_tells_why_there_is_no_conversation() {
-    let ground = Ground::new().await;
-    let door = ground.stack.door();
-    let session = ground.session("mine");
+async fn not_found_answers_are_identical() {
+    let fixture = Fixture::new().await;
+    let client = fixture.stack.http_client();
+    let session = fixture.session("mine");
     let erased = begin(&session, &json!({})).await;
     session
         .delete(&format!("/api/chats/{erased}"))
         .await
         .ok(204);
-    let other_agent = door.with("x-api-key", &ground.other_key.secret);
-    let foreign = door.with("x-api-key", &ground.foreign_key.secret);
+    let other_agent = client.with("x-api-key", &fixture.other_key.secret);
+    let foreign = client.with("x-api-key", &fixture.foreign_key.secret);
     let chats = [
         ("missing", "nothing-here".to_owned()),
         ("no id", "%20".to_owned()),
@@ -47,11 +47,11 @@ async fn nothing_tells_why_there_is_no_conversation() {
         ("erased", erased),
         (
             "another session's",
-            begin(&ground.session("theirs"), &json!({})).await,
+            begin(&fixture.session("theirs"), &json!({})).await,
         ),
         (
             "a user's of the same name",
-            begin(&ground.frontend().with("x-user-id", "mine"), &json!({})).await,
+            begin(&fixture.frontend().with("x-user-id", "mine"), &json!({})).await,
         ),
         (
             "another agent's",
@@ -70,21 +70,24 @@ async fn nothing_tells_why_there_is_no_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn administrators_see_their_tenant_alone() {
-    let ground = Ground::new().await;
-    let foreign = ground
+async fn administrators_see_only_their_tenant() {
+    let fixture = Fixture::new().await;
+    let foreign = fixture
         .stack
-        .door()
-        .with("x-api-key", &ground.foreign_key.secret);
+        .http_client()
+        .with("x-api-key", &fixture.foreign_key.secret);
     let foreign = begin(&foreign.with("x-session-id", "s"), &json!({})).await;
-    let admin = ground.admin();
+    let admin = fixture.admin();
     for suffix in ["", "/events"] {
         let path = format!("/v1/admin/conversations/{foreign}{suffix}");
         let theirs = admin.get(&path).await;
         let missing = format!("/v1/admin/conversations/missing{suffix}");
         let missing = admin.get(&missing).await;
-        assert_eq!(theirs.told(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
+        assert_eq!(
+            theirs.status_and_code(),
+            (404, "CONVERSATION_NOT_FOUND".to_owned())
+        );
         assert_eq!(theirs.body, missing.body);
-        ground.foreign_admin().get(&path).await.ok(200);
+        fixture.foreign_admin().get(&path).await.ok(200);
     }
 }

@@ -1,23 +1,23 @@
-//! What a caller says of themselves, under each of the agent's rules.
+//! The identities of callers in each identity mode.
 
 use serde_json::json;
-use tests::door::Door;
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use tests::jwt;
 use wire::proto::operate::v1::IdentityMode;
 
-use crate::ground::{AGENT, Ground, begin, text};
+use crate::fixture::{AGENT, Fixture, begin, text};
 
-/// Who owns what each kind of caller begins; a code where they may not.
-async fn check(ground: &Ground, mode: IdentityMode, expected: [&str; 6]) {
-    ground.identity_mode(AGENT, mode).await;
-    let frontend = ground.frontend();
-    let token = jwt::user(&ground.user_secret, "ada");
-    let both = ground.issued().await;
-    let callers: [(&str, Door); 6] = [
+/// The owner of new conversations of each kind of caller, or the error code.
+async fn check(fixture: &Fixture, mode: IdentityMode, expected: [&str; 6]) {
+    fixture.identity_mode(AGENT, mode).await;
+    let frontend = fixture.frontend();
+    let token = jwt::user(&fixture.user_secret, "ada");
+    let both = fixture.issued_session().await;
+    let callers: [(&str, HttpClient); 6] = [
         ("nobody", frontend.clone()),
         ("session", both.clone()),
-        ("chosen session", ground.session("s")),
+        ("chosen session", fixture.session("s")),
         ("name", both.with("x-user-id", "ada")),
         ("token", both.with("x-user-token", &token)),
         (
@@ -25,22 +25,22 @@ async fn check(ground: &Ground, mode: IdentityMode, expected: [&str; 6]) {
             both.with("x-user-token", &token).with("x-user-id", "bob"),
         ),
     ];
-    for ((caller, door), expected) in callers.into_iter().zip(expected) {
-        // The gateway hears of the rule a moment after the writer.
+    for ((caller, client), expected) in callers.into_iter().zip(expected) {
+        // The gateway applies the settings shortly after the writer.
         eventually(&format!("{mode:?}: {caller} is {expected}"), || async {
-            (begun_by(&door).await == expected).then_some(())
+            (owner_of_new_chat(&client).await == expected).then_some(())
         })
         .await;
     }
 }
 
-async fn begun_by(door: &Door) -> String {
-    let answer = door.post("/api/chats", &json!({})).await;
+async fn owner_of_new_chat(client: &HttpClient) -> String {
+    let answer = client.post("/api/chats", &json!({})).await;
     if answer.status != 201 {
-        return answer.told().1;
+        return answer.status_and_code().1;
     }
     let id = text(&answer.json(), "id").to_owned();
-    let chat = door.get(&format!("/api/chats/{id}")).await.ok(200);
+    let chat = client.get(&format!("/api/chats/{id}")).await.ok(200);
     let owner = &chat["owner"];
     match owner["sessionId"].as_str() {
         Some(session) if session.starts_with("issued:") => "issued".to_owned(),
@@ -49,30 +49,30 @@ async fn begun_by(door: &Door) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_rule_makes_its_owners() {
-    let ground = Ground::new().await;
+async fn each_identity_mode_determines_owners() {
+    let fixture = Fixture::new().await;
     let session = r#"{"sessionId":"s"}"#;
     let ada = r#"{"userId":"ada"}"#;
     let (nobody, other) = ("SESSION_REQUIRED", "USER_MISMATCH");
     let (issued, chosen) = ("issued", "SESSION_INVALID");
     let alone = [nobody, issued, chosen, issued, issued, issued];
-    check(&ground, IdentityMode::Issued, alone).await;
+    check(&fixture, IdentityMode::Issued, alone).await;
     let trust = [nobody, issued, chosen, ada, ada, other];
-    check(&ground, IdentityMode::Trust, trust).await;
+    check(&fixture, IdentityMode::Trust, trust).await;
     let signed = [nobody, issued, chosen, "USER_TOKEN_REQUIRED", ada, other];
-    check(&ground, IdentityMode::Signed, signed).await;
+    check(&fixture, IdentityMode::Signed, signed).await;
     let open = [nobody, issued, session, ada, ada, other];
-    check(&ground, IdentityMode::Open, open).await;
-    check(&ground, IdentityMode::Unspecified, alone).await;
+    check(&fixture, IdentityMode::Open, open).await;
+    check(&fixture, IdentityMode::Unspecified, alone).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_named_twice_is_the_same() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn header_and_body_name_the_same_caller() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let check = async |path: &str, body: &str, expected: (u16, &str)| {
         let body = serde_json::from_str(body).unwrap();
-        let (status, code) = session.post(path, &body).await.told();
+        let (status, code) = session.post(path, &body).await.status_and_code();
         assert_eq!((status, code.as_str()), expected, "{path} {body}");
     };
     check("/api/chats", r#"{"sessionId": "s"}"#, (201, "")).await;
@@ -98,9 +98,9 @@ async fn who_is_named_twice_is_the_same() {
         (404, "AGENT_NOT_FOUND"),
     )
     .await;
-    let bearer = ground
+    let bearer = fixture
         .stack
-        .door()
-        .with("authorization", &format!("Bearer {}", ground.key.secret));
+        .http_client()
+        .with("authorization", &format!("Bearer {}", fixture.key.secret));
     begin(&bearer.with("x-session-id", "s"), &json!({})).await;
 }

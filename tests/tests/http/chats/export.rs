@@ -1,21 +1,21 @@
-//! Exports: everything, verbatim, and proof of it.
+//! Exports are complete and verbatim, and prove it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::ChainHash;
 use prost::Message as _;
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::events::{assistant, call, result, user};
+use tests::http_client::HttpClient;
 use wire::proto::event::v1::Event;
 
-use crate::ground::{Ground, begin, list, text};
+use crate::fixture::{Fixture, begin, list, text};
 
-/// An export of this many commits of this many events goes through pages, and through rows and tail.
+/// An export of this size uses several pages, and rows and tail.
 const COMMITS: u64 = 20;
 const EVENTS_OF_COMMIT: u64 = 500;
 
-/// The bytes of a commit that the chain covers, from those of its events, as the description of the endpoint says.
+/// The bytes of a commit that the chain covers, computed from its events as in the description of the endpoint.
 fn body(events: &[Vec<u8>]) -> Vec<u8> {
     let mut body = Vec::new();
     for event in events {
@@ -30,8 +30,8 @@ fn raw(event: &Value) -> Vec<u8> {
     STANDARD.decode(text(event, "raw")).unwrap()
 }
 
-/// The event of its bytes, without what the writer counts of each anew.
-fn recorded(event: &Value) -> Event {
+/// The event from its bytes, without the writer's token counts.
+fn event_from_export(event: &Value) -> Event {
     Event {
         tokens: 0,
         tokens_through: 0,
@@ -49,8 +49,8 @@ fn chain(events: &[Value]) -> String {
     chain.to_string()
 }
 
-async fn export(door: &Door, chat: &str) -> Value {
-    let answer = door.get(&format!("/api/chats/{chat}/export")).await;
+async fn export(client: &HttpClient, chat: &str) -> Value {
+    let answer = client.get(&format!("/api/chats/{chat}/export")).await;
     assert_eq!(answer.headers["content-type"], "application/json");
     let file = format!("attachment; filename=\"chat-{chat}.json\"");
     assert_eq!(answer.headers["content-disposition"], file);
@@ -58,13 +58,13 @@ async fn export(door: &Door, chat: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_proves_its_order_and_wholeness() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn exports_prove_order_and_completeness() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({"title": "t", "metadata": {"a": 1}})).await;
     let events = vec![user("hi"), assistant("look"), call("c1", "{\"q\": 1.0}")];
-    ground.agent.append(&chat, events).await;
-    ground
+    fixture.agent.append(&chat, events).await;
+    fixture
         .agent
         .append(&chat, vec![result("c1", "{\"n\": 1}")])
         .await;
@@ -89,17 +89,17 @@ async fn an_export_proves_its_order_and_wholeness() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_exported_can_be_recorded_again() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn exports_can_be_recorded_again() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     let events = vec![
         user("=1+1"),
         assistant("a \u{0000} b"),
         call("c1", "{\"q\": 1.0}"),
     ];
-    ground.agent.append(&chat, events).await;
-    ground
+    fixture.agent.append(&chat, events).await;
+    fixture
         .agent
         .append(&chat, vec![result("c1", "[1.10]"), assistant("done")])
         .await;
@@ -107,29 +107,29 @@ async fn what_is_exported_can_be_recorded_again() {
     let copy = begin(&session, &json!({})).await;
     let events = &list(&exported, "events")[1..];
     for commit in events.chunk_by(|event, next| event["commitId"] == next["commitId"]) {
-        let again = commit.iter().map(recorded);
-        ground.agent.append(&copy, again.collect()).await;
+        let again = commit.iter().map(event_from_export);
+        fixture.agent.append(&copy, again.collect()).await;
     }
     let copied = export(&session, &copy).await;
     let copied = &list(&copied, "events")[1..];
-    let events = |of: &[Value]| -> Vec<Event> { of.iter().map(recorded).collect() };
+    let events = |of: &[Value]| -> Vec<Event> { of.iter().map(event_from_export).collect() };
     assert_eq!(events(copied), events(&list(&exported, "events")[1..]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_conversation_is_exported_page_by_page() {
-    let mut ground = Ground::new().await;
-    let session = ground.session("s");
+async fn long_conversations_are_exported_page_by_page() {
+    let mut fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     for commit in 0..COMMITS {
-        // The second half stays in the tail.
+        // The second half is in the tail.
         if commit == COMMITS / 2 {
             let version = 1 + commit * EVENTS_OF_COMMIT;
-            ground.agent.projected(&chat, version).await;
-            ground.stack.projector.stop().await;
+            fixture.agent.wait_for_rows(&chat, version).await;
+            fixture.stack.projector.stop().await;
         }
         let events = (0..EVENTS_OF_COMMIT).map(|index| user(format!("{commit} {index}")));
-        ground.agent.append(&chat, events.collect()).await;
+        fixture.agent.append(&chat, events.collect()).await;
     }
     let exported = export(&session, &chat).await;
     let events = list(&exported, "events");
@@ -151,11 +151,11 @@ async fn a_long_conversation_is_exported_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_cell_of_a_table_is_a_formula() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn table_cells_are_no_formulas() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    ground
+    fixture
         .agent
         .append(
             &chat,
@@ -175,5 +175,8 @@ async fn no_cell_of_a_table_is_a_formula() {
     let answer = session
         .get(&format!("/api/chats/{chat}/export?format=xml"))
         .await;
-    assert_eq!(answer.told(), (400, "FIELD_MALFORMED".to_owned()));
+    assert_eq!(
+        answer.status_and_code(),
+        (400, "FIELD_MALFORMED".to_owned())
+    );
 }

@@ -1,18 +1,18 @@
-//! Forks: from a version, from a message, and back to the beginning.
+//! Forks: from a version, from a message, and from the start.
 
 use serde_json::{Value, json};
 use tests::events::{assistant, user};
 
-use crate::ground::{Ground, begin, list, text};
+use crate::fixture::{Fixture, begin, list, text};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_goes_on_from_any_point() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn forks_start_at_any_version() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     for turn in 0..3 {
         let events = vec![user(format!("q{turn}")), assistant(format!("a{turn}"))];
-        ground.agent.append(&chat, events).await;
+        fixture.agent.append(&chat, events).await;
     }
     let path = format!("/api/chats/{chat}");
     let whole = session.get(&path).await.ok(200);
@@ -42,7 +42,10 @@ async fn a_fork_goes_on_from_any_point() {
     check(id(1), 3, 2).await;
     check(id(5), 7, 6).await;
     let refused = async |body: Value, expected: (u16, &str)| {
-        let (status, code) = session.post(&format!("{path}/fork"), &body).await.told();
+        let (status, code) = session
+            .post(&format!("{path}/fork"), &body)
+            .await
+            .status_and_code();
         assert_eq!((status, code.as_str()), expected, "{body}");
     };
     refused(json!({"version": 8}), (404, "FORK_POINT_NOT_FOUND")).await;

@@ -1,16 +1,16 @@
-//! The life of a conversation: begun, read, changed, listed, erased.
+//! The lifecycle of a conversation: create, read, change, list, erase.
 
 use serde_json::{Value, json};
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use uuid::Uuid;
 
-use crate::ground::{AGENT, Ground, begin, ids, list, text};
+use crate::fixture::{AGENT, Fixture, begin, ids, list, text};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_begun_is_read_as_it_was_given() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn created_chats_are_read_verbatim() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let body = r#"{"id": "chat:1", "agentId": "support", "sessionId": "s", "title": "Hello",
         "context": {"pageUrl": "https://a.example/?q=1", "locale": "en-GB", "customMetadata": {"n": 1.10}},
         "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#;
@@ -24,38 +24,41 @@ async fn what_was_begun_is_read_as_it_was_given() {
     let begun: Value = answer.json().await.unwrap();
     assert_eq!(begun, json!({"id": "chat:1", "chatId": "chat:1"}));
     let answer = session.get("/api/chats/chat:1").await;
-    // As text, since a number such as this is no JSON value of this test's.
-    let told = String::from_utf8(answer.body.to_vec()).unwrap();
+    // Compared as text, because such a number is no valid JSON value in this test.
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
     assert!(
-        told.contains(r#""metadata":{"b": 1e400, "a": [1, {"x": null}]}"#),
-        "{told}"
+        text.contains(r#""metadata":{"b": 1e400, "a": [1, {"x": null}]}"#),
+        "{text}"
     );
-    assert!(told.contains(r#""customMetadata":{"n": 1.10}"#), "{told}");
+    assert!(text.contains(r#""customMetadata":{"n": 1.10}"#), "{text}");
     assert!(
-        told.contains(r#""pageUrl":"https://a.example/?q=1""#),
-        "{told}"
+        text.contains(r#""pageUrl":"https://a.example/?q=1""#),
+        "{text}"
     );
     assert!(
-        told.contains(r#""title":"Hello","status":"active""#),
-        "{told}"
+        text.contains(r#""title":"Hello","status":"active""#),
+        "{text}"
     );
-    assert!(told.contains(r#""owner":{"sessionId":"s"}"#), "{told}");
-    assert!(told.contains(r#""messages":[]"#), "{told}");
+    assert!(text.contains(r#""owner":{"sessionId":"s"}"#), "{text}");
+    assert!(text.contains(r#""messages":[]"#), "{text}");
     let again = session.post("/api/chats", &json!({"id": "chat:1"})).await;
-    assert_eq!(again.told(), (409, "CONVERSATION_EXISTS".to_owned()));
+    assert_eq!(
+        again.status_and_code(),
+        (409, "CONVERSATION_EXISTS".to_owned())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_seen_at_once() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn changes_are_visible_at_once() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let path = format!(
         "/api/chats/{}",
         begin(&session, &json!({"title": "a"})).await
     );
     let check = async |change: Value, expected: (u16, &str, Value)| {
         let answer = session.patch(&path, &change).await;
-        let (status, code) = answer.told();
+        let (status, code) = answer.status_and_code();
         assert_eq!(
             (status, code.as_str()),
             (expected.0, expected.1),
@@ -92,19 +95,22 @@ async fn changes_are_seen_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_under_its_key_gets_the_first_answer() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn retries_with_a_key_get_the_first_answer() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let keyed = |key: Uuid| session.with("idempotency-key", &key.to_string());
     let key = Uuid::now_v7();
     let first = begin(&keyed(key), &json!({"title": "a"})).await;
     assert_eq!(begin(&keyed(key), &json!({"title": "a"})).await, first);
     let other = keyed(key).post("/api/chats", &json!({"title": "b"})).await;
-    assert_eq!(other.told(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
+    assert_eq!(
+        other.status_and_code(),
+        (409, "IDEMPOTENCY_KEY_REUSED".to_owned())
+    );
     let malformed = session.with("idempotency-key", "x");
     let malformed = malformed.post("/api/chats", &json!({})).await;
     assert_eq!(
-        malformed.told(),
+        malformed.status_and_code(),
         (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned())
     );
     let path = format!("/api/chats/{first}");
@@ -120,15 +126,18 @@ async fn a_retry_under_its_key_gets_the_first_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_erased_is_gone() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn erased_chats_are_not_found() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let id = begin(&session, &json!({})).await;
     let path = format!("/api/chats/{id}");
-    ground.agent.append(&id, vec![user("secret")]).await;
+    fixture.agent.append(&id, vec![user("secret")]).await;
     session.delete(&path).await.ok(204);
     for answer in [session.delete(&path).await, session.get(&path).await] {
-        assert_eq!(answer.told(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
+        assert_eq!(
+            answer.status_and_code(),
+            (404, "CONVERSATION_NOT_FOUND".to_owned())
+        );
     }
     eventually("a listing without it", || async {
         let page = session.get("/api/chats").await.ok(200);
@@ -138,12 +147,12 @@ async fn what_was_erased_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erasure_under_its_key_is_told_to_the_one_who_asked() {
-    let ground = Ground::new().await;
-    let (session, other) = (ground.session("s"), ground.session("t"));
-    let erase = async |door: &tests::door::Door, path: &str, key: &str| {
-        let keyed = door.with("idempotency-key", key);
-        keyed.delete(path).await.told()
+async fn only_the_caller_of_an_erasure_can_retry_it() {
+    let fixture = Fixture::new().await;
+    let (session, other) = (fixture.session("s"), fixture.session("t"));
+    let erase = async |client: &tests::http_client::HttpClient, path: &str, key: &str| {
+        let keyed = client.with("idempotency-key", key);
+        keyed.delete(path).await.status_and_code()
     };
     let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
     let done = (204, String::new());
@@ -152,36 +161,36 @@ async fn an_erasure_under_its_key_is_told_to_the_one_who_asked() {
         assert_eq!(erase(&other, &path, &key).await, missing);
         assert_eq!(erase(&session, &path, &key).await, done);
         assert_eq!(erase(&session, &path, &key).await, done);
-        // Neither another key nor another caller learns anything.
+        // Another key and another caller get no information.
         let fresh = Uuid::now_v7().to_string();
         assert_eq!(erase(&session, &path, &fresh).await, missing);
         assert_eq!(erase(&other, &path, &key).await, missing);
         assert_eq!(erase(&session, "/api/chats/none", &key).await, missing);
-        assert_eq!(session.delete(&path).await.told(), missing);
+        assert_eq!(session.delete(&path).await.status_and_code(), missing);
     }
-    // A key that something else was done under erases nothing.
+    // The key of another command erases nothing.
     let key = Uuid::now_v7().to_string();
     let id = begin(&session, &json!({})).await;
     let path = format!("/api/chats/{id}");
-    let mut say = ground.agent.append_request(&id, vec![user("hi")]);
+    let mut say = fixture.agent.append_request(&id, vec![user("hi")]);
     if let Some(target) = &mut say.target {
         target.idempotency_key.clone_from(&key);
     }
-    ground.agent.try_append(say).await.unwrap();
+    fixture.agent.try_append(say).await.unwrap();
     let reused = (409, "IDEMPOTENCY_KEY_REUSED".to_owned());
     assert_eq!(erase(&session, &path, &key).await, reused);
     assert_eq!(session.get(&path).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_lists_their_own_by_pages() {
-    let ground = Ground::new().await;
-    let (session, ada) = (ground.session("s"), ground.user("ada"));
+async fn owners_list_their_own_chats_in_pages() {
+    let fixture = Fixture::new().await;
+    let (session, ada) = (fixture.session("s"), fixture.user("ada"));
     let mut begun = Vec::new();
     for _ in 0..5 {
         begun.push(begin(&session, &json!({})).await);
         begin(&ada, &json!({})).await;
-        begin(&ground.session("t"), &json!({})).await;
+        begin(&fixture.session("t"), &json!({})).await;
     }
     begun.reverse();
     eventually("rows", || async {
@@ -213,9 +222,9 @@ async fn each_lists_their_own_by_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listing_that_is_refused_says_why() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn rejected_listings_return_the_reason() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     for _ in 0..3 {
         begin(&session, &json!({})).await;
     }
@@ -224,14 +233,15 @@ async fn a_listing_that_is_refused_says_why() {
         page["nextCursor"].as_str().map(str::to_owned)
     })
     .await;
-    let check = async |door: &tests::door::Door, path: &str, expected: (u16, &str)| {
-        let (status, code) = door.get(path).await.told();
-        assert_eq!((status, code.as_str()), expected, "{path}");
-    };
+    let check =
+        async |client: &tests::http_client::HttpClient, path: &str, expected: (u16, &str)| {
+            let (status, code) = client.get(path).await.status_and_code();
+            assert_eq!((status, code.as_str()), expected, "{path}");
+        };
     let others = format!("/api/chats?cursor={token}&status=archived");
     check(&session, &others, (400, "PAGE_TOKEN_OF_OTHER_QUERY")).await;
     check(
-        &ground.session("t"),
+        &fixture.session("t"),
         &format!("/api/chats?cursor={token}"),
         (400, "PAGE_TOKEN_OF_OTHER_QUERY"),
     )
@@ -250,10 +260,10 @@ async fn a_listing_that_is_refused_says_why() {
         (400, "FIELD_MALFORMED"),
     )
     .await;
-    let named = |door: tests::door::Door| door.with("x-user-id", "ada");
-    let by_name = named(ground.frontend());
+    let named = |client: tests::http_client::HttpClient| client.with("x-user-id", "ada");
+    let by_name = named(fixture.frontend());
     check(&by_name, "/api/chats", (401, "USER_TOKEN_REQUIRED")).await;
-    let bob = named(ground.user("bob"));
+    let bob = named(fixture.user("bob"));
     check(&bob, "/api/chats", (403, "USER_MISMATCH")).await;
     for query in ["sessionId=s", "session_id=s", "userId=ada", "user_id=ada"] {
         let path = format!("/api/chats?{query}");
@@ -263,11 +273,11 @@ async fn a_listing_that_is_refused_says_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_shown_without_the_projector() {
-    let mut ground = Ground::new().await;
-    ground.stack.projector.stop().await;
-    let session = ground.session("s");
+    let mut fixture = Fixture::new().await;
+    fixture.stack.projector.stop().await;
+    let session = fixture.session("s");
     let id = begin(&session, &json!({})).await;
-    ground
+    fixture
         .agent
         .append(&id, vec![user("hi"), assistant("hello")])
         .await;

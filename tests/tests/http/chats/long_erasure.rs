@@ -1,4 +1,5 @@
-//! A `DELETE` of a long conversation: durable at once, and finished in the background, whatever becomes of the connection.
+//! A `DELETE` of a long conversation: durable at once, and finished in the background, also after the connection
+//! closes.
 
 use std::io::Write as _;
 use std::pin::pin;
@@ -10,14 +11,14 @@ use reqwest::Method;
 use serde_json::json;
 use tests::agent::Agent;
 use tests::events::user;
-use tests::eventually::{PATIENCE, eventually};
+use tests::eventually::{TIMEOUT, eventually};
 use tokio::time::Instant;
 use tonic::Code;
 use uuid::Uuid;
 
-use crate::ground::{Ground, TENANT, begin};
+use crate::fixture::{Fixture, TENANT, begin};
 
-/// Appends that are under way at a time.
+/// Concurrent appends.
 const APPENDS_IN_FLIGHT: usize = 8;
 
 async fn is_tombstone(record: &Record, key: &ConversationKey) -> Option<()> {
@@ -26,8 +27,8 @@ async fn is_tombstone(record: &Record, key: &ConversationKey) -> Option<()> {
     (head.status == Status::Erased).then_some(())
 }
 
-/// Waits until one commit is left and nothing is pending; how long it took.
-async fn finished(record: &Record, key: &ConversationKey, deadline: Duration) -> Duration {
+/// Waits until one commit is left and no erasure is pending; returns the time.
+async fn wait_for_end(record: &Record, key: &ConversationKey, deadline: Duration) -> Duration {
     let began = Instant::now();
     loop {
         let commits = record.commits_of(key).await;
@@ -43,15 +44,15 @@ async fn finished(record: &Record, key: &ConversationKey, deadline: Duration) ->
     }
 }
 
-/// A conversation beside one that is erased, which appends go to all the time.
-struct Beside {
+/// A conversation with continuous appends during the erasure of another one.
+struct ConcurrentAppends {
     agent: Agent,
     id: String,
 }
 
-impl Beside {
-    /// In the same partition: the server does both in one stream.
-    async fn new(ground: &Ground, record: &Record, erased: &ConversationKey) -> Self {
+impl ConcurrentAppends {
+    /// In the same partition, so that the server does both in one stream.
+    async fn new(fixture: &Fixture, record: &Record, erased: &ConversationKey) -> Self {
         let named = (0..).map(|n| format!("beside-{n}"));
         let id = named.into_iter().find(|id| {
             let key = ConversationKey {
@@ -60,12 +61,12 @@ impl Beside {
             };
             record.partition_of(&key) == record.partition_of(erased)
         });
-        let (agent, id) = (ground.agent.clone(), id.expect("an id"));
+        let (agent, id) = (fixture.agent.clone(), id.expect("an id"));
         agent.create(&id).await;
         Self { agent, id }
     }
 
-    /// How long each append took, one after the other, until `end`.
+    /// The time of each append, one after the other, until `end`.
     async fn appends(&self, end: impl Future<Output = Duration>) -> (Duration, Vec<Duration>) {
         let (mut end, mut times) = (pin!(end), Vec::new());
         loop {
@@ -77,7 +78,7 @@ impl Beside {
         }
     }
 
-    /// Appends, again where the writer says that the record does not answer.
+    /// Appends, with retries while the record does not answer.
     async fn append(&self) {
         let events = vec![user("beside")];
         let request = self.agent.append_request(&self.id, events);
@@ -87,8 +88,8 @@ impl Beside {
     }
 }
 
-/// The median, the 99th percentile and the longest.
-fn spread(mut times: Vec<Duration>) -> String {
+/// The median, the 99th percentile and the maximum.
+fn percentiles(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let at = |percent: usize| times.get(times.len() * percent / 100).or(times.last());
     let shown = [at(50), at(99), times.last()].map(|time| time.copied().unwrap_or_default());
@@ -99,17 +100,17 @@ fn spread(mut times: Vec<Duration>) -> String {
     )
 }
 
-async fn waited(time: Duration) -> Duration {
+async fn sleep_for(time: Duration) -> Duration {
     tokio::time::sleep(time).await;
     time
 }
 
-/// Erases a conversation of so many commits over a connection that is closed before the answer.
+/// Erases a conversation of this size over a connection that is closed before the answer.
 async fn check(commits: usize, deadline: Duration, alone: Duration) {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    let append = |n: usize| ground.agent.append(&chat, vec![user(format!("text {n}"))]);
+    let append = |n: usize| fixture.agent.append(&chat, vec![user(format!("text {n}"))]);
     let mut appends = (1..commits).map(append);
     loop {
         let some: Vec<_> = appends.by_ref().take(APPENDS_IN_FLIGHT).collect();
@@ -118,7 +119,7 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
         }
         futures::future::join_all(some).await;
     }
-    let config = tests::settings::record(&ground.stack.servers);
+    let config = tests::settings::record(&fixture.stack.servers);
     let record = Record::open(config).await.unwrap();
     let key = ConversationKey {
         tenant: TenantId::parse(TENANT).unwrap(),
@@ -127,8 +128,8 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
     let held = u64::try_from(commits).unwrap();
     assert_eq!(record.commits_of(&key).await, Ok(held));
 
-    let beside = Beside::new(&ground, &record, &key).await;
-    let (_, before) = beside.appends(waited(alone)).await;
+    let beside = ConcurrentAppends::new(&fixture, &record, &key).await;
+    let (_, before) = beside.appends(sleep_for(alone)).await;
     let path = format!("/api/chats/{chat}");
     let named = session.with("idempotency-key", &Uuid::now_v7().to_string());
     let cut = tokio::spawn(named.request(Method::DELETE, &path).send());
@@ -138,32 +139,32 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
         (session.get(&path).await.status == 404).then_some(())
     })
     .await;
-    // A retry says how much is left.
+    // A retry returns the number of remaining commits.
     let left = eventually("a retry that is answered", || async {
         let retried = named.delete(&path).await;
-        // While the server overwrites, it may be slow to answer.
+        // The server may answer slowly while it overwrites.
         (retried.status == 202).then(|| retried.json()["pendingCommits"].as_u64())
     })
     .await
     .unwrap();
     assert!((1..=held).contains(&left), "{left}");
-    let (took, during) = beside.appends(finished(&record, &key, deadline)).await;
-    eventually("a retry that says that all is done", || async {
+    let (took, during) = beside.appends(wait_for_end(&record, &key, deadline)).await;
+    eventually("a retry that reports the end", || async {
         (named.delete(&path).await.status == 204).then_some(())
     })
     .await;
     let line = format!(
         "{commits} commits overwritten in {took:?} after the retry; beside it, before: {}; meanwhile: {}\n",
-        spread(before),
-        spread(during)
+        percentiles(before),
+        percentiles(during)
     );
-    // Shown where it is asked for.
+    // Printed for runs with `--nocapture`.
     let _closed = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delete_whose_connection_is_closed_is_finished() {
-    check(1_200, PATIENCE * 2, Duration::from_millis(200)).await;
+async fn deletes_finish_after_the_connection_closes() {
+    check(1_200, TIMEOUT * 2, Duration::from_millis(200)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,18 +1,18 @@
-//! Pages of messages: whole turns, and together the whole.
+//! Pages of messages consist of whole turns, and add up to the whole chat.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::events::{assistant, call, error, note, result, user};
+use tests::http_client::HttpClient;
 use wire::proto::event::v1::Event;
 
-use crate::ground::{Ground, begin, list};
+use crate::fixture::{Fixture, begin, list};
 
-/// Conversations that are made at random.
+/// Random conversations.
 const CONVERSATIONS: u64 = 6;
 
-/// Commits of a conversation in which calls may be answered late, and not everything is a turn.
+/// Commits of a conversation with late results and events that belong to no turn.
 fn commits(random: &mut StdRng) -> Vec<Vec<Event>> {
     let (mut commits, mut open) = (Vec::new(), Vec::new());
     for index in 0..random.random_range(1..60) {
@@ -34,20 +34,20 @@ fn commits(random: &mut StdRng) -> Vec<Vec<Event>> {
     commits
 }
 
-async fn page(door: &Door, chat: &str, limit: usize, before: Option<u64>) -> Value {
+async fn page(client: &HttpClient, chat: &str, limit: usize, before: Option<u64>) -> Value {
     let before = before.map(|before| format!("&before={before}"));
     let path = format!(
         "/api/chats/{chat}?limit={limit}{}",
         before.unwrap_or_default()
     );
-    door.get(&path).await.ok(200)
+    client.get(&path).await.ok(200)
 }
 
-/// The pages from the newest back, put together; each but the last begins with a user's message.
-async fn paged(door: &Door, chat: &str, limit: usize) -> Vec<Value> {
+/// The pages from newest to oldest, concatenated; each except the oldest starts with a user's message.
+async fn read_pages(client: &HttpClient, chat: &str, limit: usize) -> Vec<Value> {
     let (mut messages, mut before) = (Vec::new(), None);
     loop {
-        let page = page(door, chat, limit, before).await;
+        let page = page(client, chat, limit, before).await;
         let these = list(&page, "messages").to_vec();
         let turns = these.iter().filter(|message| message["role"] == "user");
         assert!(
@@ -66,19 +66,19 @@ async fn paged(door: &Door, chat: &str, limit: usize) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_together_are_the_whole() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn pages_add_up_to_the_whole_chat() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     for seed in 0..CONVERSATIONS {
         let mut random = StdRng::seed_from_u64(seed);
         let chat = begin(&session, &json!({})).await;
         for commit in commits(&mut random) {
-            ground.agent.append(&chat, commit).await;
+            fixture.agent.append(&chat, commit).await;
         }
         let whole = page(&session, &chat, 200, None).await;
         assert_eq!(whole["nextBefore"], Value::Null, "seed {seed}");
         for limit in [1, 2, 3, 5, 8, 13, 50] {
-            let together = paged(&session, &chat, limit).await;
+            let together = read_pages(&session, &chat, limit).await;
             assert_eq!(
                 together,
                 list(&whole, "messages"),
@@ -89,16 +89,16 @@ async fn pages_together_are_the_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_is_too_long_to_be_read_is_cut() {
-    let ground = Ground::new().await;
-    let session = ground.session("s");
+async fn long_turns_are_cut() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    ground.agent.append(&chat, vec![user("go")]).await;
+    fixture.agent.append(&chat, vec![user("go")]).await;
     for _ in 0..10 {
         let notes = (0..500).map(|_| note("n"));
-        ground.agent.append(&chat, notes.collect()).await;
+        fixture.agent.append(&chat, notes.collect()).await;
     }
-    ground.agent.append(&chat, vec![assistant("done")]).await;
+    fixture.agent.append(&chat, vec![assistant("done")]).await;
     let newest = page(&session, &chat, 50, None).await;
     assert_eq!(list(&newest, "messages").len(), 1);
     let before = newest["nextBefore"].as_u64().unwrap();

@@ -1,7 +1,7 @@
-//! Quotas: each at its bound and one past it, and what a greedy caller costs the others.
+//! Quotas: each at its bound and one past it, and the effect of a greedy caller on others.
 
 mod bounds;
-mod crowd;
-mod ground;
+mod fairness;
+mod fixture;
 mod metering;
 mod settings;

@@ -1,19 +1,19 @@
-//! Who sets quotas, and where they are shown.
+//! Who may set quotas, and where they are shown.
 
 use serde_json::json;
 use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
-use super::ground::{bound, ground, set};
-use crate::ground::{AGENT, TENANT};
+use super::fixture::{bound, fixture, set};
+use crate::fixture::{AGENT, TENANT};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agents_value_is_in_force_before_the_tenants_and_the_deployments() {
-    let ground = ground(|quotas| quotas.owner.runs = Some(7), |_| ()).await;
-    let key = ground.frontend();
-    let nobody = ground.stack.door();
+async fn agent_quotas_override_tenant_and_deployment_quotas() {
+    let fixture = fixture(|quotas| quotas.owner.runs = Some(7), |_| ()).await;
+    let key = fixture.frontend();
+    let nobody = fixture.stack.http_client();
     assert_eq!(bound(&key, "owner", "runs").await, Some(7));
-    set(&ground, "owner", "runs", Some(5)).await;
+    set(&fixture, "owner", "runs", Some(5)).await;
     assert_eq!(bound(&nobody, "owner", "runs").await, Some(7));
     let request = proto::SetAgentSettingsRequest {
         agent_id: AGENT.to_owned(),
@@ -31,7 +31,11 @@ async fn the_agents_value_is_in_force_before_the_tenants_and_the_deployments() {
             paths: vec!["quotas.owner.runs".to_owned()],
         }),
     };
-    let registry = ground.operator.registry().set_agent_settings(request).await;
+    let registry = fixture
+        .operator
+        .registry()
+        .set_agent_settings(request)
+        .await;
     registry.unwrap();
     tests::eventually::eventually("a gateway that knows the agent's quota", || async {
         (bound(&key, "owner", "runs").await == Some(3)).then_some(())
@@ -40,14 +44,14 @@ async fn the_agents_value_is_in_force_before_the_tenants_and_the_deployments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenants_own_operator_cannot_raise_its_quotas() {
-    let ground = ground(|_| (), |_| ()).await;
-    let token = ground
+async fn tenant_operators_cannot_raise_quotas() {
+    let fixture = fixture(|_| (), |_| ()).await;
+    let token = fixture
         .operator
         .token(&[proto::Scope::Operate], TENANT)
         .await;
     let bound_operator =
-        tests::operator::Operator::new(ground.operator.caller().with_token(&token.secret));
+        tests::operator::Operator::new(fixture.operator.caller().with_token(&token.secret));
     let request = |tenant: &str| proto::SetTenantQuotasRequest {
         tenant_id: tenant.to_owned(),
         ..proto::SetTenantQuotasRequest::default()
@@ -57,7 +61,7 @@ async fn a_tenants_own_operator_cannot_raise_its_quotas() {
         .set_tenant_quotas(request(TENANT))
         .await;
     assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
-    let none = ground
+    let none = fixture
         .operator
         .registry()
         .set_tenant_quotas(request("nobody"))
@@ -66,11 +70,11 @@ async fn a_tenants_own_operator_cannot_raise_its_quotas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn administrators_see_quotas_beside_their_usage() {
-    let ground = ground(|_| (), |_| ()).await;
-    set(&ground, "tenant", "runs", Some(9)).await;
+async fn administrators_see_quotas_with_their_usage() {
+    let fixture = fixture(|_| (), |_| ()).await;
+    set(&fixture, "tenant", "runs", Some(9)).await;
     let path = "/v1/admin/usage?from=2026-01-01&to=2026-01-02";
-    let usage = ground.admin().get(path).await.ok(200);
+    let usage = fixture.admin().get(path).await.ok(200);
     let quotas = usage["quotas"].as_array().unwrap();
     assert!(
         quotas.contains(&json!({"quota": "runs", "bound": 9, "used": 0})),

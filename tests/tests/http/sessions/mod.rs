@@ -1,4 +1,4 @@
-//! `/api/sessions`: sessions are issued, claimed and released.
+//! `/api/sessions`: issuing, claiming and releasing sessions.
 
 mod claim;
 mod issue;

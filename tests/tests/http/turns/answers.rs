@@ -1,13 +1,13 @@
-//! A turn: said, answered, kept, whoever listens.
+//! A turn: the message, its answer, and the stored chat, independent of connections.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::ground::Talk;
+use super::fixture::TurnFixture;
 use super::sse::{ask, kinds, listen, say, text};
 
-/// A message of so many words.
+/// A message with this many words.
 fn words(count: usize) -> String {
     let words: Vec<String> = (0..count).map(|word| format!("w{word}")).collect();
     words.join(" ")
@@ -18,50 +18,50 @@ fn pair(role: &str, text: &str) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_is_answered_and_kept() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
-    let heard = ask(&talk.door, &chat, &json!({"content": "hello there"})).await;
+async fn messages_are_answered_and_stored() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
+    let heard = ask(&fixture.client, &chat, &json!({"content": "hello there"})).await;
     assert_eq!(text(&heard), "echo: hello there");
     let kinds = kinds(&heard);
     assert_eq!(kinds.first().unwrap(), "start");
     assert_eq!(kinds.last().unwrap(), "finish");
-    talk.idle(&chat).await;
+    fixture.idle(&chat).await;
     let parts = json!({"parts": [{"type": "text", "text": "and again"}]});
-    ask(&talk.door, &chat, &parts).await;
-    talk.idle(&chat).await;
+    ask(&fixture.client, &chat, &parts).await;
+    fixture.idle(&chat).await;
     let expected = [
         pair("user", "hello there"),
         pair("assistant", "echo: hello there"),
         pair("user", "and again"),
         pair("assistant", "echo: and again"),
     ];
-    assert_eq!(talk.said(&chat).await, expected);
+    assert_eq!(fixture.messages(&chat).await, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_the_page_stops_nothing() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
-    let said = words(12);
-    let mut page = say(&talk.door, &chat, &json!({"content": said})).await;
+async fn runs_continue_after_the_page_closes() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
+    let question = words(12);
+    let mut page = say(&fixture.client, &chat, &json!({"content": question})).await;
     page.next().await.unwrap();
     drop(page);
-    talk.idle(&chat).await;
-    let answer = format!("echo: {said}");
+    fixture.idle(&chat).await;
+    let answer = format!("echo: {question}");
     assert_eq!(
-        talk.said(&chat).await,
-        [pair("user", &said), pair("assistant", &answer)]
+        fixture.messages(&chat).await,
+        [pair("user", &question), pair("assistant", &answer)]
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_ends_it_within_a_second_and_keeps_the_text() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
+async fn stops_end_runs_within_a_second_and_keep_the_text() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
     let path = format!("/api/chats/{chat}/stop");
-    assert_eq!(talk.door.post(&path, &Value::Null).await.status, 204);
-    let mut page = say(&talk.door, &chat, &json!({"content": words(400)})).await;
+    assert_eq!(fixture.client.post(&path, &Value::Null).await.status, 204);
+    let mut page = say(&fixture.client, &chat, &json!({"content": words(400)})).await;
     let mut heard = Vec::new();
     while !heard
         .iter()
@@ -70,58 +70,58 @@ async fn a_stop_ends_it_within_a_second_and_keeps_the_text() {
         heard.push(page.next().await.unwrap());
     }
     let asked = Instant::now();
-    let stopped = talk.door.post(&path, &Value::Null).await.ok(202);
+    let stopped = fixture.client.post(&path, &Value::Null).await.ok(202);
     assert_eq!(stopped["runId"], page.run);
     heard.extend(page.rest().await);
     let took = asked.elapsed();
     assert!(took.as_millis() < 1_000, "{took:?}");
     assert_eq!(kinds(&heard).last().unwrap(), "abort");
-    talk.idle(&chat).await;
-    let kept = talk.said(&chat).await.pop().unwrap();
+    fixture.idle(&chat).await;
+    let kept = fixture.messages(&chat).await.pop().unwrap();
     assert_eq!(kept, pair("assistant", &text(&heard)));
-    assert_eq!(talk.door.post(&path, &Value::Null).await.status, 204);
+    assert_eq!(fixture.client.post(&path, &Value::Null).await.status, 204);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_answer_at_a_time() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
-    let mut page = say(&talk.door, &chat, &json!({"content": words(30)})).await;
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": words(30)})).await;
     page.next().await.unwrap();
     let path = format!("/api/chats/{chat}/messages");
-    let second = talk.door.post(&path, &json!({"content": "x"})).await;
-    assert_eq!(second.told(), (409, "RUN_ACTIVE".to_owned()));
+    let second = fixture.client.post(&path, &json!({"content": "x"})).await;
+    assert_eq!(second.status_and_code(), (409, "RUN_ACTIVE".to_owned()));
     assert_eq!(second.json()["metadata"]["run_id"], page.run);
     page.rest().await;
-    talk.idle(&chat).await;
-    assert_eq!(talk.said(&chat).await.len(), 2);
+    fixture.idle(&chat).await;
+    assert_eq!(fixture.messages(&chat).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_hears_the_same_answer() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
+async fn retries_stream_the_same_answer() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
     let body = json!({"content": words(5), "clientMessageId": "m1"});
-    let first = ask(&talk.door, &chat, &body).await;
-    let mut again = say(&talk.door, &chat, &body).await;
+    let first = ask(&fixture.client, &chat, &body).await;
+    let mut again = say(&fixture.client, &chat, &body).await;
     assert_eq!(again.status, 200);
     assert_eq!(again.rest().await, first);
     let other = json!({"content": "other", "clientMessageId": "m1"});
     let path = format!("/api/chats/{chat}/messages");
-    assert_eq!(talk.door.post(&path, &other).await.status, 409);
-    assert_eq!(talk.said(&chat).await.len(), 2);
+    assert_eq!(fixture.client.post(&path, &other).await.status, 409);
+    assert_eq!(fixture.messages(&chat).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_breaks_a_rule_is_named() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
+async fn invalid_messages_are_rejected_with_their_field() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
     let check = async |body: Value, expected: (u16, &str, &str)| {
-        let answer = talk
-            .door
+        let answer = fixture
+            .client
             .post(&format!("/api/chats/{chat}/messages"), &body)
             .await;
-        let (status, code) = answer.told();
+        let (status, code) = answer.status_and_code();
         let problem = answer.json();
         let field = problem["field"].as_str().unwrap_or_default();
         assert_eq!((status, code.as_str(), field), expected, "{problem}");
@@ -141,11 +141,11 @@ async fn what_breaks_a_rule_is_named() {
     check(result, (409, "TOOL_CALL_NOT_OPEN", "toolResults[0]")).await;
     let approval = json!({"approvals": [{"toolCallId": "c", "approved": true}]});
     check(approval, (409, "TOOL_CALL_NOT_OPEN", "approvals")).await;
-    let missing = talk
-        .door
+    let missing = fixture
+        .client
         .post("/api/chats/none/messages", &json!({"content": "a"}))
         .await;
     assert_eq!(missing.status, 404);
-    assert_eq!(listen(&talk.door, &chat, None).await.status, 204);
-    assert!(talk.said(&chat).await.is_empty());
+    assert_eq!(listen(&fixture.client, &chat, None).await.status, 204);
+    assert!(fixture.messages(&chat).await.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Who may approve a call, what its webhook is told, and how that is signed.
+//! Who may approve a call, the request to its webhook, and its signature.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,22 +10,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::events::{call, user};
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{Approvers, IdentityMode};
 
-use crate::ground::{AGENT, Ground, begin, list};
+use crate::fixture::{AGENT, Fixture, begin, list};
 
-type Posted = Arc<Mutex<Vec<(HeaderMap, String)>>>;
+type PostedRequests = Arc<Mutex<Vec<(HeaderMap, String)>>>;
 
-/// A webhook, and what was posted to it.
-async fn hook() -> (String, Posted) {
-    let posted = Posted::default();
+/// A webhook, and the requests that it received.
+async fn start_webhook() -> (String, PostedRequests) {
+    let posted = PostedRequests::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let take = async |State(posted): State<Posted>, headers: HeaderMap, body: String| {
+    let take = async |State(posted): State<PostedRequests>, headers: HeaderMap, body: String| {
         posted.lock().unwrap().push((headers, body));
         axum::Json(json!({"done": true}))
     };
@@ -36,7 +36,7 @@ async fn hook() -> (String, Posted) {
     (url, posted)
 }
 
-async fn set(ground: &Ground, url: &str, approvers: Approvers) {
+async fn set(fixture: &Fixture, url: &str, approvers: Approvers) {
     let tool = proto::ToolSettings {
         tool_name: "search".to_owned(),
         input_schema_json: "{}".to_owned(),
@@ -54,71 +54,78 @@ async fn set(ground: &Ground, url: &str, approvers: Approvers) {
         approvers: approvers.into(),
         ..proto::AgentSettings::default()
     };
-    ground.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(AGENT, settings).await;
 }
 
-/// A chat of the caller's in which a call waits.
-async fn waiting(ground: &Ground, door: &Door) -> String {
-    let chat = begin(door, &json!({})).await;
-    ground
+/// A new chat of the caller with a call that waits for approval.
+async fn chat_with_call(fixture: &Fixture, client: &HttpClient) -> String {
+    let chat = begin(client, &json!({})).await;
+    fixture
         .agent
         .append(&chat, vec![user("q"), call("c1", r#"{"q": 1}"#)])
         .await;
     chat
 }
 
-fn word(approved: bool) -> Value {
+fn decision(approved: bool) -> Value {
     json!({"approvals": [{"toolCallId": "c1", "approved": approved}]})
 }
 
 /// The state of the call.
-async fn state(door: &Door, chat: &str) -> String {
-    let shown = door.get(&format!("/api/chats/{chat}")).await.ok(200);
+async fn state(client: &HttpClient, chat: &str) -> String {
+    let shown = client.get(&format!("/api/chats/{chat}")).await.ok(200);
     let messages = list(&shown, "messages").iter();
     let mut parts = messages.flat_map(|message| list(message, "parts"));
     let call = parts.find(|part| part["toolCallId"] == "c1").unwrap();
     call["state"].as_str().unwrap().to_owned()
 }
 
-async fn decided(door: &Door, chat: &str, expected: &str) {
+async fn wait_for_state(client: &HttpClient, chat: &str, expected: &str) {
     eventually("a decided call", || async {
-        (state(door, chat).await == expected).then_some(())
+        (state(client, chat).await == expected).then_some(())
     })
     .await;
 }
 
-/// Waits until the gateway has heard of the settings: by calls of their own.
-async fn heard(ground: &Ground, posted: &Posted, session_may: bool) {
-    let door = ground.issued().await;
+/// Waits until the gateway applies the settings, with separate calls.
+async fn wait_for_settings(fixture: &Fixture, posted: &PostedRequests, session_may: bool) {
+    let client = fixture.issued_session().await;
     eventually("the agent's settings", || async {
-        let chat = waiting(ground, &door).await;
+        let chat = chat_with_call(fixture, &client).await;
         let path = format!("/api/chats/{chat}/messages");
         // The stream ends after the call was posted.
-        let status = door.post(&path, &word(true)).await.status;
+        let status = client.post(&path, &decision(true)).await.status;
         let is_posted = !posted.lock().unwrap().is_empty();
-        let is_heard = if session_may {
+        let is_applied = if session_may {
             is_posted
         } else {
             status == 403
         };
-        is_heard.then_some(())
+        is_applied.then_some(())
     })
     .await;
     posted.lock().unwrap().clear();
 }
 
-/// Has somebody decide on a call; refused, an administrator does.
-async fn decide(ground: &Ground, door: &Door, (may, approved): (bool, bool)) {
-    let chat = waiting(ground, door).await;
+/// A caller decides on a call; after a rejection, an administrator decides.
+async fn decide(fixture: &Fixture, client: &HttpClient, (may, approved): (bool, bool)) {
+    let chat = chat_with_call(fixture, client).await;
     let path = format!("/api/chats/{chat}/messages");
-    let answer = door.post(&path, &word(approved)).await;
+    let answer = client.post(&path, &decision(approved)).await;
     if may {
         assert_eq!(answer.status, 200);
     } else {
-        assert_eq!(answer.told(), (403, "APPROVAL_NOT_ALLOWED".to_owned()));
-        assert_eq!(state(door, &chat).await, "approval-requested");
+        assert_eq!(
+            answer.status_and_code(),
+            (403, "APPROVAL_NOT_ALLOWED".to_owned())
+        );
+        assert_eq!(state(client, &chat).await, "approval-requested");
         let path = format!("/v1/admin/conversations/{chat}/approvals");
-        let begun = ground.admin().post(&path, &word(approved)).await.ok(202);
+        let begun = fixture
+            .admin()
+            .post(&path, &decision(approved))
+            .await
+            .ok(202);
         assert!(begun["runId"].is_string());
     }
     let expected = if approved {
@@ -126,29 +133,29 @@ async fn decide(ground: &Ground, door: &Door, (may, approved): (bool, bool)) {
     } else {
         "output-denied"
     };
-    decided(door, &chat, expected).await;
+    wait_for_state(client, &chat, expected).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_approve_is_the_agents_setting() {
-    let ground = Ground::new().await;
-    let (url, posted) = hook().await;
+async fn agent_settings_define_who_may_approve() {
+    let fixture = Fixture::new().await;
+    let (url, posted) = start_webhook().await;
     for (approvers, session_may, user_may) in [
         (Approvers::Owner, true, true),
         (Approvers::User, false, true),
         (Approvers::Administrator, false, false),
     ] {
-        set(&ground, &url, approvers).await;
-        heard(&ground, &posted, session_may).await;
-        for (door, may) in [
-            (ground.issued().await, session_may),
-            (ground.user("ada"), user_may),
+        set(&fixture, &url, approvers).await;
+        wait_for_settings(&fixture, &posted, session_may).await;
+        for (client, may) in [
+            (fixture.issued_session().await, session_may),
+            (fixture.user("ada"), user_may),
         ] {
             for approved in [true, false] {
-                decide(&ground, &door, (may, approved)).await;
+                decide(&fixture, &client, (may, approved)).await;
             }
         }
-        // Whoever approved, only a user whom a token has named is told of.
+        // Independent of the approver, the webhook only gets users with a token.
         let posted = std::mem::take(&mut *posted.lock().unwrap());
         let bodies = posted
             .iter()
@@ -166,7 +173,7 @@ async fn who_may_approve_is_the_agents_setting() {
     }
 }
 
-/// Whether a call was signed with a secret, as a receiver checks it.
+/// Whether a call is signed with a secret, checked as a receiver does.
 fn is_signed(secret: &str, (headers, body): &(HeaderMap, String)) -> bool {
     let key = STANDARD
         .decode(secret.strip_prefix("whsec_").unwrap())
@@ -191,12 +198,12 @@ fn is_signed(secret: &str, (headers, body): &(HeaderMap, String)) -> bool {
         .any(|signature| signature == expected)
 }
 
-async fn rotate(ground: &Ground, overlap_seconds: u32) -> String {
+async fn rotate(fixture: &Fixture, overlap_seconds: u32) -> String {
     let request = proto::RotateWebhookSecretRequest {
         agent_id: AGENT.to_owned(),
         overlap_seconds,
     };
-    let rotated = ground
+    let rotated = fixture
         .operator
         .registry()
         .rotate_webhook_secret(request)
@@ -205,18 +212,18 @@ async fn rotate(ground: &Ground, overlap_seconds: u32) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_are_signed_with_a_secret_that_is_rotated() {
-    let ground = Ground::new().await;
-    let (url, posted) = hook().await;
-    set(&ground, &url, Approvers::Owner).await;
-    heard(&ground, &posted, true).await;
-    let door = ground.issued().await;
-    // Until a call is signed by exactly these.
+async fn calls_are_signed_with_rotating_secrets() {
+    let fixture = Fixture::new().await;
+    let (url, posted) = start_webhook().await;
+    set(&fixture, &url, Approvers::Owner).await;
+    wait_for_settings(&fixture, &posted, true).await;
+    let client = fixture.issued_session().await;
+    // Until a call is signed with exactly these secrets.
     let check = async |secrets: &[&String], retired: &[&String]| {
         eventually("a signed call", || async {
-            let chat = waiting(&ground, &door).await;
+            let chat = chat_with_call(&fixture, &client).await;
             let path = format!("/api/chats/{chat}/messages");
-            if door.post(&path, &word(true)).await.status != 200 {
+            if client.post(&path, &decision(true)).await.status != 200 {
                 return None;
             }
             let last = posted.lock().unwrap().last().cloned()?;
@@ -225,11 +232,11 @@ async fn calls_are_signed_with_a_secret_that_is_rotated() {
         })
         .await;
     };
-    let first = rotate(&ground, 0).await;
+    let first = rotate(&fixture, 0).await;
     check(&[&first], &[]).await;
-    let second = rotate(&ground, 600).await;
+    let second = rotate(&fixture, 600).await;
     check(&[&first, &second], &[]).await;
-    let third = rotate(&ground, 0).await;
+    let third = rotate(&fixture, 0).await;
     check(&[&third], &[&first, &second]).await;
     let (headers, _) = posted.lock().unwrap().last().cloned().unwrap();
     assert_eq!(headers["webhook-id"], headers["idempotency-key"]);
@@ -243,7 +250,11 @@ async fn calls_are_signed_with_a_secret_that_is_rotated() {
         agent_id: AGENT.to_owned(),
         overlap_seconds: 2_592_001,
     };
-    let refused = ground.operator.registry().rotate_webhook_secret(past).await;
+    let refused = fixture
+        .operator
+        .registry()
+        .rotate_webhook_secret(past)
+        .await;
     let expected = (
         tonic::Code::InvalidArgument,
         "FIELD_OUT_OF_RANGE",

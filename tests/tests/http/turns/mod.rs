@@ -1,15 +1,15 @@
-//! Models that answer: turns, their tools and failures, and streams that are lost and resumed.
+//! Turns with answers of models: tools, failures, and interrupted and resumed streams.
 
 mod answers;
 mod approvals;
-mod failed;
-pub(crate) mod ground;
-mod killed;
-mod late;
-mod model_words;
+mod event_ids;
+mod failures;
+pub(crate) mod fixture;
+mod killed_gateway;
+mod model_errors;
 mod restart;
-mod resumed;
 mod roles;
+mod slow_model;
 pub(crate) mod sse;
 mod streams;
 mod tools;

@@ -5,19 +5,19 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use serde_json::Value;
-use tests::door::Door;
 use tests::eventually::within;
+use tests::http_client::HttpClient;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
-    /// The run and the part that it completes: `<run>:<part>`.
+    /// The run and the completed part: `<run>:<part>`.
     pub(crate) id: Option<String>,
     pub(crate) data: String,
 }
 
-/// A stream that is being read.
-pub(crate) struct Listening {
+/// A stream of events.
+pub(crate) struct EventStream {
     pub(crate) status: u16,
     pub(crate) run: String,
     body: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
@@ -32,8 +32,8 @@ impl Event {
     }
 }
 
-impl Listening {
-    /// Opens it.
+impl EventStream {
+    /// Opens the stream.
     pub(crate) async fn open(request: reqwest::RequestBuilder) -> Self {
         let answer = within("a stream", request.send()).await.unwrap();
         let run = answer.headers().get("x-run-id");
@@ -45,11 +45,11 @@ impl Listening {
         }
     }
 
-    /// The next event; `None`: the stream has ended.
+    /// The next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let (event, rest) = (parsed(event), rest.to_owned());
+                let (event, rest) = (parse(event), rest.to_owned());
                 self.text = rest;
                 match event {
                     Some(event) => return Some(event),
@@ -62,7 +62,7 @@ impl Listening {
         }
     }
 
-    /// All that is left.
+    /// All remaining events.
     pub(crate) async fn rest(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -72,8 +72,8 @@ impl Listening {
     }
 }
 
-/// `None`: a comment.
-fn parsed(event: &str) -> Option<Event> {
+/// `None` for a comment.
+fn parse(event: &str) -> Option<Event> {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
     Some(Event {
         id: field("id: ").map(str::to_owned),
@@ -81,7 +81,7 @@ fn parsed(event: &str) -> Option<Event> {
     })
 }
 
-/// The text that the events add.
+/// The text of the events.
 pub(crate) fn text(events: &[Event]) -> String {
     chunks(events)
         .iter()
@@ -106,28 +106,28 @@ pub(crate) fn kinds(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
-/// Says something, and hears all of the answer.
-pub(crate) async fn ask(door: &Door, chat: &str, body: &Value) -> Vec<Event> {
-    let mut listening = say(door, chat, body).await;
-    let heard = listening.rest().await;
-    assert_eq!(listening.status, 200, "{heard:?}");
-    heard
+/// Sends a message, and receives the whole answer.
+pub(crate) async fn ask(client: &HttpClient, chat: &str, body: &Value) -> Vec<Event> {
+    let mut stream = say(client, chat, body).await;
+    let events = stream.rest().await;
+    assert_eq!(stream.status, 200, "{events:?}");
+    events
 }
 
-/// Says something.
-pub(crate) async fn say(door: &Door, chat: &str, body: &Value) -> Listening {
+/// Sends a message.
+pub(crate) async fn say(client: &HttpClient, chat: &str, body: &Value) -> EventStream {
     let path = format!("/api/chats/{chat}/messages");
-    Listening::open(door.request(reqwest::Method::POST, &path).json(body)).await
+    EventStream::open(client.request(reqwest::Method::POST, &path).json(body)).await
 }
 
-/// Listens to what is being answered, after an event.
-pub(crate) async fn listen(door: &Door, chat: &str, after: Option<&str>) -> Listening {
-    let request = door.request(reqwest::Method::GET, &format!("/api/chats/{chat}/stream"));
+/// Opens the stream of the current answer, after an event.
+pub(crate) async fn listen(client: &HttpClient, chat: &str, after: Option<&str>) -> EventStream {
+    let request = client.request(reqwest::Method::GET, &format!("/api/chats/{chat}/stream"));
     let request = match after {
         Some(after) => request.header("last-event-id", after),
         None => request,
     };
-    Listening::open(request).await
+    EventStream::open(request).await
 }
 
 /// The delay of the slow model before each word.

@@ -1,26 +1,26 @@
-//! Streams that are lost and found: each part once, wherever a client comes back.
+//! Interrupted and resumed streams: each part arrives once.
 
 use serde_json::json;
 
-use super::ground::Talk;
-use super::sse::{Event, Listening, chunks, kinds, listen, say, text};
+use super::fixture::TurnFixture;
+use super::sse::{Event, EventStream, chunks, kinds, listen, say, text};
 
 const WORDS: &str =
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_back_after_a_part_hears_the_rest() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
-    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+async fn resumed_streams_continue_after_the_last_part() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": WORDS})).await;
     let (mut heard, mut ids) = (Vec::new(), Vec::new());
     let mut returns = Vec::new();
     while let Some(event) = page.next().await {
         if let (Some(id), Some(part)) = (&event.id, event.part()) {
             assert_eq!(*id, format!("{}:{part}", page.run));
             let url = format!("/api/chats/{chat}/stream?run={}", page.run);
-            let request = talk.door.request(reqwest::Method::GET, &url);
-            let back = Listening::open(request.header("last-event-id", id)).await;
+            let request = fixture.client.request(reqwest::Method::GET, &url);
+            let back = EventStream::open(request.header("last-event-id", id)).await;
             returns.push((heard.len() + 1, back));
             ids.push(part);
         }
@@ -36,13 +36,13 @@ async fn whoever_comes_back_after_a_part_hears_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_readers_on_two_gateways_hear_the_same() {
-    let talk = Talk::new().await;
-    let (_other, second) = talk.second().await;
-    let chat = talk.chat().await;
-    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+async fn readers_on_two_gateways_get_the_same_events() {
+    let fixture = TurnFixture::new().await;
+    let (_other, second) = fixture.second_gateway().await;
+    let chat = fixture.chat().await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": WORDS})).await;
     let mut heard = vec![page.next().await.unwrap()];
-    let mut here = listen(&talk.door, &chat, None).await;
+    let mut here = listen(&fixture.client, &chat, None).await;
     let mut there = listen(&second, &chat, None).await;
     assert_eq!((here.status, there.status), (200, 200));
     heard.extend(page.rest().await);
@@ -51,15 +51,15 @@ async fn two_readers_on_two_gateways_hear_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_names_the_first_part_to_hear() {
-    let talk = Talk::new().await;
-    let chat = talk.chat().await;
-    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+async fn from_selects_the_first_part() {
+    let fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": WORDS})).await;
     let run = page.run.clone();
     let heard = page.rest().await;
     let second = heard.iter().filter_map(Event::part).nth(1).unwrap();
     let url = format!("/api/chats/{chat}/stream?run={run}&from={second}");
-    let mut back = Listening::open(talk.door.request(reqwest::Method::GET, &url)).await;
+    let mut back = EventStream::open(fixture.client.request(reqwest::Method::GET, &url)).await;
     let first = heard
         .iter()
         .position(|event| event.part().is_some_and(|part| part < second));
@@ -67,16 +67,16 @@ async fn from_names_the_first_part_to_hear() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_drains_says_so_and_ends_every_text() {
-    let mut talk = Talk::new().await;
-    let chat = talk.chat().await;
+async fn draining_gateways_end_every_text() {
+    let mut fixture = TurnFixture::new().await;
+    let chat = fixture.chat().await;
     let many = WORDS.repeat(20);
-    let mut page = say(&talk.door, &chat, &json!({"content": many})).await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": many})).await;
     let mut heard = vec![page.next().await.unwrap()];
     while !kinds_so_far(&heard).contains("text-delta") {
         heard.push(page.next().await.unwrap());
     }
-    let stopping = talk.stack.gateway.stop();
+    let stopping = fixture.stack.gateway.stop();
     let (_, rest) = tokio::join!(stopping, page.rest());
     heard.extend(rest);
     let kinds = kinds(&heard);

@@ -1,4 +1,4 @@
-//! `/v1`: administrators' endpoints, and chats for simple programs.
+//! `/v1`: endpoints of administrators, and chats for simple programs.
 
 mod admin;
 mod chat;

@@ -1,8 +1,8 @@
-//! Settings that are wrong: every mistake at once, with its key and its source, and nothing is started.
+//! Invalid settings: all errors at once, each with its key and source, and nothing starts.
 
 use tests::program;
 
-/// Runs a role with these arguments and variables; gives its exit code and what it says.
+/// Runs a role with these arguments and variables; returns its exit code and standard error.
 async fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
     let variables: Vec<(String, String)> = variables
         .iter()
@@ -14,11 +14,11 @@ async fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, St
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_mistake_of_file_variables_and_flags_is_told_at_once() {
+async fn all_errors_of_file_variables_and_flags_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("writer.toml");
     std::fs::write(&file, "heads_cached_max = 0\n[grpc]\ncalls_maximum = 7\n").unwrap();
-    let (code, said) = run(
+    let (code, stderr) = run(
         &[
             "writer",
             "--config",
@@ -33,7 +33,7 @@ async fn every_mistake_of_file_variables_and_flags_is_told_at_once() {
         ],
     )
     .await;
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, Some(2), "{stderr}");
     for part in [
         "heads_cached_max",
         "writer.toml",
@@ -45,11 +45,11 @@ async fn every_mistake_of_file_variables_and_flags_is_told_at_once() {
         "record.nats_url",
         "telemetry.log_filter",
     ] {
-        assert!(said.contains(part), "no {part} in {said}");
+        assert!(stderr.contains(part), "no {part} in {stderr}");
     }
     assert!(
-        !said.contains("soon"),
-        "a value of the wrong type is shown: {said}"
+        !stderr.contains("soon"),
+        "a value of the wrong type is shown: {stderr}"
     );
 }
 
@@ -60,19 +60,19 @@ async fn settings_can_be_checked_without_a_start() {
             "HANSARD_READ_MODEL__DATABASE_URL",
             "postgres://hansard@127.0.0.1:1/none",
         );
-        let (code, said) = run(&[role, "--check"], &[url]).await;
-        assert_eq!(code, Some(0), "{role}: {said}");
-        let (code, said) = run(&[role, "--check", "--set", "nonsense=1"], &[url]).await;
-        assert_eq!(code, Some(2), "{role}: {said}");
-        assert!(said.contains("nonsense"), "{role}: {said}");
+        let (code, stderr) = run(&[role, "--check"], &[url]).await;
+        assert_eq!(code, Some(0), "{role}: {stderr}");
+        let (code, stderr) = run(&[role, "--check", "--set", "nonsense=1"], &[url]).await;
+        assert_eq!(code, Some(2), "{role}: {stderr}");
+        assert!(stderr.contains("nonsense"), "{role}: {stderr}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_file_and_a_missing_server_are_told_in_a_line() {
-    let (code, said) = run(&["gateway", "--config", "/no/such/file.toml"], &[]).await;
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("/no/such/file.toml"), "{said}");
+async fn missing_files_and_servers_are_reported_in_one_line() {
+    let (code, stderr) = run(&["gateway", "--config", "/no/such/file.toml"], &[]).await;
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("/no/such/file.toml"), "{stderr}");
     let nobody = format!("nats://{}", tests::port::free());
     let variables = [
         ("HANSARD_RECORD__NATS_URL", nobody.as_str()),
@@ -85,20 +85,20 @@ async fn a_missing_file_and_a_missing_server_are_told_in_a_line() {
         ),
         ("HANSARD_TELEMETRY__LOG_FILTER", "off"),
     ];
-    let (code, said) = run(&["writer"], &variables).await;
-    assert_eq!(code, Some(1), "{said}");
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    let (code, stderr) = run(&["writer"], &variables).await;
+    assert_eq!(code, Some(1), "{stderr}");
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_arguments_say_how_they_should_be() {
+async fn invalid_arguments_print_the_usage() {
     let wrong: [&[&str]; 4] = [&["nonsense"], &["import"], &["writer", "--set", "x"], &[]];
     for arguments in wrong {
-        let (code, said) = run(arguments, &[]).await;
-        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        let (code, stderr) = run(arguments, &[]).await;
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
         assert!(
-            said.contains("Usage:") || said.contains("--help"),
-            "{arguments:?}: {said}"
+            stderr.contains("Usage:") || stderr.contains("--help"),
+            "{arguments:?}: {stderr}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `hansard context`, `context explain` and `verify-receipt` of a fork: what it shares is its own.
+//! `hansard context`, `context explain` and `verify-receipt` of a fork with shared events.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const FORMS: [&str; 6] = [
     "ollama",
 ];
 
-/// Where commands find the gateway, and as whom.
+/// The gateway's address and the token of commands.
 async fn variables(stack: &Stack, agent: &Agent) -> [(String, String); 3] {
     let token = stack.operator().await.token(&[Scope::Read], "").await;
     [
@@ -29,14 +29,14 @@ async fn variables(stack: &Stack, agent: &Agent) -> [(String, String); 3] {
     ]
 }
 
-/// Runs a command, which must succeed; answers what it prints.
+/// Runs a command successfully; returns its standard output.
 async fn run(line: &str, variables: &[(String, String)]) -> String {
     let ended = program!().run(line.split_whitespace(), variables).await;
     assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
     ended.stdout
 }
 
-/// `root` has a call with a result and one that waits, and `fork` leaves there.
+/// `root` has a call with a result and a pending one; `fork` starts there.
 async fn fork(agent: &Agent) {
     agent.create("root").await;
     let shared = vec![user("Oslo?"), call("a", "{}"), result("a", "{}")];
@@ -70,7 +70,7 @@ async fn receipts(folder: &Path, more: &str, variables: &[(String, String)]) -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_fork_are_proved_and_explained() {
+async fn receipts_of_forks_are_verified_and_explained() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let variables = variables(&stack, &agent).await;
@@ -78,7 +78,7 @@ async fn of_a_fork_are_proved_and_explained() {
     let (newest, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut files = receipts(newest.path(), "", &variables).await;
     files.extend(receipts(shared.path(), "--at 4", &variables).await);
-    // What comes later of either is in no receipt.
+    // Later events of either are in no receipt.
     agent.append("root", vec![result("late", "{}")]).await;
     agent.append("fork", vec![user("Bern?")]).await;
     for file in files {
@@ -87,7 +87,7 @@ async fn of_a_fork_are_proved_and_explained() {
     }
     let table = run("context explain fork --format canonical --at 8", &variables).await;
     let lines: Vec<&str> = table.lines().collect();
-    for (version, told) in [
+    for (version, text) in [
         ("2 ", "user"),
         ("3 ", "call of search"),
         ("4 ", "result of search"),
@@ -96,7 +96,7 @@ async fn of_a_fork_are_proved_and_explained() {
         ("8 ", "assistant"),
     ] {
         let row = lines.iter().find(|line| line.starts_with(version));
-        assert!(row.is_some_and(|row| row.contains(told)), "{told}: {table}");
+        assert!(row.is_some_and(|row| row.contains(text)), "{text}: {table}");
     }
     assert!(!table.contains("\n9 "), "{table}");
 }

@@ -1,4 +1,5 @@
-//! `hansard dev`: from an empty folder to the context of a real conversation, and again in no time, also after a crash.
+//! `hansard dev`: from an empty folder to the context of a real conversation; a second start is fast, also after a
+//! crash.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,11 +15,11 @@ use tokio::net::TcpStream;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
-/// How many conversations the test imports.
+/// The number of imported conversations.
 const CONVERSATIONS: usize = 20;
-/// `dev` takes its ports from a base up to 30 above it.
+/// `dev` uses ports from a base port up to 30 above it.
 const PORTS: u16 = 31;
-/// How long a second start may take, in a build without optimisation on a busy machine; released builds take 5 s.
+/// The limit of a second start, in a debug build on a busy machine; release builds take 5 s.
 const AGAIN_WITHIN: Duration = Duration::from_secs(20);
 
 fn arguments(folder: &Path, base: u16) -> Vec<String> {
@@ -34,8 +35,8 @@ fn arguments(folder: &Path, base: u16) -> Vec<String> {
     ]
 }
 
-/// The word after `name` on the line that begins with it; `None` until it is there.
-fn told<'a>(log: &'a str, name: &str) -> Option<&'a str> {
+/// The word after `name` on the line with this prefix; `None` if there is none yet.
+fn word_after<'a>(log: &'a str, name: &str) -> Option<&'a str> {
     let line = log
         .lines()
         .find_map(|line| line.trim_start().strip_prefix(name))?;
@@ -47,15 +48,15 @@ fn variable<'a>(log: &'a str, name: &str) -> Option<&'a str> {
     rest.split_whitespace().next()
 }
 
-/// What is shown of the conversation, but for the line that tells where its events came from.
-fn shown(stdout: &str) -> Vec<&str> {
+/// The output for the conversation, without the line about the source of its events.
+fn comparable_lines(stdout: &str) -> Vec<&str> {
     stdout
         .lines()
         .filter(|line| !line.contains("events from rows"))
         .collect()
 }
 
-/// Starts it for good, and waits for what it prints once it is ready.
+/// Starts it permanently, and waits until it prints that it is ready.
 async fn start(data: &Path, base: u16) -> (Process, String) {
     let arguments = arguments(data, base);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -69,7 +70,7 @@ async fn start(data: &Path, base: u16) -> (Process, String) {
 }
 
 fn demo(log: &str) -> Agent {
-    let (writer, gateway) = (told(log, "writer"), told(log, "gateway"));
+    let (writer, gateway) = (word_after(log, "writer"), word_after(log, "gateway"));
     let token = variable(log, "HANSARD_TOKEN").expect("a token");
     let caller = Caller::new(
         writer.expect("a writer"),
@@ -80,7 +81,7 @@ fn demo(log: &str) -> Agent {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn once_then_again_then_for_good_then_after_a_crash() {
+async fn starts_once_again_permanently_and_after_a_crash() {
     let home = tests::folder::enterable();
     let data = home.path().join("data");
     let base = tests::port::block(PORTS);
@@ -96,7 +97,10 @@ async fn once_then_again_then_for_good_then_after_a_crash() {
     let again = program!().run(&once, &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(started.elapsed() < AGAIN_WITHIN, "{:?}", started.elapsed());
-    assert_eq!(shown(&again.stdout), shown(&first.stdout));
+    assert_eq!(
+        comparable_lines(&again.stdout),
+        comparable_lines(&first.stdout)
+    );
 
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;
@@ -104,13 +108,13 @@ async fn once_then_again_then_for_good_then_after_a_crash() {
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;
     process.signal(Signal::INT);
-    assert_eq!(process.ended().await.code(), Some(0));
-    let nats = told(&log, "NATS").and_then(|url| url.strip_prefix("nats://"));
+    assert_eq!(process.wait().await.code(), Some(0));
+    let nats = word_after(&log, "NATS").and_then(|url| url.strip_prefix("nats://"));
     let left = TcpStream::connect(nats.expect("an address")).await;
     assert!(left.is_err(), "NATS is left behind");
 }
 
-/// Two imports made each conversation once, as the data set has it.
+/// Two imports created each conversation once, equal to the data set.
 async fn check_transcripts(demo: &Agent) {
     let request = demo.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let listed = eventually("the imported conversations", || async {

@@ -1,8 +1,8 @@
-//! `hansard history`: what a bot does, by hand.
+//! `hansard history`: the operations of a bot on the command line.
 
 use serde_json::{Value, json};
 use tests::program;
-use tests::program::Ended;
+use tests::program::CommandOutput;
 use tests::stack::Setup;
 use wire::proto::operate::v1::Scope;
 
@@ -18,7 +18,7 @@ const KEY: [&str; 4] = [
     "telegram:{{results.telegram.chat_id}}",
 ];
 
-/// A bot's folder of files, and how it reaches the gateway.
+/// A bot's folder of files, and its access to the gateway.
 struct Bot {
     folder: tempfile::TempDir,
     variables: [(String, String); 3],
@@ -31,12 +31,12 @@ impl Bot {
         file.to_str().unwrap().to_owned()
     }
 
-    async fn run(&self, arguments: &[&str]) -> Ended {
+    async fn run(&self, arguments: &[&str]) -> CommandOutput {
         let begin = ["history"].into_iter().chain(arguments.iter().copied());
         program!().run(begin, &self.variables).await
     }
 
-    /// Runs an action with the key of the chat; its answer as JSON.
+    /// Runs an action with the key of the chat; returns the answer as JSON.
     async fn answer(&self, action: &[&str]) -> Value {
         let variables = self.file("variables.json", VARIABLES);
         let more = [&KEY[..], &["--variables", &variables, "--json"]].concat();
@@ -66,7 +66,7 @@ async fn bot(stack: &tests::stack::Stack, agent: &str) -> Bot {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_recorded_is_loaded_and_nothing_twice() {
+async fn recorded_messages_are_loaded_once() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let bot = bot(&stack, agent.id()).await;
@@ -86,15 +86,15 @@ async fn what_is_recorded_is_loaded_and_nothing_twice() {
     assert_eq!(texts, ["Where is my parcel?", "In Graz.", "And now?"]);
     let shown = bot.run(&["load", "--candidate", "telegram:-42"]).await;
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    let told = format!(
+    let text = format!(
         "       user  Where is my parcel?\n  assistant  In Graz.\n  (2 messages of telegram:-42, version 3 of {})\n",
         loaded["conversationId"].as_str().expect("an id")
     );
-    assert_eq!(shown.stdout, told);
+    assert_eq!(shown.stdout, text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_said() {
+async fn errors_are_reported() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let bot = bot(&stack, agent.id()).await;
@@ -104,7 +104,7 @@ async fn what_is_wrong_is_said() {
         &format!("{MESSAGES}{}", json!({"role": 1, "x": 2})),
     );
     let key = ["--candidate", "k"];
-    for (arguments, said) in [
+    for (arguments, error) in [
         (
             ["record", "--candidate", "a b", "--messages", &messages],
             "NO_VALID_KEY",
@@ -121,6 +121,6 @@ async fn what_is_wrong_is_said() {
     ] {
         let ended = bot.run(&arguments).await;
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.stderr.contains(said), "{said}: {ended:?}");
+        assert!(ended.stderr.contains(error), "{error}: {ended:?}");
     }
 }

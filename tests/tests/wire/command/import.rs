@@ -1,4 +1,4 @@
-//! `hansard import`: bad lines are told by number and stop nothing; run twice, nothing doubles.
+//! `hansard import`: bad lines are reported by number and skipped; a second run duplicates nothing.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tests::agent::Agent;
 use tests::events::{fact, text_of};
 use tests::program;
-use tests::program::Ended;
+use tests::program::CommandOutput;
 use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::event::Fact;
 use wire::proto::operate::v1::Scope;
@@ -23,7 +23,7 @@ const LINES: &str = r#"{"id":"one","user":"ada","title":"First","messages":[{"ro
 {"id":"six","messages":[{"role":"user","content":[{"type":"text","text":""}]}]}
 "#;
 
-async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
+async fn import(stack: &Stack, agent: &Agent, file: &Path) -> CommandOutput {
     let token = stack
         .operator()
         .await
@@ -40,7 +40,7 @@ async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
         .await
 }
 
-/// The agent's conversations, once the rows hold them up to these versions, in their order.
+/// The agent's conversations in order, after the rows have these versions.
 async fn conversations(agent: &Agent, versions: &[u64]) -> Vec<proto::Conversation> {
     let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     tests::eventually::eventually("the imported conversations", || async {
@@ -52,12 +52,12 @@ async fn conversations(agent: &Agent, versions: &[u64]) -> Vec<proto::Conversati
     .await
 }
 
-fn summary(ended: &Ended) -> Value {
+fn summary(ended: &CommandOutput) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_lines_are_told_and_the_others_kept_once() {
+async fn bad_lines_are_reported_and_others_imported_once() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let folder = tempfile::tempdir().unwrap();
@@ -79,15 +79,18 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
             first.stderr
         );
     }
-    let told = summary(&first);
+    let summary_of_run = summary(&first);
     assert_eq!(
-        (&told["conversations"], &told["refused"]),
+        (&summary_of_run["conversations"], &summary_of_run["refused"]),
         (&3.into(), &4.into())
     );
     let empty = "line 8: messages[0].message_appended.parts[0].text: is empty";
     assert!(first.stderr.contains(empty), "{}", first.stderr);
     assert_eq!(
-        (&told["messages"], &told["already_there"]),
+        (
+            &summary_of_run["messages"],
+            &summary_of_run["already_there"]
+        ),
         (&8.into(), &0.into())
     );
     // The fifth line has one message, the first three, the second four.
@@ -108,16 +111,16 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
 
     let again = import(&stack, &agent, &file).await;
     assert_eq!(again.code, Some(3), "{again:?}");
-    let told = summary(&again);
+    let summary_of_run = summary(&again);
     assert_eq!(
-        (&told["already_there"], &told["commits"]),
+        (&summary_of_run["already_there"], &summary_of_run["commits"]),
         (&3.into(), &0.into())
     );
     assert_eq!(conversations(&agent, &[2, 4, 5]).await, found);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_import_that_is_let_in_nowhere_says_so() {
+async fn imports_without_access_are_rejected() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let folder = tempfile::tempdir().unwrap();

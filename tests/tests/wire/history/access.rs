@@ -1,4 +1,4 @@
-//! Whose history it is: an agent that is not the caller's, a token that lacks a scope, and none at all.
+//! Access to histories: an agent of another tenant, a token without a scope, and no token.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -8,7 +8,7 @@ use wire::proto::operate::v1::Scope;
 
 use super::calls::{key, load_request, record, record_request, try_load, try_record};
 
-/// What a load and a record must end in; `None`: success.
+/// The expected errors of a load and a record; `None` for success.
 async fn check(case: &str, agent: &Agent, load: Option<Expected>, record: Option<Expected>) {
     let key = key(agent, "room");
     let loaded = try_load(agent, load_request(&key, &["u mine"])).await;
@@ -23,7 +23,7 @@ async fn check(case: &str, agent: &Agent, load: Option<Expected>, record: Option
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_callers_own() {
+async fn histories_of_other_callers_are_rejected() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "ours").await;
     let stranger = stack.agent("globex", "theirs").await;

@@ -1,4 +1,4 @@
-//! Fields that break a rule: errors, not warnings, with the path of the field.
+//! Invalid fields are errors, not warnings, with the path of the field.
 
 use tests::errors::check_failure;
 use tests::stack::Setup;
@@ -8,7 +8,7 @@ use wire::proto::history::v1 as proto;
 
 use super::calls::{key, load_request, messages, record_request, try_load, try_record};
 
-/// Changes a good key, and the path and reason of what is wrong then.
+/// A change of a valid key, and the path and reason of the error.
 type KeyCase = (fn(&mut proto::HistoryKey), &'static str, &'static str);
 
 const KEYS: [KeyCase; 8] = [

@@ -1,4 +1,4 @@
-//! As many messages as may be: they take several commits, and are one history.
+//! The maximum number of messages uses several commits, and is one history.
 
 use prost::Message as _;
 use tests::stack::Setup;
@@ -24,13 +24,13 @@ async fn a_thousand_messages() {
     assert_eq!((recorded.appended_count, recorded.version), (1_000, 1_001));
     assert_eq!(record(&agent, &key, &thread).await.appended_count, 0);
     assert_eq!(short(&load(&agent, &key, &[]).await.messages), thread);
-    // The end of a thread that is longer than what callers may send.
+    // The end of a thread that exceeds the limit of a request.
     let end = [&thread[1..], &["u more"]].concat();
     let recorded = record(&agent, &key, &end).await;
     assert_eq!((recorded.appended_count, recorded.version), (1, 1_002));
 }
 
-/// What stands around a message in its event has room enough.
+/// The event around a message has enough additional space.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_message() {
     let stack = Setup::tasks().start().await;

@@ -1,4 +1,5 @@
-//! The calls of the history service, and messages in short: `u hi` is a user's, `a hello` an assistant's, `s …` instructions.
+//! Calls of the history service, and short messages: `u hi` is of the user, `a hello` of the assistant, `s …` are
+//! instructions.
 
 use tests::agent::Agent;
 use tests::events::text_of_parts;
@@ -6,7 +7,7 @@ use tonic::Status;
 use wire::proto::event::v1 as event;
 use wire::proto::history::v1 as proto;
 
-/// A key with this one candidate.
+/// A key with one candidate.
 pub(crate) fn key(agent: &Agent, candidate: &str) -> proto::HistoryKey {
     proto::HistoryKey {
         agent_id: agent.id().to_owned(),
@@ -36,7 +37,7 @@ pub(crate) fn messages(short: &[&str]) -> Vec<event::MessageAppended> {
     messages.collect()
 }
 
-/// Messages in short.
+/// Messages in short form.
 pub(crate) fn short(messages: &[event::MessageAppended]) -> Vec<String> {
     let short = messages.iter().map(|message| {
         let who = message.role().as_str_name().trim_start_matches("ROLE_");
@@ -55,7 +56,7 @@ pub(crate) fn codes(warnings: &[proto::HistoryWarning]) -> Vec<&str> {
         .collect()
 }
 
-/// A request to load, with the most messages.
+/// A request to load the maximum number of messages.
 pub(crate) fn load_request(key: &proto::HistoryKey, current: &[&str]) -> proto::LoadHistoryRequest {
     proto::LoadHistoryRequest {
         key: Some(key.clone()),

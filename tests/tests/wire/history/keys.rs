@@ -1,4 +1,4 @@
-//! Keys over the wire: which candidate counts, what is refused, and what a history without a key comes to.
+//! Keys: the candidate that counts, invalid keys, and histories without a key.
 
 use tests::agent::Agent;
 use tests::stack::Setup;
@@ -20,14 +20,14 @@ fn key_of(agent: &Agent, candidates: &[&str]) -> proto::HistoryKey {
     }
 }
 
-fn refused(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
+fn rejected_keys(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
     let keys = keys.iter();
     keys.map(|refused| (refused.candidate.as_str(), refused.reason.as_str()))
         .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_valid_one_counts() {
+async fn the_first_valid_candidate_counts() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let candidates = [
@@ -43,7 +43,7 @@ async fn the_first_valid_one_counts() {
         ("{{inputs.history_key}}", "UNRESOLVED"),
         ("two words", "BAD_CHARACTERS"),
     ];
-    assert_eq!(refused(&recorded.refused_keys), expected);
+    assert_eq!(rejected_keys(&recorded.refused_keys), expected);
     let loaded = load(&agent, &key_of(&agent, &[TELEGRAM]), &[]).await;
     assert_eq!(short(&loaded.messages), ["u 1"]);
     assert_eq!(loaded.conversation_id, recorded.conversation_id);
@@ -83,7 +83,7 @@ async fn histories_are_kept_apart() {
     }
 }
 
-/// No key, no store: the caller's own messages come back, trimmed, and nothing is kept.
+/// Without a key nothing is stored: the caller's own messages are returned, trimmed.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_key() {
     let stack = Setup::tasks().start().await;

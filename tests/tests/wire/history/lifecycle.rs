@@ -1,4 +1,4 @@
-//! A conversation that takes no more: recording warns, and loading goes on.
+//! An archived or erased conversation: recording returns a warning, and loading works.
 
 use tests::stack::Setup;
 

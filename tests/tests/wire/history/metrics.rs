@@ -1,4 +1,4 @@
-//! What operators see of histories.
+//! The metrics of histories.
 
 use tests::admin;
 use tests::eventually::eventually;

@@ -9,6 +9,6 @@ mod lifecycle;
 mod metrics;
 mod outage;
 mod owners;
-mod racing;
+mod races;
 mod retries;
 mod round_trip;

@@ -1,4 +1,4 @@
-//! A store that is away: a warning and the caller's own messages, never an error.
+//! An outage of a store: a warning and the caller's own messages, never an error.
 
 use tests::eventually::eventually;
 use tests::stack::Setup;
@@ -9,7 +9,7 @@ use super::calls::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_writer_is_away() {
+async fn writer_outage() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
@@ -24,7 +24,7 @@ async fn the_writer_is_away() {
         (recorded.appended_count, recorded.history_key.as_str()),
         (0, "room")
     );
-    // Loading needs no writer, and neither does what says that the gateway is ready.
+    // Loading needs no writer, and neither does the gateway's readiness.
     let loaded = load(&agent, &key, &["u 1", "a 2"]).await;
     assert_eq!(short(&loaded.messages), ["u 1", "a 2"]);
     stack.gateway.ready().await;
@@ -44,7 +44,7 @@ async fn the_writer_is_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rows_are_away() {
+async fn postgres_outage() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");

@@ -1,4 +1,4 @@
-//! Owners of histories: which ids are theirs, and what becomes of a conversation that stands in a history's place.
+//! Owners of histories: reserved ids, and conversations of others with a history's id.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -26,9 +26,9 @@ fn create(agent: &Agent, id: &str, owner: event::Owner) -> write::CreateConversa
     }
 }
 
-/// The prefix is the channels', and channels have nothing else.
+/// The id prefix is only for channels, and channels use no other ids.
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_of_histories_are_of_channels_alone() {
+async fn history_ids_belong_to_channels_only() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let digits = "0123456789abcdef".repeat(4);
@@ -52,7 +52,7 @@ async fn ids_of_histories_are_of_channels_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_channels_conversation_stays_the_channels() {
+async fn channel_conversations_keep_their_owner() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let recorded = record(&agent, &key(&agent, "room"), &["u 1"]).await;
@@ -77,9 +77,9 @@ async fn a_channels_conversation_stays_the_channels() {
     }
 }
 
-/// An id is no proof: what another owner has put in a history's place is neither loaded nor added to.
+/// A conversation of another owner with a history's id is neither loaded nor appended to.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_planted_in_a_historys_place_is_not_read() {
+async fn planted_conversations_are_not_read() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
@@ -103,7 +103,7 @@ async fn what_is_planted_in_a_historys_place_is_not_read() {
     assert_eq!(agent.version(&place).await, 2);
 }
 
-/// The same key of two tenants has ids that share nothing: each tenant has a secret of its own.
+/// The same key of two tenants has unrelated ids, because each tenant has its own secret.
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_do_not_share_ids() {
     let stack = Setup::tasks().start().await;

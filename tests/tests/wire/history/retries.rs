@@ -1,4 +1,4 @@
-//! A call that is sent again, with and without a word on what its caller had seen.
+//! Retried calls, with and without the version that the caller had loaded.
 
 use tests::stack::Setup;
 use wire::proto::history::v1 as proto;
@@ -8,7 +8,7 @@ use super::calls::{codes, key, load, record, record_request, short, try_record};
 const NAME: &str = "018f3c1e-0000-7000-8000-000000000001";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_the_same_name() {
+async fn retries_with_the_same_name() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
@@ -25,7 +25,7 @@ async fn under_the_same_name() {
             (vec![], appended)
         );
     }
-    // Once others have spoken, the same turn could be a new one: the name tells that it is not.
+    // After messages of others, the same turn could be a new one; the name identifies it as a retry.
     record(&agent, &key, &["u 3"]).await;
     let recorded = try_record(&agent, request).await.expect("an answer");
     assert_eq!(codes(&recorded.warnings), ["IDEMPOTENCY_KEY_REUSED"]);
@@ -36,9 +36,10 @@ async fn under_the_same_name() {
     );
 }
 
-/// Two runs load the same history; the later one's thread has what both loaded, and not what the earlier one recorded.
+/// Two runs load the same history; the later thread has the loaded messages, without those that the earlier run
+/// recorded.
 #[tokio::test(flavor = "multi_thread")]
-async fn behind_others_with_the_loaded_version() {
+async fn retries_with_the_loaded_version() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");

@@ -1,4 +1,4 @@
-//! What is recorded is loaded, by callers of every habit.
+//! Recorded messages are loaded, for callers of every kind.
 
 use tests::agent::Agent;
 use tests::stack::Setup;
@@ -10,7 +10,7 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::calls::{key, load, load_request, record, short, try_load};
 
-/// Records, and checks how many messages were new and what is loaded then.
+/// Records, and checks the number of new messages and the loaded messages.
 async fn check(agent: &Agent, key: &proto::HistoryKey, current: &[&str], new: u32, whole: &[&str]) {
     let recorded = record(agent, key, current).await;
     assert_eq!(recorded.appended_count, new, "{current:?}");
@@ -20,7 +20,7 @@ async fn check(agent: &Agent, key: &proto::HistoryKey, current: &[&str], new: u3
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_of_every_habit() {
+async fn callers_of_every_kind() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let newest = key(&agent, "newest");
@@ -47,7 +47,7 @@ async fn callers_of_every_habit() {
     check(&agent, &nothing, &["s be kind"], 0, &[]).await;
 }
 
-/// What a load of so many gives, and whether older messages were left out.
+/// The messages of a load with a limit, and whether older ones were omitted.
 async fn check_load(agent: &Agent, key: &proto::HistoryKey) {
     for (max, current, expected, truncated) in [
         (
@@ -82,9 +82,9 @@ async fn check_load(agent: &Agent, key: &proto::HistoryKey) {
     }
 }
 
-/// From the record, and from the rows too.
+/// From the record, and from the rows.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_loaded_is_merged_and_trimmed() {
+async fn loads_are_merged_and_trimmed() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
@@ -93,19 +93,21 @@ async fn what_is_loaded_is_merged_and_trimmed() {
     check_load(&agent, &key).await;
     stack.projector.start().await;
     agent
-        .projected(&recorded.conversation_id, recorded.version)
+        .wait_for_rows(&recorded.conversation_id, recorded.version)
         .await;
     check_load(&agent, &key).await;
 }
 
-/// Without the projector, what was recorded a moment ago is loaded all the same.
+/// Without the projector, the newest messages are loaded from the record.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_load_holds_what_was_recorded_before_it() {
+async fn loads_include_earlier_records() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let begun = record(&agent, &key, &["u 1"]).await;
-    agent.projected(&begun.conversation_id, begun.version).await;
+    agent
+        .wait_for_rows(&begun.conversation_id, begun.version)
+        .await;
     stack.projector.stop().await;
     record(&agent, &key, &["u 1", "a 2"]).await;
     record(&agent, &key, &["u 3"]).await;
@@ -116,35 +118,35 @@ async fn a_load_holds_what_was_recorded_before_it() {
 }
 
 /// The ids of the conversations in a listing.
-async fn listed(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
+async fn list_conversations(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
     let request = agent.conversations_request(filter);
     let page = agent.try_conversations(request).await.expect("a page");
     let page = page.conversations.into_iter();
     page.map(|one| (one.conversation_id, one.owner)).collect()
 }
 
-/// A key is a conversation of its channel. No session has it, whatever it is called.
+/// A history is a conversation of its channel. It does not belong to a session of the same name.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_other_services_have_it_too() {
+async fn other_services_return_the_history() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     for name in ["telegram:42".to_owned(), "用".repeat(200)] {
         let recorded = record(&agent, &key(&agent, &name), &["u 1", "a 2"]).await;
         assert_eq!((recorded.version, &recorded.history_key), (3, &name));
-        agent.projected(&recorded.conversation_id, 3).await;
+        agent.wait_for_rows(&recorded.conversation_id, 3).await;
         let kind = Kind::ChannelId(recorded.channel_id.clone());
         let owner = event::Owner { kind: Some(kind) };
         let expected = [(recorded.conversation_id, Some(owner))];
         let of_channel = Filter::ChannelId(recorded.channel_id.clone());
-        assert_eq!(listed(&agent, of_channel).await, expected);
+        assert_eq!(list_conversations(&agent, of_channel).await, expected);
         assert!(
-            listed(&agent, Filter::WholeAgent(WholeAgent {}))
+            list_conversations(&agent, Filter::WholeAgent(WholeAgent {}))
                 .await
                 .contains(&expected[0])
         );
         let name = recorded.channel_id;
         for filter in [Filter::SessionId(name.clone()), Filter::UserId(name)] {
-            assert_eq!(listed(&agent, filter).await, []);
+            assert_eq!(list_conversations(&agent, filter).await, []);
         }
     }
 }

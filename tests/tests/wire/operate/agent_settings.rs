@@ -1,4 +1,4 @@
-//! How agents work: set, listed, refused.
+//! Agent settings: set, listed, rejected.
 
 use futures::future::join_all;
 use prost_types::FieldMask;
@@ -56,7 +56,7 @@ fn settings() -> proto::AgentSettings {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_set_is_kept_and_replaced_as_a_whole() {
+async fn settings_are_stored_and_replaced_as_a_whole() {
     let mut stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -83,7 +83,7 @@ async fn what_was_set_is_kept_and_replaced_as_a_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sets_one_thing_leaves_the_others_to_others() {
+async fn masked_updates_keep_other_fields() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -99,7 +99,7 @@ async fn who_sets_one_thing_leaves_the_others_to_others() {
         }),
         ..proto::AgentSettings::default()
     };
-    // All at once: each is kept, whoever is first.
+    // All at once: each field is stored, in any order.
     let setters = [
         &["identity_mode"][..],
         &["model.server", "model.model"],
@@ -116,7 +116,7 @@ async fn who_sets_one_thing_leaves_the_others_to_others() {
     let model = expected.model.as_mut().expect("a model");
     (model.server, model.model) = ("other".to_owned(), "small".to_owned());
     model.steps_max = 3;
-    // A change of nothing tells what there is.
+    // An update without fields returns the current settings.
     let agent = set_named(&operator, "support", expected.clone(), &["retention"]);
     assert_eq!(agent.await.expect("it").settings, Some(expected));
     let unknown = set_named(&operator, "support", given, &["tools", "name"]).await;
@@ -129,7 +129,7 @@ async fn who_sets_one_thing_leaves_the_others_to_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused() {
+async fn invalid_requests_are_rejected() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;

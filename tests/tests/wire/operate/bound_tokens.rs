@@ -1,4 +1,4 @@
-//! A token that is bound to a tenant sees and changes that tenant alone.
+//! A token that is bound to a tenant reads and changes only that tenant.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -13,8 +13,8 @@ const NO_AGENT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
 const NO_KEY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "api_key_id");
 const NO_TOKEN: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "service_token_id");
 
-/// Two tenants, their operator, and one that is bound to the first.
-async fn prepared() -> (Stack, Operator, Operator) {
+/// Two tenants, their operator, and an operator that is bound to the first.
+async fn setup() -> (Stack, Operator, Operator) {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -25,8 +25,8 @@ async fn prepared() -> (Stack, Operator, Operator) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_sees_its_own_tenant_alone() {
-    let (_stack, operator, bound) = prepared().await;
+async fn bound_tokens_read_only_their_tenant() {
+    let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
     let listed = registry
         .list_tenants(proto::ListTenantsRequest {})
@@ -67,8 +67,8 @@ async fn it_sees_its_own_tenant_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_changes_its_own_tenant_alone() {
-    let (_stack, operator, bound) = prepared().await;
+async fn bound_tokens_change_only_their_tenant() {
+    let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
     let (tenant_id, display_name) = ("new".to_owned(), String::new());
     let request = proto::CreateTenantRequest {
@@ -123,10 +123,10 @@ async fn it_changes_its_own_tenant_alone() {
     );
 }
 
-/// Also when it names no tenant, and whatever else the tokens may do.
+/// Also when the request names no tenant, and with all other scopes.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_makes_is_bound_as_it_is() {
-    let (_stack, operator, bound) = prepared().await;
+async fn tokens_of_bound_tokens_are_bound() {
+    let (_stack, operator, bound) = setup().await;
     for tenant in ["", "acme"] {
         let made = bound.token(&[Scope::Append, Scope::Read], tenant).await;
         let caller = operator.caller().with_token(&made.secret);

@@ -1,4 +1,4 @@
-//! Context policies: set for an agent, kept by digest for its tenant, and never changed.
+//! Context policies: set for an agent, stored by digest for its tenant, and immutable.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,7 +11,7 @@ use tonic_types::StatusExt as _;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
 
-/// Most bytes of a policy.
+/// The maximum size of a policy, in bytes.
 const POLICY_BYTES_MAX: usize = 256 * 1_024;
 const NO_AGENT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
 const NO_POLICY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "digest");
@@ -29,7 +29,7 @@ async fn set(
     Ok(set.into_inner().policy.expect("a policy"))
 }
 
-/// No digest: the agent's current one.
+/// Without a digest: the agent's current policy.
 async fn get(
     operator: &Operator,
     agent: &str,
@@ -43,11 +43,11 @@ async fn get(
     Ok(policy.into_inner().policy.expect("a policy"))
 }
 
-fn saying(text: &str) -> Value {
+fn policy_with(text: &str) -> Value {
     json!({"instructions": text})
 }
 
-/// A policy and its digest, as they must be kept.
+/// A policy and its expected stored form and digest.
 #[track_caller]
 fn check(policy: &proto::ContextPolicy, json: &str, tenant: &str) {
     assert_eq!(policy.policy_json, json);
@@ -56,7 +56,7 @@ fn check(policy: &proto::ContextPolicy, json: &str, tenant: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_set_is_kept() {
+async fn policies_are_stored() {
     let mut stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -64,15 +64,15 @@ async fn what_was_set_is_kept() {
     let default = get(&operator, "support", &[]).await.expect("the default");
     check(&default, "{}", "acme");
     assert_eq!(default.created_at, None);
-    // White space, order and defaults are not part of a policy.
+    // White space, order and defaults do not change a policy.
     let written = r#"{ "summary": "newest", "budget": {}, "instructions": "first" }"#;
     let first = set(&operator, "support", written).await.expect("a policy");
     check(&first, r#"{"instructions":"first"}"#, "acme");
     assert!(first.created_at.is_some());
-    let second = set(&operator, "support", saying("second"))
+    let second = set(&operator, "support", policy_with("second"))
         .await
         .expect("a policy");
-    let again = set(&operator, "sales", saying("first"))
+    let again = set(&operator, "sales", policy_with("first"))
         .await
         .expect("the same policy");
     assert_eq!(again, first);
@@ -106,12 +106,12 @@ async fn what_was_set_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused() {
+async fn invalid_requests_are_rejected() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
     operator.agent("globex", "globex-support").await;
-    let theirs = set(&operator, "globex-support", saying("theirs"))
+    let theirs = set(&operator, "globex-support", policy_with("theirs"))
         .await
         .expect("a policy");
     let malformed = |field| (InvalidArgument, "FIELD_MALFORMED", field);
@@ -152,7 +152,7 @@ async fn what_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_mistake_is_told_at_once() {
+async fn all_errors_are_reported_at_once() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -180,7 +180,7 @@ async fn every_mistake_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may() {
+async fn required_scopes() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -194,7 +194,7 @@ async fn who_may() {
     check_failure("set", set(&frontend, "support", "{}").await, missing);
     check_failure("get", get(&frontend, "support", &[]).await, missing);
     let bound = with_scopes(&[Scope::Operate], "acme").await;
-    set(&bound, "support", saying("own"))
+    set(&bound, "support", policy_with("own"))
         .await
         .expect("a policy");
     for agent in ["globex-support", "nobody"] {

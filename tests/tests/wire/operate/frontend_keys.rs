@@ -64,7 +64,7 @@ async fn keys(operator: &Operator) -> Vec<proto::ApiKey> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotated_key_has_an_end_and_a_successor() {
+async fn rotated_keys_have_an_end_and_a_successor() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -142,7 +142,7 @@ async fn origins_are_set_and_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_keys_answer_as_missing_ones() {
+async fn foreign_keys_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;

@@ -1,4 +1,4 @@
-//! `hansard.operate.v1.RegistryService`, and who may see and do what.
+//! `hansard.operate.v1.RegistryService`, and the access to it.
 
 mod agent_settings;
 mod bound_tokens;

@@ -1,4 +1,4 @@
-//! The registry: what is made is listed, ids are unique, secrets are shown once, and fields keep their rules.
+//! The registry: listings, unique ids, secrets that are shown once, and field rules.
 
 use tests::errors::{Expected, check_failure};
 use tests::operator::Operator;
@@ -86,7 +86,7 @@ async fn tenants_and_agents_are_listed_by_id_and_survive_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_shown_once_and_end_when_they_are_revoked() {
+async fn keys_are_shown_once_and_end_on_revocation() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -169,7 +169,7 @@ const NO_KEY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "api_key_id");
 const NO_TOKEN: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "service_token_id");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tenants_and_agents_that_cannot_be_made() {
+async fn invalid_tenants_and_agents() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
@@ -210,7 +210,7 @@ async fn tenants_and_agents_that_cannot_be_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there() {
+async fn missing_entries() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let mut registry = operator.registry();

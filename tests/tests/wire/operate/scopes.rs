@@ -1,4 +1,4 @@
-//! Scopes: what a token allows, by every rpc of every service.
+//! Scopes of tokens, for every rpc of every service.
 
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
@@ -11,8 +11,8 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 
 type Outcomes = Vec<Result<(), Status>>;
 
-/// What comes of every rpc that needs the scope to append, but for erasures.
-async fn appending(agent: &Agent) -> Outcomes {
+/// The outcomes of every rpc with the scope append, except erasures.
+async fn append_outcomes(agent: &Agent) -> Outcomes {
     let append = agent.append_request("c", vec![user("x")]);
     let update = agent.update_request("c", &["title"]);
     vec![
@@ -24,8 +24,8 @@ async fn appending(agent: &Agent) -> Outcomes {
     ]
 }
 
-/// What comes of every rpc that needs the scope to read.
-async fn reading(agent: &Agent) -> Outcomes {
+/// The outcomes of every rpc with the scope read.
+async fn read_outcomes(agent: &Agent) -> Outcomes {
     let mut reader = agent.caller().read();
     let watch = agent.watch_request("c", 0);
     let list = agent.conversations_request(Filter::SessionId("s".to_owned()));
@@ -38,8 +38,8 @@ async fn reading(agent: &Agent) -> Outcomes {
     ]
 }
 
-/// What comes of the listings, which need the scope to operate.
-async fn operating(agent: &Agent) -> Outcomes {
+/// The outcomes of the listings, with the scope operate.
+async fn operate_outcomes(agent: &Agent) -> Outcomes {
     let mut registry = agent.caller().registry();
     let tenant_id = "acme".to_owned();
     let agents = proto::ListAgentsRequest { tenant_id };
@@ -65,22 +65,22 @@ async fn operating(agent: &Agent) -> Outcomes {
     ]
 }
 
-/// What comes of an erasure, whose retries are answered alike.
-async fn erasing(agent: &Agent) -> Outcomes {
+/// The outcome of an erasure; its retries have the same answer.
+async fn erase_outcomes(agent: &Agent) -> Outcomes {
     vec![agent.try_erase(agent.target("erased")).await.map(drop)]
 }
 
 async fn outcomes(agent: &Agent) -> [(Scope, Outcomes); 4] {
     [
-        (Scope::Append, appending(agent).await),
-        (Scope::Read, reading(agent).await),
-        (Scope::Operate, operating(agent).await),
-        (Scope::Erase, erasing(agent).await),
+        (Scope::Append, append_outcomes(agent).await),
+        (Scope::Read, read_outcomes(agent).await),
+        (Scope::Operate, operate_outcomes(agent).await),
+        (Scope::Erase, erase_outcomes(agent).await),
     ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_scope_opens_its_own_service_and_no_other() {
+async fn each_scope_allows_only_its_service() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
@@ -118,7 +118,7 @@ async fn each_scope_opens_its_own_service_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_valid_token_nothing_opens() {
+async fn invalid_tokens_are_rejected() {
     let stack = Setup::tasks().start().await;
     let owner = stack.agent("acme", "support").await;
     owner.create("c").await;
@@ -146,7 +146,7 @@ async fn without_a_valid_token_nothing_opens() {
         }
     }
     assert_eq!(owner.version("c").await, 1);
-    // Fields come first: a caller learns of a bad one without a token, and of nothing that is kept.
+    // Fields are validated first: a caller without a token gets errors of fields, and nothing stored.
     let agent = Agent::new(caller.without_token(), owner.id());
     let failure: Failure = agent
         .try_get(agent.read_target(""))
@@ -160,7 +160,7 @@ async fn without_a_valid_token_nothing_opens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_scheme_of_a_bearer_is_read_in_any_case() {
+async fn the_bearer_scheme_is_case_insensitive() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;

@@ -1,4 +1,4 @@
-//! Signing keys: added, listed without their secrets, retired, and told apart by tenant.
+//! Signing keys: added, listed without their secrets, retired, and separated by tenant.
 
 use serde_json::json;
 use tests::errors::{Expected, check_failure};
@@ -59,7 +59,7 @@ fn set() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_of_every_kind_are_kept_and_no_secret_comes_back() {
+async fn keys_of_every_kind_are_stored_and_secrets_are_not_returned() {
     let mut stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.tenant("acme").await;
@@ -101,7 +101,7 @@ async fn keys_of_every_kind_are_kept_and_no_secret_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused() {
+async fn invalid_requests_are_rejected() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.tenant("acme").await;

@@ -1,4 +1,4 @@
-//! Tenants do not see each other: what is foreign and what is missing answer alike, to the byte.
+//! Tenants are isolated: foreign and missing entries get the same answer, byte for byte.
 
 use tests::agent::Agent;
 use tests::events::{text_of, user};
@@ -7,10 +7,10 @@ use tonic::{Code, Status};
 use wire::proto::read::v1 as read;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
-/// What callers can tell a status by.
-type Told = (Code, String, Vec<u8>);
+/// The parts of a status that callers see.
+type StatusParts = (Code, String, Vec<u8>);
 
-fn told(status: &Status) -> Told {
+fn status_parts(status: &Status) -> StatusParts {
     (
         status.code(),
         status.message().to_owned(),
@@ -18,8 +18,8 @@ fn told(status: &Status) -> Told {
     )
 }
 
-/// What every rpc tells of a conversation that is not there for the agent.
-async fn refusals(agent: &Agent, conversation: &str) -> Vec<Told> {
+/// The answers of every rpc for a conversation that does not exist for the agent.
+async fn rejections(agent: &Agent, conversation: &str) -> Vec<StatusParts> {
     let watch = agent.watch_request(conversation, 0);
     let mut reader = agent.caller().read();
     let outcomes = [
@@ -60,7 +60,7 @@ async fn refusals(agent: &Agent, conversation: &str) -> Vec<Told> {
     ];
     outcomes
         .into_iter()
-        .map(|outcome| told(&outcome.expect_err("a refusal")))
+        .map(|outcome| status_parts(&outcome.expect_err("a refusal")))
         .collect()
 }
 
@@ -75,7 +75,7 @@ async fn two_tenants_with_the_same_conversations() {
     two.append("c", vec![user("of two")]).await;
     for (agent, text, version) in [(&one, "of one", 7), (&two, "of two", 8)] {
         assert_eq!(agent.version("c").await, version);
-        agent.projected("c", version).await;
+        agent.wait_for_rows("c", version).await;
         let events = agent.events(agent.list_request("c")).await;
         assert!(
             events[1..]
@@ -89,24 +89,24 @@ async fn two_tenants_with_the_same_conversations() {
             [version]
         );
     }
-    // Erasing one leaves the other.
+    // Erasing one keeps the other.
     one.try_erase(one.target("c")).await.expect("erased");
     assert_eq!((one.version("c").await, two.version("c").await), (0, 8));
 }
 
-/// Foreign: another tenant's, or another agent's of the same tenant.
+/// Foreign: of another tenant, or of another agent of the same tenant.
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_and_missing_conversations_answer_alike() {
+async fn foreign_conversations_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
     let colleague = operator.agent("acme", "sales").await;
     let stranger = operator.agent("globex", "globex-support").await;
     owner.create("there").await;
-    owner.projected("there", 1).await;
+    owner.wait_for_rows("there", 1).await;
     for agent in [&colleague, &stranger] {
-        let foreign = refusals(agent, "there").await;
-        let missing = refusals(agent, "none").await;
+        let foreign = rejections(agent, "there").await;
+        let missing = rejections(agent, "none").await;
         assert_eq!(foreign, missing, "{}", agent.id());
         assert!(
             foreign.iter().all(|(code, ..)| *code == Code::NotFound),
@@ -116,9 +116,9 @@ async fn foreign_and_missing_conversations_answer_alike() {
     assert_eq!(owner.version("there").await, 1);
 }
 
-/// A token of a tenant reaches no agent of another, and cannot tell whether there is one.
+/// A token of a tenant has no access to another tenant's agent, and cannot find out whether it exists.
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_and_missing_agents_answer_alike() {
+async fn foreign_agents_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
@@ -126,8 +126,8 @@ async fn foreign_and_missing_agents_answer_alike() {
     owner.create("there").await;
     let as_foreign = Agent::new(stranger.caller().clone(), owner.id());
     let as_missing = Agent::new(stranger.caller().clone(), "nobody");
-    let foreign = refusals(&as_foreign, "there").await;
-    let missing = refusals(&as_missing, "there").await;
+    let foreign = rejections(&as_foreign, "there").await;
+    let missing = rejections(&as_missing, "there").await;
     assert_eq!(foreign, missing);
     assert!(
         foreign.iter().all(|(code, ..)| *code == Code::NotFound),
@@ -139,8 +139,8 @@ async fn foreign_and_missing_agents_answer_alike() {
         made(as_missing.clone()).await,
     );
     assert_eq!(
-        told(&foreign.expect_err("a refusal")),
-        told(&missing.expect_err("a refusal"))
+        status_parts(&foreign.expect_err("a refusal")),
+        status_parts(&missing.expect_err("a refusal"))
     );
     let listed = |agent: Agent| async move {
         let request = agent.conversations_request(Filter::WholeTenant(read::WholeTenant {}));
@@ -148,15 +148,15 @@ async fn foreign_and_missing_agents_answer_alike() {
     };
     let (foreign, missing) = (listed(as_foreign).await, listed(as_missing).await);
     assert_eq!(
-        told(&foreign.expect_err("a refusal")),
-        told(&missing.expect_err("a refusal"))
+        status_parts(&foreign.expect_err("a refusal")),
+        status_parts(&missing.expect_err("a refusal"))
     );
     assert_eq!(owner.version("new").await, 0);
 }
 
-/// Headers that could name a tenant are not read, and no request has a field for one.
+/// Headers with a tenant are ignored, and no request has a field for one.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_a_caller_sends_names_a_tenant() {
+async fn requests_cannot_name_a_tenant() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;

@@ -1,4 +1,4 @@
-//! Service tokens: ended at once, also on a stream that is open; and what cannot be made.
+//! Service tokens: revoked at once, also on an open stream; and invalid tokens.
 
 use futures::StreamExt as _;
 use tests::agent::Agent;
@@ -14,9 +14,9 @@ use wire::proto::operate::v1::Scope;
 use wire::proto::write::v1 as write;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
-/// A token that is ended ends at once: at the writer that ended it with the answer, elsewhere as soon as the news come.
+/// A revoked token is invalid at once at the writer that revoked it, and soon at other roles.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ended_token_opens_nothing_more() {
+async fn revoked_tokens_are_rejected() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
@@ -39,12 +39,12 @@ async fn an_ended_token_opens_nothing_more() {
     .await;
     check_failure::<(), _>("a read", Err(refused), ended);
     assert_eq!(owner.version("c").await, 2);
-    // Ending it again changes nothing.
+    // A second revocation changes nothing.
     operator.revoke(&token).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ended_token_ends_on_a_stream_that_is_open() {
+async fn revoked_tokens_end_open_streams() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
@@ -89,7 +89,7 @@ async fn an_ended_token_ends_on_a_stream_that_is_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_cannot_be_made() {
+async fn invalid_tokens_are_not_created() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let token = |display_name: &str, scopes: Vec<i32>| proto::CreateServiceTokenRequest {

@@ -1,4 +1,4 @@
-//! `AssembleContext`: the last messages within a count, tool units whole, oldest first.
+//! `AssembleContext`: the last messages up to a count, with complete tool units, oldest first.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, message, note, result, text_of_parts, user};
@@ -8,7 +8,7 @@ use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::context_message::Kind;
 
-/// A context in few words: `user:text`, `assistant:text+call+call`, `call=output`.
+/// A short form of a context: `user:text`, `assistant:text+call+call`, `call=output`.
 fn sketch(context: &proto::AssembleContextResponse) -> Vec<String> {
     context
         .messages
@@ -22,12 +22,12 @@ fn sketch_of(kind: Option<&Kind>) -> String {
         Some(Kind::Turn(turn)) => {
             let role = turn.role().as_str_name().trim_start_matches("ROLE_");
             let calls = turn.tool_calls.iter().map(|call| call.call_id.as_str());
-            let said = [format!(
+            let message = [format!(
                 "{}:{}",
                 role.to_lowercase(),
                 text_of_parts(&turn.parts)
             )];
-            let words: Vec<&str> = said.iter().map(String::as_str).chain(calls).collect();
+            let words: Vec<&str> = message.iter().map(String::as_str).chain(calls).collect();
             words.join("+")
         }
         Some(Kind::ToolResult(result)) => match &result.output {
@@ -38,7 +38,7 @@ fn sketch_of(kind: Option<&Kind>) -> String {
     }
 }
 
-/// Two commits or more make one conversation, with everything that models do not see between.
+/// Several commits of one conversation, with events that models do not see.
 fn conversation() -> Vec<Vec<Event>> {
     vec![
         vec![message(Role::System, "be brief"), user("hi")],
@@ -55,12 +55,12 @@ fn conversation() -> Vec<Vec<Event>> {
     ]
 }
 
-/// What must come for a count, oldest first, and whether something was left out.
+/// The expected context for a count, oldest first, and whether messages are omitted.
 const EXPECTED: [(u32, &[&str], bool); 10] = [
     (1, &["assistant:+c"], true),
     (2, &["user:more", "assistant:+c"], true),
     (3, &["assistant:found", "user:more", "assistant:+c"], true),
-    // The turn with two calls is three messages with its results, which come with it or not at all.
+    // The turn with two calls and their results is three messages, which are included together or not at all.
     (4, &["assistant:found", "user:more", "assistant:+c"], true),
     (5, &["assistant:found", "user:more", "assistant:+c"], true),
     (
@@ -153,13 +153,13 @@ async fn check_all(agent: &Agent) {
     }
 }
 
-/// Turns are in the order of their versions; results stand behind their turn, in the order of the calls.
+/// Turns are ordered by version; results follow their turn, in the order of the calls.
 fn is_turn(message: &proto::ContextMessage) -> bool {
     matches!(message.kind, Some(Kind::Turn(_)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tool_units_come_whole_at_every_count() {
+async fn tool_units_are_never_split() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
@@ -169,7 +169,7 @@ async fn tool_units_come_whole_at_every_count() {
     }
     check_all(&agent).await;
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check_all(&agent).await;
 }
 
@@ -185,7 +185,7 @@ async fn a_conversation_without_messages_has_an_empty_context() {
     assert_eq!((report.first_version, report.truncated), (0, false));
 }
 
-/// 50 by default; the bound itself, over a conversation that is longer than a page of rows.
+/// 50 by default; the bound itself, with a conversation that is longer than a page of rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_over_a_long_conversation() {
     let stack = Setup::tasks().start().await;
@@ -195,7 +195,7 @@ async fn counts_over_a_long_conversation() {
         let events = (0..100).map(|number| user((hundred * 100 + number).to_string()));
         agent.append("c", events.collect()).await;
     }
-    agent.projected("c", 1_201).await;
+    agent.wait_for_rows("c", 1_201).await;
     for (asked, got) in [(0, 50), (1, 1), (999, 999), (1_000, 1_000)] {
         let context = agent.context("c", asked).await;
         assert_eq!(context.messages.len(), got);

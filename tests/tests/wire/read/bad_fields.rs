@@ -1,4 +1,4 @@
-//! Fields of reads that break a rule, at the edge of every bound: code, reason and path.
+//! Invalid fields of reads, at the edge of every bound: code, reason and path.
 
 use tests::errors::check_failure;
 use tests::stack::Setup;
@@ -8,18 +8,18 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 
 use crate::write::with;
 
-/// What must come of a case: nothing wrong, or code, reason and field.
+/// The expected result of a case: success, or code, reason and field.
 #[derive(Debug, Clone, Copy)]
-enum Must {
+enum Expected {
     Pass,
     Fail(&'static str, &'static str),
     NotFound,
 }
 
-use Must::{Fail, NotFound, Pass};
+use Expected::{Fail, NotFound, Pass};
 
 /// Checks one outcome.
-fn check<T: std::fmt::Debug>(case: &str, outcome: Result<T, Status>, must: Must) {
+fn check<T: std::fmt::Debug>(case: &str, outcome: Result<T, Status>, must: Expected) {
     match must {
         Pass => drop(outcome.unwrap_or_else(|status| panic!("{case}: {status:?}"))),
         Fail(reason, field) => {
@@ -32,7 +32,7 @@ fn check<T: std::fmt::Debug>(case: &str, outcome: Result<T, Status>, must: Must)
     }
 }
 
-type Target = (&'static str, Must, fn(&mut proto::ReadTarget));
+type Target = (&'static str, Expected, fn(&mut proto::ReadTarget));
 
 #[rustfmt::skip]
 const TARGETS: [Target; 9] = [
@@ -80,7 +80,7 @@ async fn of_targets() {
     get("missing in the rows", Some(eventual), NotFound).await;
 }
 
-type Events = (&'static str, Must, fn(&mut proto::ListEventsRequest));
+type Events = (&'static str, Expected, fn(&mut proto::ListEventsRequest));
 
 #[rustfmt::skip]
 const EVENTS: [Events; 9] = [
@@ -139,7 +139,11 @@ async fn of_watches() {
     watch("from after that", agent.id(), "c", 3, too_late).await;
 }
 
-type Listing = (&'static str, Must, fn(&mut proto::ListConversationsRequest));
+type Listing = (
+    &'static str,
+    Expected,
+    fn(&mut proto::ListConversationsRequest),
+);
 
 #[rustfmt::skip]
 const LISTINGS: [Listing; 11] = [

@@ -1,4 +1,4 @@
-//! Rows, tail, or both: every read answers the same, wherever the projector stands.
+//! Rows, tail, or both: every read has the same answer for every position of the projector.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, note, result, user};
@@ -6,7 +6,7 @@ use tests::stack::{Setup, Stack};
 use wire::proto::read::v1 as proto;
 use wire::proto::write::v1::UpdateConversationRequest;
 
-/// Every answer of every read of one conversation.
+/// All answers of all reads of one conversation.
 #[derive(Debug, PartialEq)]
 struct Answers {
     conversation: proto::GetConversationResponse,
@@ -14,7 +14,7 @@ struct Answers {
     contexts: Vec<proto::AssembleContextResponse>,
 }
 
-/// Commits of every kind, in the order that they are sent; each is one step.
+/// Commits of every kind, in order; each is one step.
 const STEPS: usize = 9;
 
 async fn step(agent: &Agent, step: usize) {
@@ -100,7 +100,7 @@ async fn answers(agent: &Agent) -> Answers {
     let mut contexts = Vec::new();
     for messages_max in [1, 2, 3, 4, 5, 50] {
         let mut context = agent.context("c", messages_max).await;
-        // Where the events came from is the one thing that may differ.
+        // Only the source of the events may differ.
         let report = context.report.as_mut().expect("a report");
         report.events_from_rows += std::mem::take(&mut report.events_from_tail);
         contexts.push(context);
@@ -115,17 +115,17 @@ async fn answers(agent: &Agent) -> Answers {
 async fn project(stack: &mut Stack, agent: &Agent) {
     let version = agent.version("c").await;
     stack.projector.start().await;
-    agent.projected("c", version).await;
+    agent.wait_for_rows("c", version).await;
     stack.projector.stop().await;
 }
 
-/// The projector stops after each step in turn; what it has missed comes from the tail.
+/// The projector stops after each step in turn; later events come from the tail.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_split_between_rows_and_tail_reads_alike() {
+async fn every_split_between_rows_and_tail_reads_the_same() {
     let mut stack = Setup::tasks().start().await;
     stack.projector.stop().await;
     for split in 0..=STEPS {
-        // A conversation of its own for each split, under an agent of its own.
+        // A separate conversation for each split, of a separate agent.
         let agent = stack.any_agent().await;
         for index in 0..split {
             step(&agent, index).await;
@@ -147,12 +147,12 @@ async fn every_split_between_rows_and_tail_reads_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_report_says_where_events_came_from() {
+async fn the_report_has_the_sources_of_events() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("1"), assistant("2")]).await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("3")]).await;
     let check = async |messages_max, expected| {
@@ -174,14 +174,14 @@ async fn the_report_says_where_events_came_from() {
     check(1, (0, 1, true)).await;
 }
 
-/// What the rows hold, and no more; a conversation that they do not hold is not there.
+/// Eventual reads only see the rows; a conversation without rows is not found.
 #[tokio::test(flavor = "multi_thread")]
-async fn eventual_reads_see_the_rows_alone() {
+async fn eventual_reads_use_only_rows() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("seen")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("unseen")]).await;
     agent.create("d").await;

@@ -1,4 +1,4 @@
-//! `ListConversations`: four filters, statuses, and keyset pages over equal times.
+//! `ListConversations`: four filters, statuses, and pages by key over equal times.
 
 use prost_types::Timestamp;
 use tests::agent::Agent;
@@ -12,7 +12,7 @@ fn request(agent: &Agent, filter: Filter) -> proto::ListConversationsRequest {
     agent.conversations_request(filter)
 }
 
-async fn listed(agent: &Agent, request: proto::ListConversationsRequest) -> Vec<String> {
+async fn list_ids(agent: &Agent, request: proto::ListConversationsRequest) -> Vec<String> {
     let conversations = agent.conversations(request).await;
     conversations
         .into_iter()
@@ -48,14 +48,14 @@ async fn each_filter_finds_its_own_newest_first() {
     ];
     for (agent, id, owner) in conversations {
         create(agent, id, owner).await;
-        agent.projected(id, 1).await;
+        agent.wait_for_rows(id, 1).await;
     }
-    // The latest event decides, not the beginning.
+    // The latest event decides, not the creation.
     support.append("a", vec![user("x")]).await;
-    support.projected("a", 2).await;
+    support.wait_for_rows("a", 2).await;
     let check = async |agent: &Agent, filter: Filter, expected: &[&str]| {
         assert_eq!(
-            listed(agent, request(agent, filter.clone())).await,
+            list_ids(agent, request(agent, filter.clone())).await,
             expected,
             "{filter:?}"
         );
@@ -97,10 +97,10 @@ async fn statuses() {
         .try_restore(agent.target("restored"))
         .await
         .expect("restored");
-    agent.projected("active", 1).await;
-    agent.projected("archived", 2).await;
-    agent.projected("restored", 3).await;
-    agent.projected("erased", 1).await;
+    agent.wait_for_rows("active", 1).await;
+    agent.wait_for_rows("archived", 2).await;
+    agent.wait_for_rows("restored", 3).await;
+    agent.wait_for_rows("erased", 1).await;
     agent
         .try_erase(agent.target("erased"))
         .await
@@ -117,7 +117,7 @@ async fn statuses() {
         ] {
             let mut request = request(&agent, filter);
             request.status = status.into();
-            let mut seen = listed(&agent, request).await;
+            let mut seen = list_ids(&agent, request).await;
             seen.sort();
             assert_eq!(seen, expected, "{status:?}");
         }
@@ -132,7 +132,7 @@ async fn statuses() {
     check(ConversationStatus::Erased, &[]).await;
 }
 
-/// Conversations made at the same time, by many callers: every page size gives each once, in one order.
+/// Conversations with the same time, by many callers: every page size returns each once, in one order.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_give_each_conversation_once() {
     const COUNT: usize = 23;
@@ -141,9 +141,9 @@ async fn pages_give_each_conversation_once() {
     let ids: Vec<String> = (0..COUNT).map(|index| format!("c{index:02}")).collect();
     futures::future::join_all(ids.iter().map(|id| agent.create(id))).await;
     for id in &ids {
-        agent.projected(id, 1).await;
+        agent.wait_for_rows(id, 1).await;
     }
-    let all = listed(
+    let all = list_ids(
         &agent,
         request(&agent, Filter::WholeAgent(proto::WholeAgent {})),
     )
@@ -158,7 +158,7 @@ async fn pages_give_each_conversation_once() {
             let mut request = request(&agent, filter.clone());
             request.page_size = page_size;
             assert_eq!(
-                listed(&agent, request).await,
+                list_ids(&agent, request).await,
                 all,
                 "{filter:?} by {page_size}"
             );
@@ -166,7 +166,7 @@ async fn pages_give_each_conversation_once() {
     }
 }
 
-/// The times that events bring count, but none later than its record.
+/// The times of events count, but not later than their time of record.
 #[tokio::test(flavor = "multi_thread")]
 async fn imported_times_do_not_move_a_conversation() {
     let stack = Setup::tasks().start().await;
@@ -174,18 +174,18 @@ async fn imported_times_do_not_move_a_conversation() {
     for id in ["first", "second"] {
         agent.create(id).await;
     }
-    let said_in = |seconds| {
+    let messages_at = |seconds| {
         let mut event = user("x");
         event.occurred_at = Some(Timestamp { seconds, nanos: 0 });
         vec![event]
     };
-    agent.append("first", said_in(1_000_000_000)).await;
-    agent.projected("first", 2).await;
-    agent.projected("second", 1).await;
-    let order = async || listed(&agent, request(&agent, Filter::SessionId("s".to_owned()))).await;
+    agent.append("first", messages_at(1_000_000_000)).await;
+    agent.wait_for_rows("first", 2).await;
+    agent.wait_for_rows("second", 1).await;
+    let order = async || list_ids(&agent, request(&agent, Filter::SessionId("s".to_owned()))).await;
     assert_eq!(order().await, ["second", "first"]);
-    let written = agent.append("first", said_in(9_000_000_000)).await;
-    agent.projected("first", 3).await;
+    let written = agent.append("first", messages_at(9_000_000_000)).await;
+    agent.wait_for_rows("first", 3).await;
     assert_eq!(order().await, ["first", "second"]);
     assert_eq!(
         agent.conversation("first").await.last_event_at,
@@ -194,14 +194,14 @@ async fn imported_times_do_not_move_a_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listed_conversation_is_what_get_gives() {
+async fn listed_conversations_equal_get() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
         .append("c", vec![user("x"), tests::events::call("1", "{}")])
         .await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     let listed = agent
         .conversations(request(&agent, Filter::SessionId("s".to_owned())))
         .await;

@@ -1,4 +1,4 @@
-//! `ListEvents`: ranges, both directions, kinds and pages, against a plain filter over the whole.
+//! `ListEvents`: ranges, both directions, kinds and pages, compared with a plain filter over all events.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, note, result, user};
@@ -55,7 +55,7 @@ struct Query {
     kinds: &'static [EventKind],
 }
 
-/// What a plain filter over all versions gives, oldest first.
+/// The result of a plain filter over all versions, oldest first.
 fn expected(query: &Query) -> Vec<u64> {
     let last = if query.to == 0 { u64::MAX } else { query.to };
     (1..)
@@ -158,11 +158,11 @@ async fn from_rows_tail_and_both() {
     };
     check_all().await;
     stack.projector.start().await;
-    agent.projected("c", 13).await;
+    agent.wait_for_rows("c", 13).await;
     check_all().await;
 }
 
-/// A page ends before it passes 3 MiB, and at least one event comes.
+/// A page has at most 3 MiB, and at least one event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_bounded_in_bytes() {
     let stack = Setup::tasks().start().await;
@@ -197,7 +197,7 @@ async fn pages_are_bounded_in_bytes() {
     }
 }
 
-/// Pages go on where they were while the conversation grows, and while the projector catches up.
+/// Pages continue while the conversation grows, and while the projector catches up.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_of_a_conversation_that_grows() {
     let mut stack = Setup::tasks().start().await;

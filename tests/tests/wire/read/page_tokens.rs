@@ -1,4 +1,4 @@
-//! Page tokens belong to their query: another query refuses them, another page size takes them.
+//! Page tokens are valid only for their query, with any page size.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -78,7 +78,7 @@ async fn of_conversations() {
     let (agent, stranger) = (stack.any_agent().await, stack.any_agent().await);
     for id in ["c", "d"] {
         agent.create(id).await;
-        agent.projected(id, 1).await;
+        agent.wait_for_rows(id, 1).await;
     }
     let first = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let first = with(first, |r| r.page_size = 1);
@@ -95,10 +95,10 @@ async fn of_conversations() {
         let request = with(next.clone(), change);
         check_failure(case, agent.try_conversations(request).await, OTHER);
     }
-    let elsewhere = with(next.clone(), |r| stranger.id().clone_into(&mut r.agent_id));
+    let other_agent = with(next.clone(), |r| stranger.id().clone_into(&mut r.agent_id));
     check_failure(
         "another tenant",
-        stranger.try_conversations(elsewhere).await,
+        stranger.try_conversations(other_agent).await,
         OTHER,
     );
     let of_events = with(agent.list_request("c"), |r| {

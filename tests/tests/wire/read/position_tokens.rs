@@ -1,4 +1,4 @@
-//! Position tokens fence a read: it has reached the position, or says that it has not.
+//! Position tokens fence a read: it includes the position, or fails.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -7,7 +7,7 @@ use tests::stack::Setup;
 use tonic::Code::{InvalidArgument, Unavailable};
 use wire::proto::read::v1 as proto;
 
-fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
+fn fenced_target(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
     proto::ReadTarget {
         position_token: token.to_owned(),
         ..agent.read_target(conversation)
@@ -15,14 +15,14 @@ fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_has_reached_the_position_that_it_names() {
+async fn reads_include_the_position_of_their_token() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     stack.projector.stop().await;
     for _ in 0..20 {
         let written = agent.append("c", vec![user("x")]).await;
-        let target = fenced(&agent, "c", &written.position_token);
+        let target = fenced_target(&agent, "c", &written.position_token);
         let read = agent.try_get(target.clone()).await.expect("a conversation");
         assert_eq!(read.position_token, written.position_token);
         assert_eq!(
@@ -36,14 +36,14 @@ async fn a_read_has_reached_the_position_that_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_eventual_read_waits_for_the_rows_or_says_that_they_are_late() {
+async fn eventual_reads_wait_for_rows_or_fail() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let made = agent.create("c").await;
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     let eventual = |token: &str| proto::ReadTarget {
         consistency: proto::Consistency::Eventual.into(),
-        ..fenced(&agent, "c", token)
+        ..fenced_target(&agent, "c", token)
     };
     agent
         .try_get(eventual(&made.position_token))
@@ -70,19 +70,19 @@ async fn an_eventual_read_waits_for_the_rows_or_says_that_they_are_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn positions_that_cannot_be_taken() {
+async fn invalid_positions() {
     let (stack, other) = tokio::join!(Setup::tasks().start(), Setup::tasks().start());
     let (agent, stranger) = tokio::join!(stack.any_agent(), other.any_agent());
     agent.create("c").await;
     let foreign = stranger.create("c").await.position_token;
-    // Enough of them that one lies in another partition.
-    let mut elsewhere = Vec::new();
+    // Enough of them that one is in another partition.
+    let mut other_tokens = Vec::new();
     for index in 0..16 {
-        elsewhere.push(agent.create(&format!("d{index}")).await.position_token);
+        other_tokens.push(agent.create(&format!("d{index}")).await.position_token);
     }
     let check = async |case, token: &str, reason| {
         let expected = (InvalidArgument, reason, "target.position_token");
-        let target = fenced(&agent, "c", token);
+        let target = fenced_target(&agent, "c", token);
         check_failure(case, agent.try_get(target.clone()).await, expected);
         check_failure(case, agent.try_context(target.clone(), 1).await, expected);
         let request = proto::ListEventsRequest {
@@ -107,8 +107,8 @@ async fn positions_that_cannot_be_taken() {
     .await;
     let own = agent.append("c", vec![user("x")]).await.position_token;
     let mut refused = 0;
-    for token in &elsewhere {
-        if let Err(status) = agent.try_get(fenced(&agent, "c", token)).await {
+    for token in &other_tokens {
+        if let Err(status) = agent.try_get(fenced_target(&agent, "c", token)).await {
             assert_eq!(
                 tests::errors::Failure::from(status).reason,
                 "POSITION_TOKEN_MALFORMED"
@@ -118,7 +118,7 @@ async fn positions_that_cannot_be_taken() {
     }
     assert!(refused > 0);
     agent
-        .try_get(fenced(&agent, "c", &own))
+        .try_get(fenced_target(&agent, "c", &own))
         .await
         .expect("a position of its own");
 }

@@ -1,12 +1,12 @@
-//! A history that was rewound reads as if what was passed over had never been said: as its twin, into which only the rest was
-//! appended. The events themselves are all there.
+//! A rewound history reads like its twin, a conversation with only the remaining events. The events themselves are all
+//! stored.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tests::agent::Agent;
-use tests::events::{assistant, call, note, result, rewound, summary, user};
+use tests::events::{assistant, call, note, result, rewind, summary, user};
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
@@ -18,12 +18,12 @@ use wire::proto::read::v1::{
 
 use super::forks::fork;
 
-/// Histories that are made, each with a stack of its own.
+/// Random histories, each with its own stack.
 const HISTORIES: u64 = 4;
 /// Steps of a history, and of its fork.
 const STEPS: usize = 40;
 
-/// A conversation, and what is read of it at each version from 1 on.
+/// A conversation, and the effective events at each version from 1 on.
 #[derive(Debug, Clone)]
 struct History {
     id: String,
@@ -48,7 +48,7 @@ impl History {
 
     fn step(&mut self, rng: &mut StdRng) -> Vec<Event> {
         let name = format!("n{}", self.version());
-        let said = match rng.random_range(0..12) {
+        let events_of_step = match rng.random_range(0..12) {
             0..4 => vec![user(format!("Question {name}?"))],
             4..7 => vec![assistant(format!("Answer {name}."))],
             7 => vec![call(&name, "{}"), result(&name, "\"found\"")],
@@ -57,19 +57,22 @@ impl History {
             _ => {
                 let to = rng.random_range(1..=self.version());
                 self.shown.push(self.at(to));
-                return vec![rewound(to)];
+                return vec![rewind(to)];
             }
         };
-        for event in &said {
+        for event in &events_of_step {
             self.say(event.clone());
         }
-        said
+        events_of_step
     }
 
-    /// A summary that reaches further than those that are read, through something that is read.
+    /// A summary of more events than those so far, up to an effective one.
     fn summary(&self, rng: &mut StdRng) -> Option<Event> {
         let shown = self.at(self.version());
-        let reached = shown.iter().filter_map(|(_, event)| through(event)).max();
+        let reached = shown
+            .iter()
+            .filter_map(|(_, event)| covered_version(event))
+            .max();
         let places = shown.iter().map(|(version, _)| *version);
         let places: Vec<u64> = places.filter(|place| Some(*place) > reached).collect();
         let place = places.choose(rng)?;
@@ -77,7 +80,7 @@ impl History {
     }
 }
 
-fn through(event: &Event) -> Option<u64> {
+fn covered_version(event: &Event) -> Option<u64> {
     match &event.fact {
         Some(Fact::HistorySummarised(summary)) => Some(summary.through_version),
         _ => None,
@@ -93,7 +96,7 @@ async fn grow(agent: &Agent, history: &mut History, rng: &mut StdRng) {
     }
 }
 
-/// Appends what is read at a version to a conversation of its own.
+/// Appends the effective events of a version to a separate conversation.
 async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     let id = format!("{}-{version}", history.id);
     agent.create(&id).await;
@@ -111,7 +114,11 @@ async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     id
 }
 
-async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, ContextTokens) {
+async fn assemble(
+    agent: &Agent,
+    id: &str,
+    request: &AssembleContextRequest,
+) -> (Value, ContextTokens) {
     let request = AssembleContextRequest {
         target: Some(agent.read_target(id)),
         ..request.clone()
@@ -120,20 +127,20 @@ async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Val
     let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
     let context = context.into_inner();
     let mut body: Value = serde_json::from_slice(&context.body).expect("JSON");
-    unversioned(&mut body);
+    remove_versions(&mut body);
     let receipt = context.receipt.expect("a receipt");
     (body, receipt.tokens.expect("tokens"))
 }
 
-/// Takes out of a context what names the conversation, and at which versions its events stand.
-fn unversioned(body: &mut Value) {
+/// Removes the conversation's name and the versions of its events from a context.
+fn remove_versions(body: &mut Value) {
     match body {
         Value::Object(members) => {
             members.remove("version");
             members.remove("prompt_cache_key");
-            members.values_mut().for_each(unversioned);
+            members.values_mut().for_each(remove_versions);
         }
-        Value::Array(items) => items.iter_mut().for_each(unversioned),
+        Value::Array(items) => items.iter_mut().for_each(remove_versions),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -151,17 +158,17 @@ async fn check(agent: &Agent, history: &History, versions: &[(u64, String)]) {
                 at_version,
                 ..AssembleContextRequest::default()
             };
-            let read = made(agent, &history.id, &request(*version)).await;
-            let expected = made(agent, twin, &request(0)).await;
+            let read = assemble(agent, &history.id, &request(*version)).await;
+            let expected = assemble(agent, twin, &request(0)).await;
             assert_eq!(read, expected, "{} at {version}", history.id);
         }
     }
     let (_, last) = versions.last().expect("a version");
     for messages_max in [1, 4, 50] {
-        let read = kept(agent, &history.id, messages_max).await;
+        let read = last_messages(agent, &history.id, messages_max).await;
         assert_eq!(
             read,
-            kept(agent, last, messages_max).await,
+            last_messages(agent, last, messages_max).await,
             "{}",
             history.id
         );
@@ -169,7 +176,7 @@ async fn check(agent: &Agent, history: &History, versions: &[(u64, String)]) {
 }
 
 /// The last messages, without their versions.
-async fn kept(agent: &Agent, id: &str, messages_max: u32) -> Vec<Option<Kind>> {
+async fn last_messages(agent: &Agent, id: &str, messages_max: u32) -> Vec<Option<Kind>> {
     let context = agent.context(id, messages_max).await;
     context.messages.into_iter().map(|one| one.kind).collect()
 }
@@ -214,9 +221,9 @@ async fn check_history(seed: u64) {
         stack.projector.start().await;
     }
     for (history, twins) in &read {
-        agent.projected(&history.id, history.version()).await;
+        agent.wait_for_rows(&history.id, history.version()).await;
         check(&agent, history, twins).await;
-        // Nothing is gone.
+        // No event is gone.
         let events = agent.events(agent.list_request(&history.id)).await;
         assert_eq!(
             u64::try_from(events.len()).expect("a count"),
@@ -226,11 +233,11 @@ async fn check_history(seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rewound_history_reads_as_if_the_rest_were_all() {
+async fn rewound_histories_equal_their_twins() {
     futures::future::join_all((0..HISTORIES).map(check_history)).await;
 }
 
-/// The outcomes of a context that omits nothing but a rewound range, and only when they are asked for.
+/// The outcomes of a context that only omits a rewound range, and only on request.
 async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound: (u64, u64)) {
     for with_outcomes in [true, false] {
         let request = AssembleContextRequest {
@@ -251,27 +258,27 @@ async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound
     }
 }
 
-/// Turns before the branch that is passed over, and turns of the branch, which a budget has no room for.
+/// Turns before the rewound branch, and turns of the branch, which would exceed the budget.
 const TURNS: usize = 20;
 const BRANCH: usize = 600;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_passed_over_takes_no_room() {
+async fn rewound_turns_use_no_budget() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let said = |count: usize| -> Vec<Event> {
+    let events_of_step = |count: usize| -> Vec<Event> {
         let text = "word ".repeat(20);
         (0..count)
             .map(|turn| user(format!("{turn}: {text}")))
             .collect()
     };
-    agent.append("c", said(TURNS)).await;
+    agent.append("c", events_of_step(TURNS)).await;
     let to = agent.version("c").await;
     for _ in 0..4 {
-        agent.append("c", said(BRANCH / 4)).await;
+        agent.append("c", events_of_step(BRANCH / 4)).await;
     }
-    agent.append("c", vec![rewound(to), user("and now?")]).await;
+    agent.append("c", vec![rewind(to), user("and now?")]).await;
     let policy = json!({"budget": {"context_tokens_max": 2_000, "reserved_tokens": 0}});
     let request = AssembleContextRequest {
         format: ContextFormat::Canonical.into(),
@@ -279,16 +286,16 @@ async fn what_is_passed_over_takes_no_room() {
         ..AssembleContextRequest::default()
     };
     let all = async || {
-        let (body, _) = made(&agent, "c", &request).await;
+        let (body, _) = assemble(&agent, "c", &request).await;
         let turns = body["turns"].as_array().expect("turns").len();
-        // Few messages are asked for, so that the branch would fill all that is read for them.
-        let kept = kept(&agent, "c", 21).await.len();
+        // A small message limit, so that the branch would fill all that is read for it.
+        let kept = last_messages(&agent, "c", 21).await.len();
         assert_eq!((turns, kept), (TURNS + 1, TURNS + 1));
     };
     all().await;
     let branch = u64::try_from(BRANCH).expect("a version");
     check_outcomes(&agent, &request, (to + 1, to + branch)).await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     stack.projector.stop().await;
     all().await;
     check_outcomes(&agent, &request, (to + 1, to + branch)).await;

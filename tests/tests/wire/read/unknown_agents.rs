@@ -1,4 +1,4 @@
-//! An agent that is not there, by the path of its field; a foreign one answers alike, see `operate::tenancy`.
+//! An agent that does not exist, with the path of its field; a foreign one has the same answer, see `operate::tenancy`.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;

@@ -1,4 +1,4 @@
-//! What goes in comes out, byte for byte, through the tail and through the rows: texts, JSON, and every kind of part.
+//! Values are stored and returned byte for byte, through tail and rows: texts, JSON, and every kind of part.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, event, message, note, result, text_part, user};
@@ -9,7 +9,7 @@ use wire::proto::event::v1::part::Kind;
 
 use crate::write::with;
 
-/// JSON that a parser in between would change.
+/// JSON that a parser would change.
 const JSON: [&str; 10] = [
     "0.1000000000000000055511151231257827",
     "123456789012345678901234567890",
@@ -99,7 +99,7 @@ fn events() -> Vec<proto::Event> {
         events.push(with(call(&id, json), signed));
         events.push(with(result(&id, json), |event| {
             event.metadata_json = r#"{"z": 1.10, "a": [1e2]}"#.to_owned();
-            // A recorded result always names its tool.
+            // A recorded result always has its tool's name.
             if let Some(Fact::ToolReturned(result)) = &mut event.fact {
                 result.tool_name = "search".to_owned();
                 result.outcome = proto::ToolOutcome::Failed.into();
@@ -126,7 +126,7 @@ async fn check(agent: &Agent, sent: &[proto::Event]) {
     assert_eq!(read.len(), sent.len() + 1);
     for (recorded, sent) in read[1..].iter().zip(sent) {
         let mut event = recorded.event.clone().expect("an event");
-        // Given by the writer, since the test gives none.
+        // The writer sets it, because the test does not.
         event.event_id.clear();
         (event.tokens, event.tokens_through) = (0, 0);
         assert_eq!(event, *sent);
@@ -162,7 +162,7 @@ async fn through_the_tail_and_through_the_rows() {
     check(&agent, &sent).await;
     assert_eq!(agent.conversation("c").await.metadata_json, metadata);
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check(&agent, &sent).await;
     assert_eq!(agent.conversation("c").await.metadata_json, metadata);
 }

@@ -1,4 +1,4 @@
-//! `WatchConversation`: history, then live, without a gap or a repeat, whatever the projector does meanwhile.
+//! `WatchConversation`: history, then live events, without gaps or duplicates, independent of the projector.
 
 use futures::StreamExt as _;
 use tests::agent::Agent;
@@ -21,13 +21,10 @@ impl Watch {
 
     pub(super) async fn next(&mut self) -> Result<Item, Status> {
         let response = within("the next of a watch", self.0.next()).await;
-        Ok(response
-            .expect("a watch that goes on")?
-            .item
-            .expect("an item"))
+        Ok(response.expect("an event")?.item.expect("an item"))
     }
 
-    /// The versions up to the sign that history has been sent, and what the sign says.
+    /// The versions up to the end of the history, and the version in its sign.
     pub(super) async fn history(&mut self) -> (Vec<u64>, u64) {
         let mut versions = Vec::new();
         loop {
@@ -38,7 +35,7 @@ impl Watch {
         }
     }
 
-    /// The versions of the next so many events.
+    /// The versions of this many next events.
     pub(super) async fn live(&mut self, count: usize) -> Vec<u64> {
         let mut versions = Vec::new();
         while versions.len() < count {
@@ -61,7 +58,7 @@ async fn history_then_live_from_every_version() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("2"), user("3")]).await;
-    agent.projected("c", 3).await;
+    agent.wait_for_rows("c", 3).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("4"), user("5")]).await;
     let mut watches = Vec::new();
@@ -82,9 +79,9 @@ async fn history_then_live_from_every_version() {
     }
 }
 
-/// A watch that begins in the middle of a storm: whatever comes by history or live comes once, and in order.
+/// A watch that starts under load: each event arrives once, in order, as history or live.
 #[tokio::test(flavor = "multi_thread")]
-async fn watches_that_begin_while_events_come() {
+async fn watches_started_under_load() {
     const EVENTS: u64 = 600;
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
@@ -136,9 +133,9 @@ async fn a_long_history_is_sent_whole() {
     assert_eq!(watch.history().await, (range(1, 1_801), 1_801));
 }
 
-/// Each sees its own conversation alone, also those of the same id in another tenant.
+/// A watch only returns events of its conversation, also if another tenant has the same id.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_sees_anothers_events() {
+async fn watches_return_only_their_conversation() {
     let stack = Setup::tasks().start().await;
     let (one, two) = (stack.any_agent().await, stack.any_agent().await);
     for agent in [&one, &two] {

@@ -1,4 +1,4 @@
-//! Who may do what with a run: what is foreign and what is missing answer alike.
+//! Access to runs: foreign and missing ones have the same answer.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -9,7 +9,7 @@ use wire::proto::operate::v1::Scope;
 
 use super::{CONVERSATION, Run};
 
-/// What comes of every rpc on a run of a conversation.
+/// The outcomes of every rpc on a run of a conversation.
 async fn outcomes(agent: &Agent, conversation: &str, run: &str) -> [Result<(), Status>; 4] {
     let parts = agent.parts_request(conversation, run, 0, vec![alive(1)]);
     [
@@ -30,7 +30,7 @@ async fn outcomes(agent: &Agent, conversation: &str, run: &str) -> [Result<(), S
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_runs_are_as_good_as_missing() {
+async fn foreign_runs_look_missing() {
     let stack = Setup::tasks().start().await;
     let mut run = Run::begin(&stack).await;
     run.say("secret").await;
@@ -46,7 +46,7 @@ async fn foreign_runs_are_as_good_as_missing() {
             assert_eq!(foreign, check_failure(case, none, missing));
         }
     }
-    // A token of another tenant, naming the agent itself.
+    // A token of another tenant, with the agent's id in the request.
     let operator = stack.operator().await;
     operator.tenant("other").await;
     let token = operator.token(&[Scope::Append], "other").await;

@@ -1,4 +1,4 @@
-//! Fields that break a rule: reason and path, and nothing is appended or published.
+//! Invalid fields: reason and path, and nothing is appended or published.
 
 use domain::bounds::{BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, PARTS_PER_BATCH_MAX, RUN_EVENTS_MAX};
 use tests::agent::Agent;
@@ -13,7 +13,7 @@ use wire::proto::run::v1 as proto;
 use super::{CONVERSATION, Run, record_of};
 use crate::write::with;
 
-/// Name, reason, field, and what is changed in a start.
+/// Name, reason, field, and the change of a start.
 type Start = (
     &'static str,
     &'static str,
@@ -36,7 +36,7 @@ const STARTS: [Start; 7] = [
     }),
 ];
 
-/// Name, field, and what is cleared in a batch of parts.
+/// Name, field, and the cleared field of a batch of parts.
 type Batch = (
     &'static str,
     &'static str,
@@ -88,14 +88,14 @@ async fn of_ends() {
         let finish = with(finish, |request| request.outcome = outcome);
         let outcome = agent.try_finish(finish).await;
         let failure: Failure = outcome.expect_err("a refusal").into();
-        let told = (failure.code, failure.field.as_str());
-        assert_eq!(told, (InvalidArgument, "outcome"));
+        let code_and_field = (failure.code, failure.field.as_str());
+        assert_eq!(code_and_field, (InvalidArgument, "outcome"));
     }
     assert_eq!(run.active().await, run.id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn as_many_events_as_may_be_and_one_past() {
+async fn events_at_the_bound_and_one_past() {
     let stack = Setup::tasks().start().await;
     let agent = agent_of(&stack).await;
     let id = uuid::Uuid::now_v7().to_string();
@@ -166,10 +166,10 @@ async fn of_parts() {
     run.publish(most).await;
 }
 
-/// What the server that keeps them takes as one message.
+/// The maximum message size of the server of the record.
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_that_are_larger_than_a_message() {
-    /// A delta of so many bytes as a batch, but for the delta: tags, lengths and its number.
+    /// The overhead of a delta in a batch: tags, lengths and its number.
     const OVERHEAD_BYTES: usize = 10;
     let stack = Setup::tasks()
         .with_nats_lines("max_payload: 64KB")

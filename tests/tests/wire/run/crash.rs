@@ -1,4 +1,4 @@
-//! A writer that dies between a run's last part and its finish: anybody else finishes the run.
+//! A writer stops between a run's last part and its finish: another writer finishes the run.
 
 use domain::RunPartKind;
 use tests::agent::Agent;
@@ -11,7 +11,7 @@ use wire::proto::event::v1::RunOutcome;
 use super::{CONVERSATION, Run, record_of};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_finishes_what_a_dead_writer_closed() {
+async fn another_writer_finishes_a_closed_run() {
     let mut stack = Setup::processes(program!()).start().await;
     let mut run = Run::begin(&stack).await;
     run.publish(vec![text(1, "an"), text(2, "swer")]).await;
@@ -20,8 +20,8 @@ async fn another_finishes_what_a_dead_writer_closed() {
     let mut other = stack.another(Role::Writer);
     other.start().await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
-    let heir = run.by(Agent::new(caller, run.agent.id()));
-    // Whoever finishes it knows by the last part that it is closed.
+    let heir = run.with_agent(Agent::new(caller, run.agent.id()));
+    // The other writer knows from the last part that the run is closed.
     let record = record_of(&stack).await;
     let (key, id) = run.place();
     let last = record.last_parts(&key, id).await.expect("an answer");
@@ -33,7 +33,7 @@ async fn another_finishes_what_a_dead_writer_closed() {
     let finished = heir.finish().await;
     assert!(!finished.replayed);
     stack.writer.start().await;
-    // Whoever closed it comes back, and learns that it is done.
+    // The first writer returns, and learns that the run is finished.
     let again = run.finish().await;
     assert!(again.replayed);
     assert_eq!(again.commit_id, finished.commit_id);

@@ -1,4 +1,4 @@
-//! Runs from their start to their end, one at a time.
+//! Runs from start to end, one at a time.
 
 use tests::errors::check_failure;
 use tests::events::{assistant, call, fact, user};
@@ -62,25 +62,25 @@ async fn a_run_from_its_start_to_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_run_is_told_the_first() {
+async fn a_second_run_is_rejected_with_the_first_id() {
     let stack = Setup::tasks().start().await;
     let run = Run::begin(&stack).await;
     let agent = &run.agent;
     let second = Uuid::now_v7().to_string();
     let start = || agent.try_start(agent.start_request(CONVERSATION, &second, vec![user("x")]));
     let active = (FailedPrecondition, "RUN_ACTIVE", "");
-    let told = check_failure("while it runs", start().await, active);
-    assert_eq!(told.metadata["run_id"], run.id);
+    let failure = check_failure("while it runs", start().await, active);
+    assert_eq!(failure.metadata["run_id"], run.id);
     run.stop().await;
-    let told = check_failure("while it stops", start().await, active);
-    assert_eq!(told.metadata["run_id"], run.id);
+    let failure = check_failure("while it stops", start().await, active);
+    assert_eq!(failure.metadata["run_id"], run.id);
     assert_eq!(agent.version(CONVERSATION).await, 4);
     run.finish().await;
     start().await.expect("the second run");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stops_what() {
+async fn stops_and_their_answers() {
     let stack = Setup::tasks().start().await;
     let mut run = Run::begin(&stack).await;
     run.say("a").await;
@@ -107,7 +107,7 @@ async fn who_stops_what() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_that_are_not_there() {
+async fn missing_runs() {
     let stack = Setup::tasks().start().await;
     let run = Run::begin(&stack).await;
     let agent = &run.agent;

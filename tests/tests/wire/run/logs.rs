@@ -1,4 +1,4 @@
-//! The log of model servers' calls, as the writer keeps it: what the agent's settings say, and nothing of what is erased.
+//! The log of model calls at the writer: as the agent's settings define, and nothing of erased conversations.
 
 use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 use event_log::{LoggedMessage, LoggedSubject, Record};
@@ -43,14 +43,14 @@ fn conversation_of(message: &LoggedMessage) -> &str {
     key.conversation.as_str()
 }
 
-/// How many messages the stream of the log has ever held.
-async fn stored(record: &Record) -> u64 {
+/// The number of messages that the stream of the log ever had.
+async fn count_stored(record: &Record) -> u64 {
     let bounds = record.logs_bounds().await.expect("an answer");
     bounds.expect("a stream").last.0
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_settings_say_what_is_kept() {
+async fn settings_define_what_is_logged() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -61,7 +61,7 @@ async fn the_settings_say_what_is_kept() {
         }
         let kept = agent.try_log(request(&agent, "c")).await;
         assert!(!kept.expect("an answer"));
-        assert_eq!(stored(&record).await, 0);
+        assert_eq!(count_stored(&record).await, 0);
     }
     let mut logged = record.follow_logs(Sequence(0));
     for (detail, has_body) in [
@@ -71,7 +71,7 @@ async fn the_settings_say_what_is_kept() {
         set(&stack, &agent, detail).await;
         let request = request(&agent, "c");
         for _ in 0..2 {
-            // A retry is kept once.
+            // A retry is stored once.
             assert!(agent.try_log(request.clone()).await.expect("an answer"));
         }
         let message = within("a logged call", logged.next()).await;
@@ -81,11 +81,11 @@ async fn the_settings_say_what_is_kept() {
         assert_eq!(kept.call.request.is_some(), has_body);
         assert_eq!(conversation_of(&message), "c");
     }
-    assert_eq!(stored(&record).await, 2);
+    assert_eq!(count_stored(&record).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_kept_of_what_is_erased_or_was_never_there() {
+async fn erased_and_missing_conversations_are_not_logged() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     set(&stack, &agent, ProviderLogDetail::Bodies).await;
@@ -113,11 +113,11 @@ async fn nothing_is_kept_of_what_is_erased_or_was_never_there() {
     let first = within("a logged call", logged.next()).await;
     let first = first.expect("an item").expect("a call");
     assert_eq!(conversation_of(&first), "kept");
-    assert_eq!(stored(&record).await, 3);
+    assert_eq!(count_stored(&record).await, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_stands_that_comes_together_with_the_erasure() {
+async fn logs_of_an_erasure_race_are_removed() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     set(&stack, &agent, ProviderLogDetail::Facts).await;
@@ -136,11 +136,11 @@ async fn nothing_stands_that_comes_together_with_the_erasure() {
         };
         assert_eq!(record.erase_logs(&key).await, Ok(0), "what is left");
     }
-    assert!(stored(&record).await > 0, "some came before");
+    assert!(count_stored(&record).await > 0, "some are stored before");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_who_may_append_and_only_what_is_within_its_bounds() {
+async fn logging_needs_the_append_scope_and_valid_sizes() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     set(&stack, &agent, ProviderLogDetail::Facts).await;
@@ -183,7 +183,7 @@ async fn only_who_may_append_and_only_what_is_within_its_bounds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_metered_call_is_kept_once_and_only_within_its_bounds() {
+async fn metered_calls_are_stored_once_and_within_bounds() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let metered = proto::MeterModelCallRequest {
@@ -199,7 +199,7 @@ async fn a_metered_call_is_kept_once_and_only_within_its_bounds() {
     for _ in 0..2 {
         assert!(agent.try_meter(metered.clone()).await.expect("an answer"));
     }
-    assert_eq!(stored(&record_of(&stack).await).await, 1);
+    assert_eq!(count_stored(&record_of(&stack).await).await, 1);
     let check = async |change: fn(&mut proto::MeteredCall), field: &'static str, reason| {
         let mut request = metered.clone();
         change(request.call.as_mut().expect("a call"));

@@ -1,12 +1,12 @@
 //! `hansard.run.v1.RunService`.
 
 mod access;
-mod archived_and_erased;
+mod archive_and_erasure;
 mod bad_fields;
-mod closing;
 mod crash;
+mod finish_races;
 mod lifecycle;
-mod live;
+mod live_parts;
 mod logs;
 mod order;
 mod retries;
@@ -21,12 +21,12 @@ use uuid::Uuid;
 use wire::proto::run::v1::Part;
 use wire::proto::write::v1::CommitResult;
 
-/// A run of the conversation `c`, as whoever makes it knows it.
+/// A run of the conversation `c`, as its maker knows it.
 #[derive(Debug, Clone)]
 struct Run {
     agent: Agent,
     id: String,
-    /// Where its last parts stand.
+    /// The sequence of its last parts.
     sequence: u64,
     /// The number of its next part.
     next: u64,
@@ -35,7 +35,7 @@ struct Run {
 const CONVERSATION: &str = "c";
 
 impl Run {
-    /// Starts one more run of the conversation.
+    /// Starts another run of the conversation.
     async fn start(agent: &Agent) -> Self {
         let id = Uuid::now_v7().to_string();
         let request = agent.start_request(CONVERSATION, &id, vec![user("question")]);
@@ -56,21 +56,21 @@ impl Run {
     }
 
     /// The same run by another caller.
-    fn by(&self, agent: Agent) -> Self {
+    fn with_agent(&self, agent: Agent) -> Self {
         Self {
             agent,
             ..self.clone()
         }
     }
 
-    /// Publishes parts behind the last ones.
+    /// Publishes parts after the last ones.
     async fn try_publish(&self, parts: Vec<Part>) -> Result<u64, tonic::Status> {
         let agent = &self.agent;
         let request = agent.parts_request(CONVERSATION, &self.id, self.sequence, parts);
         agent.try_parts(request).await
     }
 
-    /// Publishes parts behind the last ones, and goes on from them.
+    /// Publishes parts after the last ones, and updates the position.
     async fn publish(&mut self, parts: Vec<Part>) -> u64 {
         let count = u64::try_from(parts.len()).expect("a count");
         self.sequence = self.try_publish(parts).await.expect("published parts");
@@ -95,7 +95,7 @@ impl Run {
         self.agent.try_finish(request).await.expect("a finish")
     }
 
-    /// Where it lies in the record. Tests' own agents are named like their tenants.
+    /// Its key in the record. Agents of tests are named like their tenants.
     fn place(&self) -> (ConversationKey, RunId) {
         let tenant = self.agent.id().replacen("a-", "t-", 1);
         let key = ConversationKey {

@@ -1,4 +1,4 @@
-//! The order of parts is their fence: whoever does not know the last ones publishes nothing.
+//! The sequence of the last parts is a fence: callers with an old one cannot publish.
 
 use tests::errors::check_failure;
 use tests::eventually::eventually;
@@ -28,10 +28,14 @@ async fn parts_behind_others_than_the_last() {
                 ..run.clone()
             };
             let outcome = behind.try_publish(vec![text(number, "x")]).await;
-            let told = check_failure(case, outcome, superseded);
-            assert_eq!(told.metadata["last_sequence"], last.to_string(), "{case}");
+            let failure = check_failure(case, outcome, superseded);
+            assert_eq!(
+                failure.metadata["last_sequence"],
+                last.to_string(),
+                "{case}"
+            );
         }
-        // What it knew of the run is gone.
+        // Its cached state of the run is gone.
         stack.writer.stop().await;
         stack.writer.start().await;
     }
@@ -86,23 +90,23 @@ async fn nothing_follows_the_end() {
     }
 }
 
-/// A writer that heard of neither a stop nor an end believes its cache for a moment only.
+/// A writer that knows neither of a stop nor of an end trusts its cache only for a moment.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_writer_did_to_the_run() {
+async fn changes_by_another_writer() {
     let stack = Setup::tasks().start().await;
     let mut other = stack.another(Role::Writer);
     other.start().await;
     let mut run = Run::begin(&stack).await;
     run.say("a").await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
-    let elsewhere = run.by(tests::agent::Agent::new(caller, run.agent.id()));
-    elsewhere.stop().await;
+    let other_writer = run.with_agent(tests::agent::Agent::new(caller, run.agent.id()));
+    other_writer.stop().await;
     let refusal = refusal_in_time(&mut run).await;
     let stopping = (FailedPrecondition, "RUN_STOPPING", "");
     check_failure("once it was stopped", Err::<(), _>(refusal), stopping);
-    elsewhere.finish().await;
+    other_writer.finish().await;
     let outcome = run.try_publish(vec![end(run.next, RunOutcome::Stopped)]);
-    // Only an end is taken by now, and that is superseded by nothing: the head alone can tell.
+    // By now only an end is accepted, and nothing supersedes it: only the head shows that the run has ended.
     if let Ok(sequence) = outcome.await {
         run.sequence = sequence;
         run.next += 1;
@@ -112,7 +116,7 @@ async fn what_another_writer_did_to_the_run() {
     }
 }
 
-/// Goes on until a part is refused.
+/// Publishes until a part is rejected.
 async fn refusal_in_time(run: &mut Run) -> tonic::Status {
     let run = tokio::sync::Mutex::new(run);
     eventually("a refusal", || async {
@@ -131,7 +135,7 @@ async fn refusal_in_time(run: &mut Run) -> tonic::Status {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parts_that_are_gone_for_their_age() {
+async fn expired_parts() {
     let mut stack = Setup::tasks().prepare().await;
     stack.writer.settings.writer.record.parts_ttl_seconds = 1;
     stack.start().await;
@@ -145,8 +149,8 @@ async fn parts_that_are_gone_for_their_age() {
     })
     .await;
     let outcome = run.try_publish(vec![text(2, "b")]).await;
-    let told = check_failure("behind them", outcome, (Aborted, "PARTS_SUPERSEDED", ""));
-    assert_eq!(told.metadata["last_sequence"], "0");
+    let failure = check_failure("behind them", outcome, (Aborted, "PARTS_SUPERSEDED", ""));
+    assert_eq!(failure.metadata["last_sequence"], "0");
     assert_eq!(run.active().await, run.id);
     run.finish().await;
     assert_eq!(run.agent.version(CONVERSATION).await, 5);

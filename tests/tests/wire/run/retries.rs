@@ -1,4 +1,4 @@
-//! Retries: every command of a run gets its first answer again, also from a writer that has just started.
+//! Retries: every command of a run gets its first answer again, also from a restarted writer.
 
 use tests::agent::Outcome;
 use tests::errors::check_failure;
@@ -18,7 +18,7 @@ async fn restart(stack: &mut Stack) {
     stack.writer.start().await;
 }
 
-fn keyed(target: Option<CommandTarget>) -> Option<CommandTarget> {
+fn with_key(target: Option<CommandTarget>) -> Option<CommandTarget> {
     target.map(|target| {
         with(target, |target| {
             target.idempotency_key = Uuid::now_v7().to_string();
@@ -41,7 +41,7 @@ async fn every_command_again_after_a_restart() {
     let id = Uuid::now_v7().to_string();
     let start = with(
         agent.start_request(CONVERSATION, &id, vec![user("q")]),
-        |request| request.target = keyed(request.target.take()),
+        |request| request.target = with_key(request.target.take()),
     );
     let first = agent.try_start(start.clone()).await;
     check("start", agent.try_start(start.clone()).await, &first);
@@ -63,7 +63,7 @@ async fn every_command_again_after_a_restart() {
         run.publish(parts).await;
     }
     let stop = with(agent.stop_request(CONVERSATION, &id), |request| {
-        request.target = keyed(request.target.take());
+        request.target = with_key(request.target.take());
     });
     let first = agent.try_stop(stop.clone()).await;
     check("stop", agent.try_stop(stop.clone()).await, &first);
@@ -81,7 +81,7 @@ async fn every_command_again_after_a_restart() {
     assert_eq!(agent.version(CONVERSATION).await, 6);
 }
 
-/// The run's own key says no time, whether its id does or not.
+/// The run's own key has no time, whether its id has one or not.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finish_again_after_many_more_commits() {
     let mut stack = Setup::tasks().start().await;
@@ -119,7 +119,7 @@ async fn a_finish_again_after_many_more_commits() {
     }
 }
 
-/// The read model knows nothing that the finish of an active run needs.
+/// The finish of an active run needs nothing from the read model.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finish_without_the_read_model() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;

@@ -1,4 +1,4 @@
-//! A role that is told to end finishes what it has begun, takes nothing new, and says so.
+//! A draining role finishes active requests, and rejects new ones with a reason.
 
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
-/// Appends until told to stop; gives the numbers that were acknowledged.
+/// Appends until the end; returns the acknowledged numbers.
 async fn append_on(
     agent: Agent,
     name: String,
@@ -39,19 +39,19 @@ async fn append_on(
                 acknowledged.push(text);
                 *count.lock().unwrap() += 1;
             }
-            Err(status) => assert!(is_of_the_end(&status), "{status:?}"),
+            Err(status) => assert!(is_drain_error(&status), "{status:?}"),
         }
     }
     acknowledged
 }
 
-/// Refused by a server that ends, or cut short with the connection.
-fn is_of_the_end(status: &Status) -> bool {
+/// Rejected by a draining server, or interrupted with the connection.
+fn is_drain_error(status: &Status) -> bool {
     status.code() == Code::Unavailable || status.source().is_some()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_process_loses_nothing_that_it_acknowledged() {
+async fn draining_writers_lose_no_acknowledged_commit() {
     let mut stack = Setup::processes(program!()).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -91,7 +91,7 @@ async fn a_writer_process_loses_nothing_that_it_acknowledged() {
     }
 }
 
-/// Sends for as long as anybody takes it.
+/// Sends until the stream is closed.
 async fn send_on(agent: Agent, commands: mpsc::Sender<proto::AppendStreamRequest>) {
     for correlation_id in 0.. {
         let request = agent.append_request("c", vec![user("x")]);
@@ -106,7 +106,7 @@ async fn send_on(agent: Agent, commands: mpsc::Sender<proto::AppendStreamRequest
     }
 }
 
-/// The version that the next answer tells, or how the stream ends.
+/// The version of the next answer, or the end of the stream.
 async fn next(answers: &mut Streaming<proto::AppendStreamResponse>) -> Result<u64, Failure> {
     let answer = within("an answer", answers.next())
         .await
@@ -117,9 +117,9 @@ async fn next(answers: &mut Streaming<proto::AppendStreamResponse>) -> Result<u6
     }
 }
 
-/// Whatever a stream has taken is answered; then it ends, and says why.
+/// Every accepted command of a stream is answered; then the stream ends with a reason.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_stream_is_answered_to_its_end() {
+async fn open_streams_are_answered_to_the_end() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -144,8 +144,8 @@ async fn an_open_stream_is_answered_to_its_end() {
         }
     };
     let (end, _) = tokio::join!(to_the_end, stack.writer.stop());
-    let told = (end.code, end.reason.as_str());
-    assert_eq!(told, (Code::Unavailable, "DRAINING"), "{end:?}");
+    let code_and_reason = (end.code, end.reason.as_str());
+    assert_eq!(code_and_reason, (Code::Unavailable, "DRAINING"), "{end:?}");
     assert!(end.retry_after.is_some(), "{end:?}");
     within("the end of sending", sending)
         .await

@@ -1,4 +1,4 @@
-//! `grpc.health.v1` and `/readyz` tell the truth about NATS and Postgres, also of their return.
+//! `grpc.health.v1` and `/readyz` show outages of NATS and Postgres, and their end.
 
 use futures::StreamExt as _;
 use tests::admin;
@@ -17,8 +17,8 @@ async fn status(url: &str, service: &str) -> Result<ServingStatus, Status> {
     Ok(health(url).check(request).await?.into_inner().status())
 }
 
-/// Waits until the whole process says so, and its HTTP port with it.
-async fn becomes(node: &Node, expected: ServingStatus) {
+/// Waits for a status of the whole process, over gRPC and HTTP.
+async fn wait_for_status(node: &Node, expected: ServingStatus) {
     let (url, addr) = (node.grpc_url(), node.admin_addr());
     eventually(&format!("{expected:?} at {url}"), || async {
         let seen = status(&url, "").await.ok()?;
@@ -33,7 +33,7 @@ async fn becomes(node: &Node, expected: ServingStatus) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_service_is_named_and_no_other() {
+async fn exactly_the_services_have_a_health() {
     let stack = Setup::tasks().start().await;
     let (writer, gateway) = (stack.writer.grpc_url(), stack.gateway.grpc_url());
     for (url, service) in [
@@ -62,11 +62,11 @@ async fn every_service_is_named_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nats_goes_away_and_returns() {
+async fn nats_outage_and_recovery() {
     let mut stack = Setup::tasks().start().await;
     stack.servers.nats_mut().kill();
     for node in [&stack.writer, &stack.gateway] {
-        becomes(node, ServingStatus::NotServing).await;
+        wait_for_status(node, ServingStatus::NotServing).await;
     }
     let page = admin::get(stack.writer.admin_addr(), "/readyz")
         .await
@@ -91,17 +91,17 @@ async fn nats_goes_away_and_returns() {
         .await
         .expect("nats-server");
     for node in [&stack.writer, &stack.gateway] {
-        becomes(node, ServingStatus::Serving).await;
+        wait_for_status(node, ServingStatus::Serving).await;
     }
     stack.projector.ready().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_goes_away_and_returns() {
+async fn postgres_outage_and_recovery() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;
     stack.servers.postgres_mut().kill();
-    becomes(&stack.gateway, ServingStatus::NotServing).await;
-    // Appending needs no Postgres, so the writer stays.
+    wait_for_status(&stack.gateway, ServingStatus::NotServing).await;
+    // Appends need no Postgres, so the writer stays healthy.
     assert_eq!(
         status(&stack.writer.grpc_url(), "").await.expect("health"),
         ServingStatus::Serving
@@ -117,13 +117,13 @@ async fn postgres_goes_away_and_returns() {
         .restart()
         .await
         .expect("Postgres");
-    becomes(&stack.gateway, ServingStatus::Serving).await;
+    wait_for_status(&stack.gateway, ServingStatus::Serving).await;
     stack.projector.ready().await;
 }
 
-/// Who watches the health is told each change.
+/// A watch of the health gets each change.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_watch_is_told_of_loss_and_return() {
+async fn watches_report_outage_and_recovery() {
     let mut stack = Setup::tasks().start().await;
     let request = HealthCheckRequest {
         service: "hansard.read.v1.ReadService".to_owned(),
@@ -131,10 +131,10 @@ async fn a_watch_is_told_of_loss_and_return() {
     let watch = health(&stack.gateway.grpc_url()).watch(request).await;
     let mut watch = watch.expect("a watch").into_inner();
     let mut next = async || {
-        let told = within("a change of the health", watch.next())
+        let change = within("a change of the health", watch.next())
             .await
             .expect("no end");
-        told.expect("no failure").status()
+        change.expect("no failure").status()
     };
     assert_eq!(next().await, ServingStatus::Serving);
     stack.servers.nats_mut().pause();

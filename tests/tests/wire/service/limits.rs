@@ -1,4 +1,4 @@
-//! Bounds on what is served at once: what is past them is refused at once, with a word on when to try again.
+//! Limits of concurrent requests: requests above them are rejected at once, with a retry delay.
 
 use futures::future::join_all;
 use tests::agent::Agent;
@@ -8,7 +8,7 @@ use tests::eventually::{eventually, within};
 use tests::stack::Setup;
 use tonic::Code;
 
-/// Most commands of one conversation that wait for their turn, and the one that has it.
+/// The maximum number of waiting commands of one conversation, and the running one.
 const QUEUE: usize = 512 + 1;
 
 async fn append(agent: Agent) -> Result<(), Failure> {
@@ -26,7 +26,7 @@ async fn the_queue_of_a_conversation() {
     stack.servers.nats_mut().pause();
     let appends = (0..QUEUE + 20).map(|_| tokio::spawn(append(agent.clone())));
     let mut appends: Vec<_> = appends.collect();
-    // The last ones are refused while the others wait for a record that is silent.
+    // The last ones are rejected while the others wait for the frozen record.
     eventually("refusals", || {
         let refused = appends.iter().filter(|append| append.is_finished()).count();
         std::future::ready((refused >= 20).then_some(()))
@@ -71,7 +71,7 @@ async fn calls_and_streams_at_once() {
     drop(two);
 }
 
-/// A message that is larger than what is taken at all is refused before it is read.
+/// A message above the size limit is rejected before it is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_size_of_a_message() {
     let stack = Setup::tasks().start().await;
@@ -83,7 +83,7 @@ async fn the_size_of_a_message() {
     assert_eq!(agent.version("c").await, 1);
 }
 
-/// Small requests, many at once, as one process of callers sends them.
+/// Many concurrent small requests, as from one process of callers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_calls_at_once_on_one_connection() {
     let stack = Setup::tasks().start().await;

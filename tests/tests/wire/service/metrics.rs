@@ -1,4 +1,4 @@
-//! `/metrics`: what operators are promised is there, in the text format of Prometheus, and moves.
+//! `/metrics`: the documented metrics exist, in the text format of Prometheus, and change.
 
 use tests::admin;
 use tests::agent::Agent;
@@ -12,14 +12,14 @@ use tests::stack::Setup;
 use tonic::Code;
 use wire::proto::operate::v1::Scope;
 
-/// The value of the first line that begins so; `None` without one.
+/// The value of the first line with this prefix; `None` without one.
 async fn value(node: &Node, begin: &str) -> Option<f64> {
     let page = admin::get(node.admin_addr(), "/metrics").await.ok()?;
     let line = page.body.lines().find(|line| line.starts_with(begin))?;
     line.rsplit(' ').next()?.parse().ok()
 }
 
-/// Waits for a line that begins so and has at least this value.
+/// Waits for a line with this prefix and at least this value.
 async fn check(node: &Node, begin: &str, least: f64) {
     eventually(&format!("{begin} of at least {least}"), || async {
         value(node, begin).await.filter(|value| *value >= least)
@@ -27,7 +27,7 @@ async fn check(node: &Node, begin: &str, least: f64) {
     .await;
 }
 
-/// Both append at once; one that loses too often in a row tries again, as it is told.
+/// Both append concurrently; after repeated conflicts, one retries as the error demands.
 async fn race(one: &Agent, two: &Agent) {
     let append = |agent: Agent| async move {
         for _ in 0..40 {
@@ -45,7 +45,7 @@ async fn race(one: &Agent, two: &Agent) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_operators_are_promised() {
+async fn documented_metrics_exist() {
     let stack = Setup::processes(program!()).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -53,7 +53,7 @@ async fn what_operators_are_promised() {
         .try_append(agent.append_request("none", vec![user("x")]))
         .await;
     assert_eq!(refused.expect_err("a refusal").code(), Code::NotFound);
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     agent.context("c", 5).await;
     let writer = &stack.writer;
     check(
@@ -100,7 +100,7 @@ async fn retries_and_the_source_of_contexts() {
     let mut stack = Setup::processes(program!()).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent.projected("c", 1).await;
+    agent.wait_for_rows("c", 1).await;
     stack.projector.stop().await;
     agent.append("c", vec![user("x")]).await;
     agent.context("c", 5).await;

@@ -1,10 +1,10 @@
-//! What every role has beside its own service: health, reflection, metrics, traces, and manners when something goes away.
+//! What every role has beside its own service: health, reflection, metrics, traces, and behaviour in outages.
 
 mod drain;
 mod health;
 mod limits;
 mod metrics;
-mod nats_away;
-mod postgres_away;
+mod nats_outage;
+mod postgres_outage;
 mod reflection;
 mod traces;

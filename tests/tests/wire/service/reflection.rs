@@ -20,10 +20,10 @@ const GATEWAY: &[&str] = &[
     "hansard.read.v1.ReadService",
 ];
 
-/// Two versions of one protocol: the same words in two packages.
+/// Two versions of one protocol: the same messages in two packages.
 macro_rules! listed_and_described {
     ($name:ident, $version:ident) => {
-        /// The services that are listed, and which of them a file describes.
+        /// The listed services, and those with a file.
         async fn $name(url: &str) -> (Vec<String>, Vec<String>) {
             use tonic_reflection::pb::$version::ServerReflectionRequest;
             use tonic_reflection::pb::$version::server_reflection_client::ServerReflectionClient;

@@ -18,8 +18,8 @@ fn hex(bytes: &[u8]) -> String {
     digits.concat()
 }
 
-/// A span of the caller's trace, or one that is linked to it: a batch works on many commits at once.
-fn belongs(span: &Span) -> bool {
+/// A span of the caller's trace, or one with a link to it: a batch processes many commits.
+fn is_of_trace(span: &Span) -> bool {
     hex(&span.trace_id) == TRACE || span.links.iter().any(|link| hex(&link.trace_id) == TRACE)
 }
 
@@ -41,7 +41,7 @@ async fn from_the_caller_to_the_projectors_transaction() {
         .with_header("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
     let traced = Agent::new(traced, agent.id());
     traced.append("c", vec![user("x")]).await;
-    agent.projected("c", 2).await;
+    agent.wait_for_rows("c", 2).await;
 
     let call = collector
         .span("the writer's call", |span| {
@@ -65,7 +65,7 @@ async fn from_the_caller_to_the_projectors_transaction() {
     assert!(header.contains(TRACE), "{header}");
     let applied = collector
         .span("the projector's transaction", |span| {
-            span.name.starts_with("projector.") && belongs(span)
+            span.name.starts_with("projector.") && is_of_trace(span)
         })
         .await;
     assert_ne!(applied.span_id, call.span_id);

@@ -1,4 +1,4 @@
-//! `AppendStream`: volume, order within a conversation, errors for one command alone, and no caller in another's way.
+//! `AppendStream`: volume, order within a conversation, errors of single commands, and independence of callers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,16 +18,16 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
-/// HTTP/2's own default, which this client's library raises to 2 MiB.
+/// HTTP/2's default, which this client's library raises to 2 MiB.
 const ANSWER_WINDOW_BYTES: u32 = 64 * 1_024;
 
-/// A stream that the test sends into, one command at a time.
-struct Open {
+/// A stream for single commands of the test.
+struct CommandStream {
     commands: mpsc::Sender<proto::AppendStreamRequest>,
     answers: Streaming<proto::AppendStreamResponse>,
 }
 
-impl Open {
+impl CommandStream {
     async fn of(agent: &Agent) -> Self {
         let (commands, receiver) = mpsc::channel(16);
         let answers = agent
@@ -117,19 +117,19 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
         let events = agent
             .events(agent.list_request(&format!("c{conversation}")))
             .await;
-        let said: Vec<u64> = events
+        let texts: Vec<u64> = events
             .iter()
             .filter_map(|event| text_of(event)?.parse().ok())
             .collect();
         let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS)
             .map(|round| round * CONVERSATIONS + conversation)
             .collect();
-        assert_eq!(said, sent, "c{conversation}");
+        assert_eq!(texts, sent, "c{conversation}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_command_ends_nothing_but_itself() {
+async fn failed_commands_do_not_end_the_stream() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let commands = [
@@ -150,7 +150,7 @@ async fn a_failed_command_ends_nothing_but_itself() {
         (create(&agent, "c"), "CONVERSATION_EXISTS", 0),
         (append(&agent, "c", vec![result("1", "1")]), "", 3),
     ];
-    let mut stream = Open::of(&agent).await;
+    let mut stream = CommandStream::of(&agent).await;
     for (number, (command, reason, version)) in (0..).zip(commands) {
         stream.send(number, command).await;
         let (correlation_id, outcome) = stream.answer().await;
@@ -175,13 +175,13 @@ async fn a_failed_command_ends_nothing_but_itself() {
     assert_eq!(agent.version("c").await, 3);
 }
 
-/// Commands of one conversation are answered in the order sent, also when one of them fails.
+/// Commands of one conversation are answered in the order sent, also after a failed one.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_follows_a_failure_is_carried_out_in_order() {
+async fn commands_after_a_failure_run_in_order() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let mut stream = Open::of(&agent).await;
+    let mut stream = CommandStream::of(&agent).await;
     for number in 0..100 {
         let events = match number % 3 {
             0 => vec![result("never", "1")],
@@ -200,8 +200,8 @@ async fn what_follows_a_failure_is_carried_out_in_order() {
     assert_eq!(versions, expected);
 }
 
-/// A stream whose answers have little room on their way, so that few that are not read fill it.
-async fn narrow(stack: &Stack, agent: &Agent) -> Open {
+/// A stream with a small window for answers, so that a few unread ones fill it.
+async fn open_narrow_stream(stack: &Stack, agent: &Agent) -> CommandStream {
     let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
     let channel = endpoint
         .initial_stream_window_size(ANSWER_WINDOW_BYTES)
@@ -209,14 +209,14 @@ async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     let (commands, receiver) = mpsc::channel(16);
     let mut client = agent.caller().write_over(&channel);
     let answers = client.append_stream(ReceiverStream::new(receiver)).await;
-    Open {
+    CommandStream {
         commands,
         answers: answers.expect("a stream").into_inner(),
     }
 }
 
-/// The version at which the conversation stays for many looks in a row.
-async fn stuck_at(agent: &Agent) -> u64 {
+/// The version of the conversation after it stayed the same for several polls.
+async fn wait_until_stuck(agent: &Agent) -> u64 {
     let (last, looks) = (AtomicU64::new(0), AtomicU64::new(0));
     eventually("a stream that is stuck", || async {
         let version = agent.version("c").await;
@@ -230,14 +230,14 @@ async fn stuck_at(agent: &Agent) -> u64 {
     .await
 }
 
-/// Thousands of commands without a look at the answers; meanwhile others write to the same conversation.
+/// Thousands of commands without reading answers, with concurrent writes of others to the same conversation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
+async fn clients_that_read_no_answers_block_nobody_else() {
     const COMMANDS: u64 = 4_000;
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let Open { commands, answers } = narrow(&stack, &agent).await;
+    let CommandStream { commands, answers } = open_narrow_stream(&stack, &agent).await;
     let deaf = agent.clone();
     let sending = tokio::spawn(async move {
         for correlation_id in 0..COMMANDS {
@@ -249,7 +249,7 @@ async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
             commands.send(request).await.expect("an open stream");
         }
     });
-    let version = stuck_at(&agent).await;
+    let version = wait_until_stuck(&agent).await;
     assert!(version < COMMANDS, "nothing is stuck at {version}");
     for _ in 0..20 {
         within("another's turn", agent.append("c", vec![user("heard")])).await;

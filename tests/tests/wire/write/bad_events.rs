@@ -1,4 +1,4 @@
-//! Events that break a rule: code, reason and path, by unary call and in a stream alike, and nothing is appended.
+//! Invalid events: code, reason and path, for unary calls and streams, and nothing is appended.
 
 use prost_types::Timestamp;
 use tests::events::{call, event, result, session, text_part, user};
@@ -8,10 +8,10 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::part::Kind;
 
 use super::bad_fields::{CONVERSATION, check};
-use super::{Ask, with};
+use super::{Command, with};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_events_are_told_by_their_path() {
+async fn bad_events_are_reported_by_path() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
@@ -22,13 +22,13 @@ async fn bad_events_are_told_by_their_path() {
         bad_others(),
     ];
     for (case, bad, reason, field) in bad.into_iter().flatten() {
-        // Second of two, so that the place in the path is told too.
+        // The second of two events, so that the path contains its index.
         let events = vec![user("good"), bad];
-        let ask = Ask::Append(agent.append_request(CONVERSATION, events));
-        check(&agent, (case, ask, reason, field)).await;
+        let command = Command::Append(agent.append_request(CONVERSATION, events));
+        check(&agent, (case, command, reason, field)).await;
     }
-    let ask = Ask::Append(agent.append_request(CONVERSATION, Vec::new()));
-    check(&agent, ("no events", ask, "NO_EVENTS", "events")).await;
+    let command = Command::Append(agent.append_request(CONVERSATION, Vec::new()));
+    check(&agent, ("no events", command, "NO_EVENTS", "events")).await;
 }
 
 /// Name, event, reason, field; the event is the second of two.

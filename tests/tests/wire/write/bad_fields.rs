@@ -1,5 +1,5 @@
-//! Fields of targets and creations that break a rule: code, reason and path, by unary call and in a stream alike, and
-//! nothing is appended.
+//! Invalid fields of targets and creations: code, reason and path, for unary calls and streams, and nothing is
+//! appended.
 
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
@@ -11,28 +11,28 @@ use wire::proto::event::v1::{ClientContext, Owner};
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
-use super::{Ask, with};
+use super::{Command, with};
 
-/// The conversation that the cases are about; at version 1.
+/// The conversation of the cases; at version 1.
 pub(super) const CONVERSATION: &str = "c";
 
-/// A case's name, the command, and the reason and field that it must be refused by.
-pub(super) type Case = (&'static str, Ask, &'static str, &'static str);
+/// A case's name, the command, and the reason and field of the expected error.
+pub(super) type Case = (&'static str, Command, &'static str, &'static str);
 
-pub(super) async fn check(agent: &Agent, (case, ask, reason, field): Case) {
-    let in_stream = ask.in_stream();
+pub(super) async fn check(agent: &Agent, (case, command, reason, field): Case) {
+    let in_stream = command.in_stream();
     let expected = (InvalidArgument, reason, field);
-    let unary = check_failure(case, ask.send(agent).await, expected);
+    let unary = check_failure(case, command.send(agent).await, expected);
     assert_eq!(unary.retry_after, None, "{case}: {unary:?}");
     if let Some(command) = in_stream {
-        let streamed = streamed(agent, command).await;
+        let streamed = send_on_stream(agent, command).await;
         assert_eq!(streamed, unary, "{case}: in a stream");
     }
     let version = agent.version(CONVERSATION).await;
     assert_eq!(version, 1, "{case}: something was appended");
 }
 
-async fn streamed(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
+async fn send_on_stream(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
     let request = proto::AppendStreamRequest {
         correlation_id: 7,
         command: Some(command),
@@ -51,7 +51,7 @@ async fn streamed(agent: &Agent, command: proto::append_stream_request::Command)
     }
 }
 
-/// Name, reason, field, and what is changed in the target of an append.
+/// Name, reason, field, and the change of an append's target.
 type Target = (
     &'static str,
     &'static str,
@@ -81,23 +81,32 @@ async fn of_targets() {
     for (name, reason, field, change) in TARGETS {
         let target = Some(with(agent.target(CONVERSATION), change));
         let events = vec![user("x")];
-        let ask = Ask::Append(proto::AppendEventsRequest { target, events });
-        check(&agent, (name, ask, reason, field)).await;
+        let command = Command::Append(proto::AppendEventsRequest { target, events });
+        check(&agent, (name, command, reason, field)).await;
     }
     let (target, events) = (None, vec![user("x")]);
-    let ask = Ask::Append(proto::AppendEventsRequest { target, events });
-    check(&agent, ("no target", ask, "FIELD_MISSING", "target")).await;
+    let command = Command::Append(proto::AppendEventsRequest { target, events });
+    check(&agent, ("no target", command, "FIELD_MISSING", "target")).await;
     let bad = || agent.target("a/b");
-    for ask in [Ask::Archive(bad()), Ask::Restore(bad()), Ask::Erase(bad())] {
+    for command in [
+        Command::Archive(bad()),
+        Command::Restore(bad()),
+        Command::Erase(bad()),
+    ] {
         check(
             &agent,
-            ("a slash", ask, "FIELD_MALFORMED", "target.conversation_id"),
+            (
+                "a slash",
+                command,
+                "FIELD_MALFORMED",
+                "target.conversation_id",
+            ),
         )
         .await;
     }
 }
 
-/// Name, reason, field, and what is changed in a creation.
+/// Name, reason, field, and the change of a creation.
 type Creation = (
     &'static str,
     &'static str,
@@ -124,7 +133,7 @@ const CREATIONS: [Creation; 15] = [
     ("a provider's id", "FIELD_MALFORMED", "provider_conversation_id", |r| r.provider_conversation_id.push('\n')),
 ];
 
-/// Name, reason, field, and what is changed in a creation's client context.
+/// Name, reason, field, and the change of a creation's client context.
 type Context = (
     &'static str,
     &'static str,
@@ -148,13 +157,13 @@ async fn of_creations() {
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     for (name, reason, field, change) in CREATIONS {
-        let ask = Ask::Create(with(agent.create_request("new"), change));
-        check(&agent, (name, ask, reason, field)).await;
+        let command = Command::Create(with(agent.create_request("new"), change));
+        check(&agent, (name, command, reason, field)).await;
     }
     for (name, reason, field, change) in CONTEXTS {
         let mut request = agent.create_request("new");
         request.client_context = Some(with(ClientContext::default(), change));
-        check(&agent, (name, Ask::Create(request), reason, field)).await;
+        check(&agent, (name, Command::Create(request), reason, field)).await;
     }
     assert_eq!(agent.version("new").await, 0);
 }

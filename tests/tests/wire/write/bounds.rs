@@ -1,4 +1,4 @@
-//! Every bound of what is written, at its edge and one past it; what is past is told with bound and value.
+//! Every bound of written values, at its edge and one past it; errors contain bound and value.
 
 use prost::Message as _;
 use tests::agent::Agent;
@@ -12,20 +12,24 @@ use wire::proto::event::v1::ClientContext;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 
-use super::{Ask, with};
+use super::{Command, with};
 
 /// Name, bound, reason, field.
-type Edge = (&'static str, usize, &'static str, &'static str);
+type BoundCase = (&'static str, usize, &'static str, &'static str);
 
-/// Sends what is at the bound, which is taken, and what is one past it, which is refused and told.
-async fn check(agent: &Agent, (case, bound, reason, field): Edge, ask: impl Fn(usize) -> Ask) {
-    let at_the_bound = ask(bound).send(agent).await;
+/// A value at the bound is accepted; a value one past it is rejected with an error that contains the value.
+async fn check(
+    agent: &Agent,
+    (case, bound, reason, field): BoundCase,
+    command: impl Fn(usize) -> Command,
+) {
+    let at_the_bound = command(bound).send(agent).await;
     at_the_bound.unwrap_or_else(|status| panic!("{case}: {status:?}"));
-    let past = ask(bound + 1).send(agent).await;
+    let past = command(bound + 1).send(agent).await;
     let failure = check_failure(case, past, (InvalidArgument, reason, field));
     for number in [bound, bound + 1] {
-        let told = failure.message.contains(&number.to_string());
-        assert!(told, "{case}: {}", failure.message);
+        let is_in_message = failure.message.contains(&number.to_string());
+        assert!(is_in_message, "{case}: {}", failure.message);
     }
 }
 
@@ -33,22 +37,22 @@ fn text(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-/// A JSON object of so many bytes.
+/// A JSON object of this size in bytes.
 fn object(bytes: usize) -> String {
     format!(r#"{{"a":"{}"}}"#, text(bytes - r#"{"a":""}"#.len()))
 }
 
-/// JSON nested so deep.
-fn nested(depth: usize) -> String {
+/// JSON of this depth.
+fn nested_json(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
-/// A JSON object nested so deep.
+/// A JSON object of this depth.
 fn nested_object(depth: usize) -> String {
-    format!(r#"{{"a":{}}}"#, nested(depth - 1))
+    format!(r#"{{"a":{}}}"#, nested_json(depth - 1))
 }
 
-type Creation = (Edge, fn(&mut proto::CreateConversationRequest, usize));
+type Creation = (BoundCase, fn(&mut proto::CreateConversationRequest, usize));
 
 #[rustfmt::skip]
 const CREATIONS: [Creation; 7] = [
@@ -61,7 +65,7 @@ const CREATIONS: [Creation; 7] = [
     (("a provider's id", 256, "FIELD_TOO_LONG", "provider_conversation_id"), |r, n| r.provider_conversation_id = text(n)),
 ];
 
-type Context = (Edge, fn(&mut ClientContext, usize));
+type Context = (BoundCase, fn(&mut ClientContext, usize));
 
 #[rustfmt::skip]
 const CONTEXTS: [Context; 3] = [
@@ -76,26 +80,27 @@ async fn creations() {
     let agent = stack.any_agent().await;
     let new = || agent.create_request(&Uuid::now_v7().to_string());
     for (edge, change) in CREATIONS {
-        let ask = |size| Ask::Create(with(new(), |request| change(request, size)));
-        check(&agent, edge, ask).await;
+        let command = |size| Command::Create(with(new(), |request| change(request, size)));
+        check(&agent, edge, command).await;
     }
     for (edge, change) in CONTEXTS {
         let context = |size| with(ClientContext::default(), |context| change(context, size));
-        let ask = |size| Ask::Create(with(new(), |r| r.client_context = Some(context(size))));
-        check(&agent, edge, ask).await;
+        let command =
+            |size| Command::Create(with(new(), |r| r.client_context = Some(context(size))));
+        check(&agent, edge, command).await;
     }
 }
 
-type Events = (Edge, fn(usize) -> Vec<event_proto::Event>);
+type Events = (BoundCase, fn(usize) -> Vec<event_proto::Event>);
 
 #[rustfmt::skip]
 const EVENTS: [Events; 7] = [
     (("events", 500, "TOO_MANY_EVENTS", "events"), |n| vec![user("x"); n]),
-    (("an event", 512 * 1_024, "EVENT_TOO_LARGE", "events[1]"), |n| vec![user("x"), sized(n)]),
+    (("an event", 512 * 1_024, "EVENT_TOO_LARGE", "events[1]"), |n| vec![user("x"), message_of_size(n)]),
     (("metadata", 65_536, "FIELD_TOO_LONG", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = object(n))]),
     (("depth of metadata", 128, "INVALID_JSON", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = nested_object(n))]),
     (("a call's id", 256, "FIELD_TOO_LONG", "events[0].tool_called.call_id"), |n| vec![call(&text(n), "{}")]),
-    (("depth of an input", 128, "INVALID_JSON", "events[0].tool_called.input_json"), |n| vec![call(&Uuid::now_v7().to_string(), &nested(n))]),
+    (("depth of an input", 128, "INVALID_JSON", "events[0].tool_called.input_json"), |n| vec![call(&Uuid::now_v7().to_string(), &nested_json(n))]),
     (("parts", 1_000, "FIELD_TOO_LONG", "events[0].message_appended.parts"), |n| vec![of_parts(n)]),
 ];
 
@@ -106,14 +111,14 @@ async fn events() {
     agent.create("c").await;
     for (edge, events) in EVENTS {
         check(&agent, edge, |size| {
-            Ask::Append(agent.append_request("c", events(size)))
+            Command::Append(agent.append_request("c", events(size)))
         })
         .await;
     }
 }
 
-/// A message of so many bytes, as the record encodes it.
-fn sized(bytes: usize) -> event_proto::Event {
+/// A message of this size in bytes, in the record's encoding.
+fn message_of_size(bytes: usize) -> event_proto::Event {
     let named = |text: String| {
         with(user(text), |event| {
             event.event_id = Uuid::now_v7().to_string();

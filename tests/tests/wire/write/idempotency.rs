@@ -1,4 +1,4 @@
-//! Retries after a minute or a month: keys that the stream's duplicate window cannot know are found in the rows, and, with
+//! Retries after a minute or a month: keys outside of the stream's duplicate window are found in the rows, and, with
 //! the projector stopped, in the tail.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,10 +15,10 @@ use writer::key_age::CLOCK_LEEWAY;
 
 use super::{check_replayed, with};
 
-/// How many commits push an earlier one out of the head's list of the latest eight.
+/// The number of commits that push an earlier one out of the head's list of the latest eight.
 const MANY: usize = 9;
 
-/// Keys that say nothing of the present, whatever the clock says: `(name, key)`.
+/// Keys with an old time or without one: `(name, key)`.
 fn old_keys() -> [(&'static str, String); 3] {
     let month_old = Uuid::new_v7(Timestamp::from_unix(NoContext, 1_700_000_000, 0));
     [
@@ -31,30 +31,30 @@ fn old_keys() -> [(&'static str, String); 3] {
     ]
 }
 
-struct Retried {
+struct RetryCase {
     case: String,
     request: proto::AppendEventsRequest,
     first: proto::CommitResult,
 }
 
-async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> Retried {
+async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> RetryCase {
     let target = with(agent.target("c"), |target| target.idempotency_key = key);
     let request = proto::AppendEventsRequest {
         target: Some(target),
         events: vec![event],
     };
     let first = agent.try_append(request.clone()).await.expect("a commit");
-    Retried {
+    RetryCase {
         case: case.to_owned(),
         request,
         first,
     }
 }
 
-/// Tries each again, as it was and with another text.
-async fn check(agent: &Agent, phase: &str, retried: &[Retried]) {
+/// Retries each commit, unchanged and with another text.
+async fn check(agent: &Agent, phase: &str, retried: &[RetryCase]) {
     let version = agent.version("c").await;
-    for Retried {
+    for RetryCase {
         case,
         request,
         first,
@@ -78,7 +78,7 @@ async fn check(agent: &Agent, phase: &str, retried: &[Retried]) {
     assert_eq!(agent.version("c").await, version, "{phase}");
 }
 
-async fn push_out(agent: &Agent) -> u64 {
+async fn append_many(agent: &Agent) -> u64 {
     let mut version = 0;
     for _ in 0..MANY {
         version = agent.append("c", vec![user("later")]).await.version;
@@ -101,8 +101,8 @@ async fn old_keys_are_found_in_rows_and_tail() {
     let key = Uuid::new_v4().to_string();
     retried.push(append_under(&agent, "a result", key, result("1", "1")).await);
     check(&agent, "in the head", &retried).await;
-    let version = push_out(&agent).await;
-    agent.projected("c", version).await;
+    let version = append_many(&agent).await;
+    agent.wait_for_rows("c", version).await;
     check(&agent, "in the rows", &retried).await;
 
     stack.projector.stop().await;
@@ -111,23 +111,23 @@ async fn old_keys_are_found_in_rows_and_tail() {
     }
     let key = Uuid::new_v4().to_string();
     retried.push(append_under(&agent, "another result", key, result("2", "2")).await);
-    push_out(&agent).await;
+    append_many(&agent).await;
     check(&agent, "in the tail", &retried).await;
     stack.writer.stop().await;
     stack.writer.start().await;
     check(&agent, "in the tail, by a new writer", &retried).await;
 
     stack.projector.start().await;
-    agent.projected("c", agent.version("c").await).await;
+    agent.wait_for_rows("c", agent.version("c").await).await;
     check(&agent, "in the rows, at last", &retried).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_key_that_nobody_used_is_a_new_command() {
+async fn unused_old_keys_are_new_commands() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    push_out(&agent).await;
+    append_many(&agent).await;
     for (case, key) in old_keys() {
         let before = agent.version("c").await;
         let new = append_under(&agent, case, key.clone(), user("x"))
@@ -138,9 +138,10 @@ async fn an_old_key_that_nobody_used_is_a_new_command() {
     }
 }
 
-/// A key may be dated as far ahead as clocks may be off; further, it would be young again once the stream has forgotten it.
+/// A key may be dated into the future by the tolerated clock difference; a later one could be committed again after the
+/// stream has forgotten it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_the_future_is_refused() {
+async fn future_keys_are_rejected() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -195,9 +196,9 @@ async fn a_creation_under_an_old_key() {
     }
 }
 
-/// A key's case and braces are no part of it.
+/// The key's case and braces do not matter.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_is_named_by_the_key_in_its_usual_form() {
+async fn commit_ids_are_normalised_keys() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;

@@ -1,4 +1,4 @@
-//! The life of a conversation: begun, written to, archived, restored, erased. Read back fresh after every step.
+//! The lifecycle of a conversation: created, written, archived, restored, erased, with a fresh read after every step.
 
 use prost_types::Timestamp;
 use tests::agent::Agent;
@@ -31,7 +31,7 @@ fn full_request(agent: &Agent) -> proto::CreateConversationRequest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_that_is_given_at_the_beginning_is_kept() {
+async fn all_fields_of_a_creation_are_stored() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let request = full_request(&agent);
@@ -44,7 +44,7 @@ async fn everything_that_is_given_at_the_beginning_is_kept() {
         (1, 1, false)
     );
     assert_eq!(made.conversation_id, request.conversation_id);
-    agent.projected(&made.conversation_id, 1).await;
+    agent.wait_for_rows(&made.conversation_id, 1).await;
     let seen = agent.conversation(&made.conversation_id).await;
     assert_eq!(seen.owner, request.owner);
     assert_eq!(
@@ -71,7 +71,7 @@ async fn everything_that_is_given_at_the_beginning_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_an_id_it_gets_a_new_uuid_of_the_present() {
+async fn missing_ids_become_new_uuids() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let mut ids = Vec::new();
@@ -143,7 +143,7 @@ async fn events_are_numbered_without_gaps_and_keep_their_ids_and_times() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 6);
-    // The writer adds the name of the tool to a result that leaves it out.
+    // The writer adds the tool's name to a result without it.
     let Fact::ToolReturned(returned) = fact(&events[4]) else {
         panic!()
     };
@@ -200,7 +200,7 @@ async fn archiving_and_restoring_again_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erased_conversation_is_gone_for_readers_whatever_the_projector_has_done() {
+async fn erased_conversations_are_unreadable_with_and_without_projection() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     for id in ["rows", "tail"] {
@@ -208,12 +208,12 @@ async fn an_erased_conversation_is_gone_for_readers_whatever_the_projector_has_d
         agent
             .append(id, vec![user("secret"), call("1", r#"{"secret":1}"#)])
             .await;
-        agent.projected(id, 3).await;
+        agent.wait_for_rows(id, 3).await;
     }
     agent
         .try_archive(agent.target("rows"))
         .await
-        .expect("archived ones can be erased too");
+        .expect("an erasure of an archived conversation");
     let erased = agent.try_erase(agent.target("rows")).await.expect("erased");
     assert_eq!(erased.version, 5);
     tests::eventually::eventually("an erased row", || async {

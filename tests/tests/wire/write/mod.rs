@@ -21,7 +21,7 @@ use wire::proto::write::v1 as proto;
 
 /// A command of any rpc.
 #[derive(Debug, Clone)]
-enum Ask {
+enum Command {
     Create(proto::CreateConversationRequest),
     Append(proto::AppendEventsRequest),
     Update(proto::UpdateConversationRequest),
@@ -30,8 +30,8 @@ enum Ask {
     Erase(proto::CommandTarget),
 }
 
-impl Ask {
-    /// Sends it by the rpc of its own.
+impl Command {
+    /// Sends it as a unary call.
     async fn send(self, agent: &Agent) -> Outcome {
         match self {
             Self::Create(request) => agent.try_create(request).await,
@@ -43,7 +43,7 @@ impl Ask {
         }
     }
 
-    /// The same command as one of a stream, where streams take it.
+    /// The same command for a stream, if streams accept it.
     fn in_stream(&self) -> Option<proto::append_stream_request::Command> {
         use proto::append_stream_request::Command;
         match self {
@@ -54,13 +54,13 @@ impl Ask {
     }
 }
 
-/// Changes a request in place, in one expression.
+/// Changes a request in one expression.
 pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
     change(&mut value);
     value
 }
 
-/// Checks that an answer repeats an earlier one, and says so.
+/// Checks that an answer is a replay of an earlier one.
 #[track_caller]
 pub(crate) fn check_replayed(
     case: impl fmt::Display,

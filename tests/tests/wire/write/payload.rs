@@ -1,4 +1,4 @@
-//! A commit at the payload limit of the server that keeps the record, and past it.
+//! A commit at the payload limit of the record's server, and past it.
 
 use rand::RngExt as _;
 use tests::errors::{Failure, check_failure};
@@ -6,13 +6,13 @@ use tests::events::user;
 use tests::stack::Setup;
 use tonic::Code::InvalidArgument;
 
-/// Small, so that the test is.
+/// Small, to keep the test small.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
-/// How close to the limit a commit must come that is taken.
+/// The maximum distance of an accepted commit to the limit.
 const STEP: usize = 64;
 
-/// What the error says: the commit's size, and the limit.
-fn told(failure: &Failure) -> (usize, usize) {
+/// The commit's size and the limit, from the error.
+fn sizes_in_error(failure: &Failure) -> (usize, usize) {
     let numbers = failure
         .message
         .split(|c: char| !c.is_ascii_digit())
@@ -27,11 +27,11 @@ async fn a_commit_at_the_limit_and_past_it() {
     let stack = Setup::tasks().with_nats_lines(&extra).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    // The head of a commit names the eight before it: from here on it is always as large.
+    // The head of a commit lists the eight before it: from here on its size is constant.
     for _ in 0..8 {
         agent.append("c", vec![user("x")]).await;
     }
-    // Random, so that it does not compress to nothing.
+    // Random, so that it does not compress.
     let rng = rand::rng();
     let letters: String = rng
         .sample_iter(rand::distr::Alphanumeric)
@@ -53,7 +53,11 @@ async fn a_commit_at_the_limit_and_past_it() {
             }
             status => {
                 let expected = (InvalidArgument, "COMMIT_TOO_LARGE", "events");
-                nearest = Some(told(&check_failure("a large commit", status, expected)));
+                nearest = Some(sizes_in_error(&check_failure(
+                    "a large commit",
+                    status,
+                    expected,
+                )));
                 assert_eq!(agent.version("c").await, before);
                 refused = length;
             }

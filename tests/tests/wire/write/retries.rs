@@ -1,4 +1,4 @@
-//! Retries at once: the same request under the same key gets the first answer, whatever happened since.
+//! Immediate retries: the same request with the same key gets the first answer, independent of later commits.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -9,14 +9,18 @@ use uuid::Uuid;
 use wire::proto::event::v1::Event;
 use wire::proto::write::v1 as proto;
 
-use super::{Ask, check_replayed, with};
+use super::{Command, check_replayed, with};
 
 /// A key as callers should make them.
 fn new_key() -> String {
     Uuid::now_v7().to_string()
 }
 
-fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::AppendEventsRequest {
+fn append_with_key(
+    agent: &Agent,
+    conversation: &str,
+    events: Vec<Event>,
+) -> proto::AppendEventsRequest {
     let target = with(agent.target(conversation), |target| {
         target.idempotency_key = new_key();
     });
@@ -25,21 +29,21 @@ fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::Append
     })
 }
 
-fn keyed_target(agent: &Agent, conversation: &str) -> proto::CommandTarget {
+fn target_with_key(agent: &Agent, conversation: &str) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
         target.idempotency_key = new_key();
     })
 }
 
-/// Sends it twice, and checks that the second answer repeats the first and adds nothing.
-async fn check(agent: &Agent, conversation: &str, case: &str, ask: Ask) {
-    let first = ask
+/// Sends it twice, and checks that the second answer is a replay and nothing is added.
+async fn check(agent: &Agent, conversation: &str, case: &str, command: Command) {
+    let first = command
         .clone()
         .send(agent)
         .await
         .unwrap_or_else(|e| panic!("{case}: {e:?}"));
     let version = agent.conversation(conversation).await.version;
-    let again = ask
+    let again = command
         .send(agent)
         .await
         .unwrap_or_else(|e| panic!("{case}, again: {e:?}"));
@@ -48,46 +52,46 @@ async fn check(agent: &Agent, conversation: &str, case: &str, ask: Ask) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_command_can_be_tried_again() {
+async fn every_command_can_be_retried() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let create = with(agent.create_request("c"), |request| {
         request.idempotency_key = new_key();
     });
-    check(&agent, "c", "create", Ask::Create(create)).await;
+    check(&agent, "c", "create", Command::Create(create)).await;
     check(
         &agent,
         "c",
         "append",
-        Ask::Append(keyed(&agent, "c", vec![user("x"), user("y")])),
+        Command::Append(append_with_key(&agent, "c", vec![user("x"), user("y")])),
     )
     .await;
     let update = with(agent.update_request("c", &["title"]), |request| {
         request.title = "t".to_owned();
-        request.target = Some(keyed_target(&agent, "c"));
+        request.target = Some(target_with_key(&agent, "c"));
     });
-    check(&agent, "c", "update", Ask::Update(update)).await;
+    check(&agent, "c", "update", Command::Update(update)).await;
     check(
         &agent,
         "c",
         "archive",
-        Ask::Archive(keyed_target(&agent, "c")),
+        Command::Archive(target_with_key(&agent, "c")),
     )
     .await;
     check(
         &agent,
         "c",
         "restore",
-        Ask::Restore(keyed_target(&agent, "c")),
+        Command::Restore(target_with_key(&agent, "c")),
     )
     .await;
-    let erase = keyed_target(&agent, "c");
+    let erase = target_with_key(&agent, "c");
     let first = agent.try_erase(erase.clone()).await.expect("erased");
     let again = agent.try_erase(erase).await.expect("erased");
     check_replayed("erase", &again, &first);
 }
 
-/// The first try is why the command would be refused now; the retry must not hear of it.
+/// The first try makes the command invalid; its retry must still get the first answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_of_what_the_first_try_made_invalid() {
     let stack = Setup::tasks().start().await;
@@ -96,29 +100,29 @@ async fn a_retry_of_what_the_first_try_made_invalid() {
     agent
         .append("c", vec![call("1", "{}"), call("2", "{}")])
         .await;
-    let returned = Ask::Append(keyed(&agent, "c", vec![result("1", "1")]));
+    let returned = Command::Append(append_with_key(&agent, "c", vec![result("1", "1")]));
     check(&agent, "c", "a result", returned).await;
     check(
         &agent,
         "c",
         "a call",
-        Ask::Append(keyed(&agent, "c", vec![call("3", "{}")])),
+        Command::Append(append_with_key(&agent, "c", vec![call("3", "{}")])),
     )
     .await;
-    let exact = with(keyed(&agent, "c", vec![user("x")]), |request| {
+    let exact = with(append_with_key(&agent, "c", vec![user("x")]), |request| {
         if let Some(target) = &mut request.target {
             target.expected_version = Some(5);
         }
     });
-    check(&agent, "c", "an exact version", Ask::Append(exact)).await;
-    let target = with(keyed_target(&agent, "c"), |target| {
+    check(&agent, "c", "an exact version", Command::Append(exact)).await;
+    let target = with(target_with_key(&agent, "c"), |target| {
         target.expected_version = Some(6);
     });
     check(
         &agent,
         "c",
         "archive an exact version",
-        Ask::Archive(target),
+        Command::Archive(target),
     )
     .await;
 }
@@ -130,13 +134,16 @@ async fn a_retry_after_many_more_commits() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![call("1", "{}")]).await;
-    let plain = keyed(&agent, "c", vec![user("first")]);
-    let closing = keyed(&agent, "c", vec![result("1", "1")]);
-    let exact = with(keyed(&agent, "c", vec![user("exact")]), |request| {
-        if let Some(target) = &mut request.target {
-            target.expected_version = Some(4);
-        }
-    });
+    let plain = append_with_key(&agent, "c", vec![user("first")]);
+    let closing = append_with_key(&agent, "c", vec![result("1", "1")]);
+    let exact = with(
+        append_with_key(&agent, "c", vec![user("exact")]),
+        |request| {
+            if let Some(target) = &mut request.target {
+                target.expected_version = Some(4);
+            }
+        },
+    );
     let mut firsts = Vec::new();
     for request in [plain, closing, exact] {
         firsts.push((
@@ -180,7 +187,7 @@ async fn a_key_of_another_request() {
         .try_create(create.clone())
         .await
         .expect("a conversation");
-    let append = keyed(&agent, "c", vec![user("x")]);
+    let append = append_with_key(&agent, "c", vec![user("x")]);
     agent.try_append(append.clone()).await.expect("a commit");
     let key = append.target.clone().expect("a target").idempotency_key;
     let reused = |field| (FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", field);
@@ -216,12 +223,12 @@ async fn a_key_of_another_request() {
     .await;
 }
 
-/// A key belongs to its conversation: another one may have the same, in whichever partition it lies.
+/// A key belongs to its conversation: another one may use the same key, in any partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_in_many_conversations() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let append = keyed(&agent, "", vec![user("x")]);
+    let append = append_with_key(&agent, "", vec![user("x")]);
     let mut firsts = Vec::new();
     for index in 0..24 {
         let id = format!("c{index}");

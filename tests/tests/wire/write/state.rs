@@ -11,19 +11,19 @@ use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 
-use super::{Ask, with};
+use super::{Command, with};
 
-type Case = (&'static str, Ask, Expected);
+type Case = (&'static str, Command, Expected);
 
-async fn check(agent: &Agent, conversation: &str, (case, ask, expected): Case) {
+async fn check(agent: &Agent, conversation: &str, (case, command, expected): Case) {
     let before = agent.version(conversation).await;
-    let failure = check_failure(case, ask.send(agent).await, expected);
-    let told: HashMap<String, String> = match expected.1 {
+    let failure = check_failure(case, command.send(agent).await, expected);
+    let metadata: HashMap<String, String> = match expected.1 {
         "VERSION_CONFLICT" => [("current_version".to_owned(), before.to_string())].into(),
         "TOO_MANY_OPEN_CALLS" => [("open_calls_max".to_owned(), "128".to_owned())].into(),
         _ => HashMap::new(),
     };
-    assert_eq!(failure.metadata, told, "{case}");
+    assert_eq!(failure.metadata, metadata, "{case}");
     assert_eq!(
         agent.version(conversation).await,
         before,
@@ -31,11 +31,11 @@ async fn check(agent: &Agent, conversation: &str, (case, ask, expected): Case) {
     );
 }
 
-fn append(agent: &Agent, conversation: &str, events: Vec<Event>) -> Ask {
-    Ask::Append(agent.append_request(conversation, events))
+fn append(agent: &Agent, conversation: &str, events: Vec<Event>) -> Command {
+    Command::Append(agent.append_request(conversation, events))
 }
 
-fn expecting(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
+fn at_version(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
         target.expected_version = Some(version);
     })
@@ -46,21 +46,21 @@ async fn missing_conversations_and_versions() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let missing: Expected = (NotFound, "CONVERSATION_NOT_FOUND", "");
-    for (case, ask) in [
+    for (case, command) in [
         ("append to nothing", append(&agent, "none", vec![user("x")])),
         (
             "update nothing",
-            Ask::Update(agent.update_request("none", &["title"])),
+            Command::Update(agent.update_request("none", &["title"])),
         ),
-        ("archive nothing", Ask::Archive(agent.target("none"))),
-        ("restore nothing", Ask::Restore(agent.target("none"))),
-        ("erase nothing", Ask::Erase(agent.target("none"))),
+        ("archive nothing", Command::Archive(agent.target("none"))),
+        ("restore nothing", Command::Restore(agent.target("none"))),
+        ("erase nothing", Command::Erase(agent.target("none"))),
     ] {
-        check(&agent, "none", (case, ask, missing)).await;
+        check(&agent, "none", (case, command, missing)).await;
     }
     agent.create("c").await;
     agent.append("c", vec![user("1"), user("2")]).await;
-    let taken = Ask::Create(agent.create_request("c"));
+    let taken = Command::Create(agent.create_request("c"));
     check(
         &agent,
         "c",
@@ -73,27 +73,27 @@ async fn missing_conversations_and_versions() {
     .await;
     let conflict: Expected = (Aborted, "VERSION_CONFLICT", "");
     for version in [0, 1, 2, 4, u64::MAX] {
-        let target = expecting(&agent, "c", version);
+        let target = at_version(&agent, "c", version);
         let request = agent.append_request("c", vec![user("x")]);
-        let appending = Ask::Append(with(request, |r| r.target = Some(target.clone())));
+        let appending = Command::Append(with(request, |r| r.target = Some(target.clone())));
         check(
             &agent,
             "c",
             ("append to another version", appending, conflict),
         )
         .await;
-        let archiving = Ask::Archive(target.clone());
+        let archiving = Command::Archive(target.clone());
         check(
             &agent,
             "c",
             ("archive another version", archiving, conflict),
         )
         .await;
-        let erasing = Ask::Erase(target);
+        let erasing = Command::Erase(target);
         check(&agent, "c", ("erase another version", erasing, conflict)).await;
     }
     let request = agent.append_request("c", vec![user("x")]);
-    let exact = with(request, |r| r.target = Some(expecting(&agent, "c", 3)));
+    let exact = with(request, |r| r.target = Some(at_version(&agent, "c", 3)));
     assert_eq!(
         agent
             .try_append(exact)
@@ -104,23 +104,23 @@ async fn missing_conversations_and_versions() {
     );
 }
 
-/// An agent that is not there, by the path of its field.
+/// A missing agent, with the path of its field.
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_agents() {
     let stack = Setup::tasks().start().await;
     let known = stack.any_agent().await;
     let agent = Agent::new(known.caller().clone(), &"a".repeat(64));
-    let create = Ask::Create(agent.create_request("c"));
-    let update = Ask::Update(agent.update_request("c", &["title"]));
-    for (ask, field) in [
+    let create = Command::Create(agent.create_request("c"));
+    let update = Command::Update(agent.update_request("c", &["title"]));
+    for (command, field) in [
         (create, "agent_id"),
         (append(&agent, "c", vec![user("x")]), "target.agent_id"),
         (update, "target.agent_id"),
-        (Ask::Archive(agent.target("c")), "target.agent_id"),
-        (Ask::Restore(agent.target("c")), "target.agent_id"),
-        (Ask::Erase(agent.target("c")), "target.agent_id"),
+        (Command::Archive(agent.target("c")), "target.agent_id"),
+        (Command::Restore(agent.target("c")), "target.agent_id"),
+        (Command::Erase(agent.target("c")), "target.agent_id"),
     ] {
-        let outcome = ask.send(&agent).await;
+        let outcome = command.send(&agent).await;
         check_failure(
             "an unknown agent",
             outcome,
@@ -133,7 +133,7 @@ const CALLED: &str = "events[0].tool_called.call_id";
 const FIRST_RETURNED: &str = "events[0].tool_returned.call_id";
 const SECOND_RETURNED: &str = "events[1].tool_returned.call_id";
 
-/// Name, events, reason, field; the call `open` waits, the call `done` has its result.
+/// Name, events, reason, field; the call `open` is pending, the call `done` has its result.
 type ToolCase = (&'static str, Vec<Event>, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -181,7 +181,7 @@ async fn archived_and_erased_conversations() {
         .await
         .expect("archived");
     let archived: Expected = (FailedPrecondition, "CONVERSATION_ARCHIVED", "");
-    let update = Ask::Update(agent.update_request("archived", &["title"]));
+    let update = Command::Update(agent.update_request("archived", &["title"]));
     check(
         &agent,
         "archived",
@@ -193,7 +193,7 @@ async fn archived_and_erased_conversations() {
     )
     .await;
     check(&agent, "archived", ("update", update, archived)).await;
-    let create = Ask::Create(agent.create_request("archived"));
+    let create = Command::Create(agent.create_request("archived"));
     check(
         &agent,
         "archived",
@@ -207,17 +207,17 @@ async fn archived_and_erased_conversations() {
         .await
         .expect("erased");
     let erased: Expected = (FailedPrecondition, "CONVERSATION_ERASED", "");
-    for (case, ask) in [
+    for (case, command) in [
         ("append", append(&agent, "erased", vec![user("x")])),
         (
             "update",
-            Ask::Update(agent.update_request("erased", &["title"])),
+            Command::Update(agent.update_request("erased", &["title"])),
         ),
-        ("archive", Ask::Archive(agent.target("erased"))),
-        ("restore", Ask::Restore(agent.target("erased"))),
-        ("create", Ask::Create(agent.create_request("erased"))),
+        ("archive", Command::Archive(agent.target("erased"))),
+        ("restore", Command::Restore(agent.target("erased"))),
+        ("create", Command::Create(agent.create_request("erased"))),
     ] {
-        check(&agent, "erased", (case, ask, erased)).await;
+        check(&agent, "erased", (case, command, erased)).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Summaries: appended like messages, refused when they tell nothing new, and read back.
+//! Summaries: appended like messages, rejected when they cover nothing new, and read back.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const TEXT: &str = "events[1].history_summarised.text";
 const PREVIOUS: &str = "events[1].history_summarised.previous_version";
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// Appends a message and this event; it is refused, and nothing is appended.
+/// Appends a message and this event; both are rejected, and nothing is appended.
 async fn check(agent: &Agent, case: &str, event: Event, expected: Expected) {
     let before = agent.version("c").await;
     let request = agent.append_request("c", vec![user("x"), event]);
@@ -36,7 +36,7 @@ async fn check(agent: &Agent, case: &str, event: Event, expected: Expected) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn summaries_that_are_refused() {
+async fn invalid_summaries() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -62,12 +62,12 @@ async fn summaries_that_are_refused() {
             invalid("FIELD_MISSING", THROUGH),
         ),
         (
-            "that says nothing",
+            "with an empty text",
             summary(4, ""),
             invalid("FIELD_MISSING", TEXT),
         ),
         (
-            "that says too much",
+            "with a long text",
             summary(4, "x".repeat(BYTES_MAX + 1)),
             invalid("FIELD_TOO_LONG", TEXT),
         ),
@@ -105,7 +105,7 @@ async fn summaries(agent: &Agent, target: ReadTarget) -> Vec<(u64, HistorySummar
         .collect()
 }
 
-fn told(through_version: u64, text: &str, previous_version: u64) -> HistorySummarised {
+fn stored_summary(through_version: u64, text: &str, previous_version: u64) -> HistorySummarised {
     HistorySummarised {
         through_version,
         text: text.to_owned(),
@@ -129,9 +129,12 @@ async fn summaries_are_kept_in_rows_and_tail_alike() {
     let first = agent.try_append(request.clone()).await.expect("a summary");
     let again = agent.try_append(request).await.expect("the first answer");
     check_replayed("a summary again", &again, &first);
-    let expected = [(3, told(2, "a\0b", 0)), (4, told(3, &longest, 3))];
+    let expected = [
+        (3, stored_summary(2, "a\0b", 0)),
+        (4, stored_summary(3, &longest, 3)),
+    ];
     assert_eq!(summaries(&agent, agent.read_target("c")).await, expected);
-    agent.projected("c", 4).await;
+    agent.wait_for_rows("c", 4).await;
     assert_eq!(
         summaries(&agent, agent.eventual_target("c")).await,
         expected

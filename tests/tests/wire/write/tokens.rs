@@ -1,11 +1,11 @@
-//! Tokens: counted once, and kept with the events.
+//! Tokens: counted once, and stored with the events.
 
 use tests::agent::Agent;
 use tests::events::{call, note, result, summary, user};
 use tests::stack::Setup;
 use wire::proto::read::v1::{ListEventsRequest, ReadTarget};
 
-/// The tokens of each event, and the sum through it.
+/// The tokens of each event, and the sum up to it.
 async fn weights(agent: &Agent, target: ReadTarget) -> Vec<(u32, u64)> {
     let request = ListEventsRequest {
         target: Some(target),
@@ -27,7 +27,7 @@ async fn events_are_read_with_their_tokens() {
     agent.append("c", events).await;
     let events = vec![note("hello world"), summary(4, "hello world")];
     agent.append("c", events).await;
-    // Counted on a thread of its own.
+    // Counted on a separate thread.
     agent
         .append("c", vec![user("hello world ".repeat(10_000))])
         .await;
@@ -41,13 +41,13 @@ async fn events_are_read_with_their_tokens() {
         (20_013, 20_142),
     ];
     assert_eq!(weights(&agent, agent.read_target("c")).await, expected);
-    agent.projected("c", 7).await;
+    agent.wait_for_rows("c", 7).await;
     assert_eq!(weights(&agent, agent.eventual_target("c")).await, expected);
     let totals = agent.conversation("c").await.totals.unwrap_or_default();
     assert_eq!(totals.context_tokens, 20_142);
 }
 
-/// A commit that was decided again after another writer's counts on from there.
+/// A commit that was decided again after another writer's commit continues its sum.
 #[tokio::test(flavor = "multi_thread")]
 async fn racing_appends_add_up() {
     let stack = Setup::tasks().start().await;

@@ -1,4 +1,4 @@
-//! `UpdateConversation`: the fields of the mask are set or cleared, the others are untouched.
+//! `UpdateConversation`: the fields of the mask are set or cleared, the others stay unchanged.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -53,7 +53,7 @@ fn request(agent: &Agent, paths: &[&str], values: [&str; 4]) -> UpdateConversati
     }
 }
 
-/// Every subset of the mask: set over nothing, set over something, cleared. Fresh rows and tail agree.
+/// Every subset of the mask: set from empty, replaced, cleared. Rows and tail agree.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_mask_sets_and_clears_its_own_fields() {
     let mut stack = Setup::tasks().start().await;
@@ -87,7 +87,9 @@ async fn every_mask_sets_and_clears_its_own_fields() {
         .try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"]))
         .await;
     stack.projector.start().await;
-    agent.projected("c", last.expect("an update").version).await;
+    agent
+        .wait_for_rows("c", last.expect("an update").version)
+        .await;
     let seen = fields(agent.conversation("c").await);
     assert_eq!(seen, ["end", "{}", "p", "r"].map(str::to_owned));
 }
@@ -105,7 +107,7 @@ async fn only_the_named_fields_are_in_the_event() {
     agent
         .try_update(update)
         .await
-        .expect("fields that are not named are not looked at");
+        .expect("fields outside of the mask are not validated");
     let events = agent.events(agent.list_request("c")).await;
     let Fact::ConversationUpdated(updated) = tests::events::fact(&events[1]) else {
         panic!()
@@ -123,17 +125,17 @@ async fn the_assistants_message_names_the_last_response_too() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let said = with(assistant("x"), |event| {
+    let message = with(assistant("x"), |event| {
         if let Some(Fact::MessageAppended(message)) = &mut event.fact {
             message.provider_response_id = "resp_1".to_owned();
         }
     });
-    agent.append("c", vec![said]).await;
+    agent.append("c", vec![message]).await;
     assert_eq!(agent.conversation("c").await.last_response_id, "resp_1");
 }
 
 /// Name, reason, field, mask, and the value of every field.
-type Bad = (
+type InvalidUpdate = (
     &'static str,
     &'static str,
     &'static str,
@@ -142,7 +144,7 @@ type Bad = (
 );
 
 #[rustfmt::skip]
-const BAD: [Bad; 11] = [
+const BAD: [InvalidUpdate; 11] = [
     ("an empty mask", "FIELD_MISSING", "update_mask", &[], ""),
     ("an unknown path", "FIELD_MALFORMED", "update_mask.paths[1]", &["title", "status"], ""),
     ("a path into a field", "FIELD_MALFORMED", "update_mask.paths[0]", &["metadata_json.a"], ""),
@@ -157,7 +159,7 @@ const BAD: [Bad; 11] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn masks_and_values_that_break_a_rule() {
+async fn invalid_masks_and_values() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;

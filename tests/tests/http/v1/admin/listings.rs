@@ -1,43 +1,43 @@
-//! What administrators see: listings, transcripts, usage.
+//! Listings, transcripts and usage for administrators.
 
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, MessageAppended, Part, Role, Usage, part};
 use wire::proto::history::v1::{HistoryKey, RecordHistoryRequest};
 
-use crate::ground::{AGENT, Ground, OTHER_AGENT, begin, ids, list, text};
+use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, ids, list, text};
 
-async fn listed(admin: &Door, query: &str) -> Vec<String> {
+async fn list_ids(admin: &HttpClient, query: &str) -> Vec<String> {
     let page = admin.get(&format!("/v1/admin/conversations{query}")).await;
     ids(&page.ok(200))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_are_found_by_agent_owner_status_and_time() {
-    let ground = Ground::new().await;
-    let sales = ground
+    let fixture = Fixture::new().await;
+    let sales = fixture
         .stack
-        .door()
-        .with("x-api-key", &ground.other_key.secret);
-    let a = begin(&ground.session("s"), &json!({})).await;
-    let b = begin(&ground.user("ada"), &json!({})).await;
+        .http_client()
+        .with("x-api-key", &fixture.other_key.secret);
+    let a = begin(&fixture.session("s"), &json!({})).await;
+    let b = begin(&fixture.user("ada"), &json!({})).await;
     let c = begin(&sales.with("x-session-id", "s"), &json!({})).await;
     let archived = format!("/api/chats/{a}");
-    ground
+    fixture
         .session("s")
         .patch(&archived, &json!({"archived": true}))
         .await
         .ok(200);
-    let admin = ground.admin();
+    let admin = fixture.admin();
     eventually("rows", || async {
-        (listed(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
+        (list_ids(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
     })
     .await;
     let check = async |query: String, expected: &[&String]| {
-        let found = listed(&admin, &query).await;
+        let found = list_ids(&admin, &query).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
     };
     check(format!("?agentId={AGENT}"), &[&a, &b]).await;
@@ -51,19 +51,19 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     let time = text(&list(&page, "conversations")[1], "lastEventAt").to_owned();
     check(format!("?activeAfter={time}"), &[&a, &c]).await;
     check(format!("?activeBefore={time}"), &[&b]).await;
-    let channel = channels_are_listed(&ground, &check).await;
+    let channel = channels_are_listed(&fixture, &check).await;
     assert_eq!(
-        listed(
-            &ground.foreign_admin(),
+        list_ids(
+            &fixture.foreign_admin(),
             &format!("?agentId={AGENT}&channelId={channel}")
         )
         .await,
         [""; 0]
     );
-    what_names_no_listing_is_refused(&admin, &channel).await;
+    check_invalid_listings(&admin, &channel).await;
 }
 
-async fn what_names_no_listing_is_refused(admin: &Door, channel: &str) {
+async fn check_invalid_listings(admin: &HttpClient, channel: &str) {
     let refused = async |query: &str, field: &str| {
         let path = format!("/v1/admin/conversations{query}");
         let answer = admin.get(&path).await;
@@ -96,8 +96,8 @@ async fn what_names_no_listing_is_refused(admin: &Door, channel: &str) {
     refused("?cursor=x", "cursor").await;
 }
 
-/// Keeps a history under a caller's key; its conversation and its channel.
-async fn history(ground: &Ground, agent: &str, key: &str) -> (String, String) {
+/// Records a history with a caller's key; returns its conversation and its channel.
+async fn history(fixture: &Fixture, agent: &str, key: &str) -> (String, String) {
     let request = RecordHistoryRequest {
         key: Some(HistoryKey {
             agent_id: agent.to_owned(),
@@ -113,21 +113,24 @@ async fn history(ground: &Ground, agent: &str, key: &str) -> (String, String) {
         }],
         ..RecordHistoryRequest::default()
     };
-    let mut service = ground.agent.caller().history();
+    let mut service = fixture.agent.caller().history();
     let recorded = service.record_history(request).await;
     let recorded = recorded.expect("a history").into_inner();
     (recorded.conversation_id, recorded.channel_id)
 }
 
-/// A channel is the same for all agents of a tenant, and its histories are listed agent by agent; the channel.
-async fn channels_are_listed(ground: &Ground, check: &impl AsyncFn(String, &[&String])) -> String {
-    let (ours, channel) = history(ground, AGENT, "telegram:42").await;
-    let (theirs, same) = history(ground, OTHER_AGENT, "telegram:42").await;
-    let (beside, other) = history(ground, AGENT, "telegram:43").await;
+/// A channel belongs to a tenant, and its histories are listed by agent; returns the channel.
+async fn channels_are_listed(
+    fixture: &Fixture,
+    check: &impl AsyncFn(String, &[&String]),
+) -> String {
+    let (ours, channel) = history(fixture, AGENT, "telegram:42").await;
+    let (theirs, same) = history(fixture, OTHER_AGENT, "telegram:42").await;
+    let (beside, other) = history(fixture, AGENT, "telegram:43").await;
     assert!(channel == same && channel != other);
-    let admin = ground.admin();
+    let admin = fixture.admin();
     eventually("rows of histories", || async {
-        let all = listed(&admin, "").await;
+        let all = list_ids(&admin, "").await;
         let are_there = [&ours, &theirs, &beside].map(|id| all.contains(id));
         (are_there == [true; 3]).then_some(())
     })
@@ -146,14 +149,14 @@ async fn channels_are_listed(ground: &Ground, check: &impl AsyncFn(String, &[&St
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transcript_has_every_event_by_pages() {
-    let ground = Ground::new().await;
-    let chat = begin(&ground.session("s"), &json!({})).await;
+async fn transcripts_have_every_event_in_pages() {
+    let fixture = Fixture::new().await;
+    let chat = begin(&fixture.session("s"), &json!({})).await;
     for turn in 0..4 {
         let events = vec![user(format!("q{turn}")), assistant(format!("a{turn}"))];
-        ground.agent.append(&chat, events).await;
+        fixture.agent.append(&chat, events).await;
     }
-    let admin = ground.admin();
+    let admin = fixture.admin();
     let path = format!("/v1/admin/conversations/{chat}");
     assert_eq!(admin.get(&path).await.ok(200)["version"], 9);
     let whole = admin
@@ -175,14 +178,17 @@ async fn a_transcript_has_every_event_by_pages() {
         assert_eq!(events, list(&whole, "events"), "{limit}");
     }
     let answer = admin.get(&format!("{path}/events?limit=1001")).await;
-    assert_eq!(answer.told(), (400, "FIELD_OUT_OF_RANGE".to_owned()));
+    assert_eq!(
+        answer.status_and_code(),
+        (400, "FIELD_OUT_OF_RANGE".to_owned())
+    );
 }
 
-fn paid(model: &str, input_tokens: u64) -> Event {
+fn answer_with_usage(model: &str, input_tokens: u64) -> Event {
     let mut message = assistant("answer");
-    if let Some(Fact::MessageAppended(said)) = &mut message.fact {
-        model.clone_into(&mut said.model);
-        said.usage = Some(Usage {
+    if let Some(Fact::MessageAppended(appended)) = &mut message.fact {
+        model.clone_into(&mut appended.model);
+        appended.usage = Some(Usage {
             input_tokens,
             output_tokens: 2,
             cached_tokens: 1,
@@ -194,12 +200,18 @@ fn paid(model: &str, input_tokens: u64) -> Event {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_is_summed_by_day_agent_and_model() {
-    let ground = Ground::new().await;
-    let chat = begin(&ground.session("s"), &json!({})).await;
-    let events = vec![paid("m1", 10), paid("m1", 5), paid("m2", 7)];
-    ground.agent.append(&chat, events).await;
-    let admin = ground.admin();
-    let usage = async |door: &Door, query: &str| door.get(&format!("/v1/admin/usage{query}")).await;
+    let fixture = Fixture::new().await;
+    let chat = begin(&fixture.session("s"), &json!({})).await;
+    let events = vec![
+        answer_with_usage("m1", 10),
+        answer_with_usage("m1", 5),
+        answer_with_usage("m2", 7),
+    ];
+    fixture.agent.append(&chat, events).await;
+    let admin = fixture.admin();
+    let usage = async |client: &HttpClient, query: &str| {
+        client.get(&format!("/v1/admin/usage{query}")).await
+    };
     let today = text(
         &admin
             .get(&format!("/v1/admin/conversations/{chat}"))
@@ -222,7 +234,7 @@ async fn usage_is_summed_by_day_agent_and_model() {
     assert_eq!(days[0], expected);
     let others = [
         usage(&admin, &format!("{query}&agentId={OTHER_AGENT}")).await,
-        usage(&ground.foreign_admin(), &query).await,
+        usage(&fixture.foreign_admin(), &query).await,
         usage(&admin, "?from=2001-01-01&to=2002-01-01").await,
     ];
     for answer in others {

@@ -1,5 +1,5 @@
-//! What model servers were asked and answered: not kept unless an agent's settings say so; then without secrets, for the
-//! administrators of its tenant.
+//! The log of requests to model servers and their replies: only if an agent's settings enable it, without secrets, for
+//! the administrators of its tenant.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use domain::Sequence;
 use event_log::{LoggedSubject, Record};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use tests::door::Door;
 use tests::eventually::{eventually, within};
+use tests::http_client::HttpClient;
 use tokio::net::TcpListener;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::ProviderLogDetail;
 
-use crate::ground::{AGENT, Ground, OTHER_AGENT, begin, list, text};
+use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, list, text};
 
 const LOGS: &str = "/v1/admin/provider-logs";
 const SECRET: &str = "hunter22-of-the-moon";
-/// What the model server says, cut so that the secret comes in two pieces.
-const SAID: [&str; 2] = ["{\"password\": \"hunter22", "-of-the-moon\"}"];
+/// The model server's text, split so that the secret is in two pieces.
+const TEXT_PIECES: [&str; 2] = ["{\"password\": \"hunter22", "-of-the-moon\"}"];
 
 /// A model server that is busy at its first request, and answers the others.
 async fn model_server() -> SocketAddr {
     let asked = Arc::new(AtomicUsize::new(0));
     let answer = move || {
         let first = asked.fetch_add(1, Ordering::Relaxed) == 0;
-        async move { if first { busy() } else { said() } }
+        async move { if first { busy() } else { answer() } }
     };
     let routes = Router::new().route("/chat/completions", post(answer));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -44,9 +44,9 @@ fn busy() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "0")]).into_response()
 }
 
-fn said() -> Response {
+fn answer() -> Response {
     let event = |choice: Value| format!("data: {}\n\n", json!({"id": "r", "choices": [choice]}));
-    let deltas = SAID
+    let deltas = TEXT_PIECES
         .iter()
         .map(|text| json!({"index": 0, "delta": {"content": text}}));
     let last = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
@@ -61,10 +61,10 @@ fn said() -> Response {
     ([("content-type", "text/event-stream")], body).into_response()
 }
 
-/// A system whose gateway knows the model server.
-async fn ground() -> Ground {
+/// A system whose gateway has the model server.
+async fn fixture() -> Fixture {
     let addr = model_server().await;
-    Ground::with(|gateway| {
+    Fixture::with(|gateway| {
         let url = format!("http://{addr}");
         let busy =
             json!({"busy": {"kind": "openai_chat", "base_url": url, "api_key": "sk-of-ours"}});
@@ -73,8 +73,8 @@ async fn ground() -> Ground {
     .await
 }
 
-/// Has an agent's calls of a model server logged, and waits until the gateway knows.
-async fn set(ground: &Ground, server: &str, detail: ProviderLogDetail) {
+/// Enables the log of an agent, and waits until the gateway applies that.
+async fn set(fixture: &Fixture, server: &str, detail: ProviderLogDetail) {
     let settings = proto::AgentSettings {
         identity_mode: proto::IdentityMode::Issued.into(),
         model: Some(proto::ModelSettings {
@@ -88,57 +88,57 @@ async fn set(ground: &Ground, server: &str, detail: ProviderLogDetail) {
         }),
         ..proto::AgentSettings::default()
     };
-    ground.operator.settings(AGENT, settings).await;
-    let named = ground.frontend().with("x-user-id", "ada");
+    fixture.operator.settings(AGENT, settings).await;
+    let named = fixture.frontend().with("x-user-id", "ada");
     eventually("a gateway that knows the settings", || async {
         (named.get("/api/chats/none").await.status != 404).then_some(())
     })
     .await;
 }
 
-/// A chat in which something was said and answered.
-async fn talked(ground: &Ground) -> String {
-    talked_in(&ground.issued().await).await
+/// A chat with a message and its answer.
+async fn chat(fixture: &Fixture) -> String {
+    chat_in(&fixture.issued_session().await).await
 }
 
-async fn talked_in(session: &Door) -> String {
+async fn chat_in(session: &HttpClient) -> String {
     let chat = begin(session, &json!({})).await;
-    let said = json!({"content": format!("the password: {SECRET}")});
+    let answer = json!({"content": format!("the password: {SECRET}")});
     let path = format!("/api/chats/{chat}/messages");
-    assert_eq!(session.post(&path, &said).await.status, 200);
+    assert_eq!(session.post(&path, &answer).await.status, 200);
     chat
 }
 
-async fn logs(door: &Door, query: &str) -> Vec<Value> {
-    let page = door.get(&format!("{LOGS}{query}")).await.ok(200);
+async fn logs(client: &HttpClient, query: &str) -> Vec<Value> {
+    let page = client.get(&format!("{LOGS}{query}")).await.ok(200);
     list(&page, "logs").to_vec()
 }
 
-async fn logged(door: &Door, count: usize) -> Vec<Value> {
+async fn wait_for_logs(client: &HttpClient, count: usize) -> Vec<Value> {
     eventually("logged calls", || async {
-        let logs = logs(door, "").await;
+        let logs = logs(client, "").await;
         (logs.len() >= count).then_some(logs)
     })
     .await
 }
 
-async fn record(ground: &Ground) -> Record {
-    let config = tests::settings::record(&ground.stack.servers);
+async fn record(fixture: &Fixture) -> Record {
+    let config = tests::settings::record(&fixture.stack.servers);
     Record::open(config).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_logged_unless_it_is_asked_for() {
-    let ground = ground().await;
-    talked(&ground).await;
-    set(&ground, "echo", ProviderLogDetail::Off).await;
-    talked(&ground).await;
-    // What comes after it in the same way would be behind it.
-    set_again(&ground).await;
-    let seen = logged(&ground.admin(), 1).await;
+async fn calls_are_logged_only_when_enabled() {
+    let fixture = fixture().await;
+    chat(&fixture).await;
+    set(&fixture, "echo", ProviderLogDetail::Off).await;
+    chat(&fixture).await;
+    // A later call would follow it in the stream.
+    enable_log(&fixture).await;
+    let seen = wait_for_logs(&fixture.admin(), 1).await;
     assert_eq!(seen.len(), 1, "{seen:?}");
-    // The first logged call of the stream is that one; metered calls are in it too.
-    let mut stored = record(&ground).await.follow_logs(Sequence(0));
+    // The first logged call in the stream is that one; the stream also has metered calls.
+    let mut stored = record(&fixture).await.follow_logs(Sequence(0));
     let first = within("a logged call", async {
         loop {
             let message = stored.next().await.unwrap().unwrap();
@@ -154,8 +154,8 @@ async fn nothing_is_logged_unless_it_is_asked_for() {
     );
 }
 
-/// Has calls logged, and talks until one is.
-async fn set_again(ground: &Ground) {
+/// Enables the log, and sends messages until a call is logged.
+async fn enable_log(fixture: &Fixture) {
     let settings = proto::AgentSettings {
         identity_mode: proto::IdentityMode::Open.into(),
         provider_logs: Some(proto::ProviderLogSettings {
@@ -164,22 +164,22 @@ async fn set_again(ground: &Ground) {
         }),
         ..tests::operator::echo()
     };
-    ground.operator.settings(AGENT, settings).await;
-    let named = ground.frontend().with("x-user-id", "ada");
+    fixture.operator.settings(AGENT, settings).await;
+    let named = fixture.frontend().with("x-user-id", "ada");
     eventually("a gateway that knows the settings", || async {
         (named.get("/api/chats/none").await.status == 404).then_some(())
     })
     .await;
-    talked(ground).await;
+    chat(fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_try_is_logged_with_its_facts_and_without_secrets() {
-    let ground = ground().await;
-    set(&ground, "busy", ProviderLogDetail::Bodies).await;
-    let chat = talked(&ground).await;
-    let admin = ground.admin();
-    let seen = logged(&admin, 2).await;
+async fn every_try_is_logged_without_secrets() {
+    let fixture = fixture().await;
+    set(&fixture, "busy", ProviderLogDetail::Bodies).await;
+    let chat = chat(&fixture).await;
+    let admin = fixture.admin();
+    let seen = wait_for_logs(&admin, 2).await;
     let facts = |log: &Value| {
         json!([
             log["attempt"],
@@ -223,7 +223,7 @@ async fn every_try_is_logged_with_its_facts_and_without_secrets() {
     );
     let answered = text(&whole["reply"], "text");
     assert!(answered.contains("[redacted:password]"), "{answered}");
-    let mut stored = record(&ground).await.follow_logs(Sequence(0));
+    let mut stored = record(&fixture).await.follow_logs(Sequence(0));
     // Two logged calls, and a metered one.
     for _ in 0..3 {
         let message = within("a call", stored.next()).await.unwrap().unwrap();
@@ -235,13 +235,13 @@ async fn every_try_is_logged_with_its_facts_and_without_secrets() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn administrators_find_what_is_their_tenants() {
-    let ground = ground().await;
-    set(&ground, "echo", ProviderLogDetail::Bodies).await;
-    let session = ground.issued().await;
-    let (one, other) = (talked(&ground).await, talked_in(&session).await);
-    let admin = ground.admin();
-    let seen = logged(&admin, 2).await;
+async fn administrators_read_only_logs_of_their_tenant() {
+    let fixture = fixture().await;
+    set(&fixture, "echo", ProviderLogDetail::Bodies).await;
+    let session = fixture.issued_session().await;
+    let (one, other) = (chat(&fixture).await, chat_in(&session).await);
+    let admin = fixture.admin();
+    let seen = wait_for_logs(&admin, 2).await;
     let check = async |query: String, expected: &[&String]| {
         let found = logs(&admin, &query).await;
         let found: Vec<&str> = found
@@ -275,16 +275,19 @@ async fn administrators_find_what_is_their_tenants() {
         let answer = admin.get(&format!("{LOGS}{query}")).await;
         assert_eq!((answer.status, text(&answer.json(), "field")), (400, field));
     }
-    let foreign = ground.foreign_admin();
+    let foreign = fixture.foreign_admin();
     assert_eq!(logs(&foreign, "").await, [Value::Null; 0]);
     let path = format!("{LOGS}/{}", text(&seen[0], "id"));
     let (theirs, missing) = (
         foreign.get(&path).await,
         admin.get(&format!("{LOGS}/x")).await,
     );
-    assert_eq!(theirs.told(), (404, "PROVIDER_LOG_NOT_FOUND".to_owned()));
+    assert_eq!(
+        theirs.status_and_code(),
+        (404, "PROVIDER_LOG_NOT_FOUND".to_owned())
+    );
     assert_eq!(theirs.body, missing.body);
-    // What is erased is gone at once, however late the rows are.
+    // Erased entries are gone at once, also if the rows lag.
     let deleted = session.delete(&format!("/api/chats/{other}")).await;
     assert_eq!(deleted.status, 204);
     assert_eq!(admin.get(&path).await.status, 404);

@@ -1,4 +1,4 @@
-//! The context of a fork is that of one history: as if the same events had been appended to one conversation.
+//! The context of a fork equals the context of one conversation with the same events.
 
 use serde_json::{Value, json};
 use tests::agent::Agent;
@@ -6,16 +6,16 @@ use tests::stack::Setup;
 use wire::proto::read::v1::assemble_context_request::Policy;
 use wire::proto::read::v1::{AssembleContextRequest, ContextFormat, Receipt};
 
-use super::tree::{Dice, Node, twin};
+use super::tree::{Generator, Node, twin};
 
-/// Trees that are grown, each with a stack of its own.
+/// Random trees, each with its own stack.
 const TREES: u64 = 4;
 /// Forks of a tree.
 const FORKS: usize = 6;
-/// Most events that a node gets at a time.
+/// The maximum number of events that a node gets at a time.
 const EVENTS_MAX: usize = 14;
 
-/// What is not said alike of a fork and of its twin: their names, and at which version a call was given up.
+/// Removes what differs between a fork and its twin: names, and versions of interrupted calls.
 fn comparable(receipt: Option<Receipt>) -> Receipt {
     let mut receipt = receipt.expect("a receipt");
     receipt.conversation_id.clear();
@@ -26,7 +26,7 @@ fn comparable(receipt: Option<Receipt>) -> Receipt {
     receipt
 }
 
-async fn made(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, Receipt) {
+async fn assemble(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, Receipt) {
     let request = AssembleContextRequest {
         target: Some(agent.read_target(id)),
         ..request.clone()
@@ -66,8 +66,8 @@ fn requests(at_version: u64) -> Vec<AssembleContextRequest> {
 async fn check(agent: &Agent, node: &Node, twin: &str, versions: &[u64]) {
     for version in versions {
         for request in requests(*version) {
-            let fork = made(agent, &node.id, &request).await;
-            let direct = made(agent, twin, &request).await;
+            let fork = assemble(agent, &node.id, &request).await;
+            let direct = assemble(agent, twin, &request).await;
             assert_eq!(fork, direct, "{node:?} {request:?}");
         }
     }
@@ -90,30 +90,30 @@ async fn check(agent: &Agent, node: &Node, twin: &str, versions: &[u64]) {
 async fn check_tree(seed: u64) {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let mut dice = Dice::new(seed);
+    let mut generator = Generator::new(seed);
     if seed.is_multiple_of(2) {
         stack.projector.stop().await;
     }
-    let mut nodes = vec![dice.root(&agent).await];
-    dice.grow(&agent, &mut nodes[0], EVENTS_MAX).await;
+    let mut nodes = vec![generator.root(&agent).await];
+    generator.grow(&agent, &mut nodes[0], EVENTS_MAX).await;
     if stack.projector.is_started() {
-        // Its rows are there, those of its forks are not.
-        agent.projected(&nodes[0].id, nodes[0].version()).await;
+        // Its rows exist, those of its forks do not.
+        agent.wait_for_rows(&nodes[0].id, nodes[0].version()).await;
         stack.projector.stop().await;
     }
     for _ in 0..FORKS {
-        let mut node = dice.fork(&agent, &nodes).await;
-        dice.grow(&agent, &mut node, EVENTS_MAX).await;
+        let mut node = generator.fork(&agent, &nodes).await;
+        generator.grow(&agent, &mut node, EVENTS_MAX).await;
         nodes.push(node);
     }
-    // Whatever comes later of the others is none of a fork's business.
+    // Later events of other conversations do not affect a fork.
     for node in &mut nodes {
-        dice.grow(&agent, node, 3).await;
+        generator.grow(&agent, node, 3).await;
     }
     let mut pairs = Vec::new();
     for node in nodes.split_off(1) {
         let twin = twin(&agent, &node).await;
-        let versions = [0, dice.version(&node), dice.version(&node)];
+        let versions = [0, generator.version(&node), generator.version(&node)];
         pairs.push((node, twin, versions));
     }
     for (node, twin, versions) in &pairs {
@@ -121,13 +121,13 @@ async fn check_tree(seed: u64) {
     }
     stack.projector.start().await;
     for (node, twin, versions) in &pairs {
-        agent.projected(&node.id, node.version()).await;
-        agent.projected(twin, node.version()).await;
+        agent.wait_for_rows(&node.id, node.version()).await;
+        agent.wait_for_rows(twin, node.version()).await;
         check(&agent, node, twin, versions).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_context_of_a_fork_is_that_of_one_history() {
+async fn fork_contexts_equal_contexts_of_one_history() {
     futures::future::join_all((0..TREES).map(check_tree)).await;
 }

@@ -1,4 +1,4 @@
-//! Beginning a fork: where it may leave from, whose it is, and how far back forks go.
+//! Creating a fork: valid fork points, owners, and the maximum depth.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use tests::agent::Agent;
@@ -8,11 +8,11 @@ use tests::stack::Setup;
 use tonic::Code;
 use uuid::Uuid;
 
-use super::{fork, fork_request, forked_from, try_fork};
+use super::{fork, fork_point_of, fork_request, try_fork};
 use crate::write::with;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_and_what_is_not_ones_own_are_told_alike() {
+async fn foreign_parents_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
@@ -57,7 +57,7 @@ async fn what_is_not_there_and_what_is_not_ones_own_are_told_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_of_what_is_shared_leaves_from_who_holds_it() {
+async fn forks_of_shared_versions_leave_from_the_ancestor() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("root").await;
@@ -75,12 +75,12 @@ async fn a_fork_of_what_is_shared_leaves_from_who_holds_it() {
     for (id, version, (parent, shared, depth)) in cases {
         assert_eq!(fork(&agent, id, "two", version).await.version, version + 1);
         let expected = (parent.to_owned(), shared, depth);
-        assert_eq!(forked_from(&agent, id).await, expected);
+        assert_eq!(fork_point_of(&agent, id).await, expected);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn depth_is_bounded_and_reads_reach_all_the_way() {
+async fn depth_is_bounded_and_reads_reach_the_root() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("f0").await;
@@ -88,7 +88,7 @@ async fn depth_is_bounded_and_reads_reach_all_the_way() {
         let (id, parent) = (format!("f{depth}"), format!("f{}", depth - 1));
         fork(&agent, &id, &parent, depth.into()).await;
         assert_eq!(
-            forked_from(&agent, &id).await,
+            fork_point_of(&agent, &id).await,
             (parent, depth.into(), depth)
         );
     }
@@ -101,9 +101,9 @@ async fn depth_is_bounded_and_reads_reach_all_the_way() {
         failure.metadata["fork_depth_max"],
         FORK_DEPTH_MAX.to_string()
     );
-    // What the last one shares is as deep as who holds it.
+    // A fork of the last one's shared events is as deep as a fork of its ancestor.
     fork(&agent, "beside", &last, end - 1).await;
-    agent.projected(&last, end).await;
+    agent.wait_for_rows(&last, end).await;
     stack.projector.stop().await;
     check_dense(&agent, &last, end).await;
     check_dense(&agent, "beside", end).await;
@@ -115,12 +115,12 @@ async fn check_dense(agent: &Agent, id: &str, end: u64) {
     assert_eq!(versions, (1..=end).collect::<Vec<u64>>(), "{id}");
 }
 
-/// The first answer comes again, whatever became of the parent since.
+/// A retry gets the first answer, independent of later changes of the parent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_gets_the_first_answer_also_without_the_parent() {
+async fn retries_get_the_first_answer_without_the_parent() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    // The first key is settled by head and stream, the second one's age is not known.
+    // The first key is in the head; the age of the second key is unknown.
     for (number, key) in [Uuid::now_v7(), Uuid::new_v4()].into_iter().enumerate() {
         let (parent, id) = (format!("parent-{number}"), format!("fork-{number}"));
         agent.create(&parent).await;
@@ -132,7 +132,7 @@ async fn a_retry_gets_the_first_answer_also_without_the_parent() {
             .try_erase(agent.target(&parent))
             .await
             .expect("erased");
-        // More commits than a head names, so that the key must be looked for.
+        // More commits than a head lists, so that the key must be searched.
         for commits in [0, 9] {
             for _ in 0..commits {
                 agent.append(&id, vec![user("more")]).await;

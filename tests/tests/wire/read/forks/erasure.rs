@@ -1,4 +1,4 @@
-//! A fork without what it goes on from cannot be read: it looks like an erased one.
+//! A fork without its parent cannot be read: it looks erased.
 
 use domain::{ConversationId, ConversationKey, Partition, Status, TenantId};
 use event_log::Record;
@@ -10,12 +10,12 @@ use tests::stack::Setup;
 use tonic::Code;
 use wire::proto::read::v1::{AssembleContextRequest, ContextFormat};
 
-use super::{fork, kept, try_fork};
+use super::{erasure_races, fork, try_fork};
 
 const GONE: (Code, &str, &str) = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_read_of_a_fork_ends_with_its_parent() {
+async fn forks_are_unreadable_after_the_erasure_of_the_parent() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("root").await;
@@ -26,22 +26,23 @@ async fn every_read_of_a_fork_ends_with_its_parent() {
     agent.append("two", vec![user("6")]).await;
     fork(&agent, "beside", "root", 1).await;
     for (id, version) in [("one", 4), ("two", 6), ("beside", 2)] {
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     let record = Record::open(settings::record(&stack.servers)).await;
     let record = record.expect("a record");
-    kept::is_refused(&agent, &record, "root", &["beside", "one", "two"]).await;
-    kept::is_refused(&agent, &record, "one", &["two"]).await;
-    // The middle one goes: its fork goes with it, whatever the rows say; its parent, and who shares nothing of it, stay.
+    erasure_races::is_refused(&agent, &record, "root", &["beside", "one", "two"]).await;
+    erasure_races::is_refused(&agent, &record, "one", &["two"]).await;
+    // The middle one is erased: its fork becomes unreadable, also before projection; its parent and unrelated forks
+    // stay.
     for rows_are_behind in [true, false] {
         if rows_are_behind {
             stack.projector.stop().await;
             fork(&agent, "unknown", "beside", 2).await;
-            kept::is_undecided(&agent, &record, "beside").await;
+            erasure_races::is_undecided(&agent, &record, "beside").await;
             agent.try_erase(agent.target("one")).await.expect("erased");
         } else {
             stack.projector.start().await;
-            agent.projected("root", 2).await;
+            agent.wait_for_rows("root", 2).await;
         }
         for id in ["one", "two"] {
             let target = || agent.read_target(id);
@@ -69,10 +70,10 @@ async fn every_read_of_a_fork_ends_with_its_parent() {
     .await;
 }
 
-/// Trials of a race between a fork and an erasure of its parent.
+/// Rounds of a race between a fork and an erasure of its parent.
 const TRIALS: usize = 150;
 
-/// A name that begins with this and is in the first partition, so that the sequences of two conversations tell their order.
+/// A name with this prefix in the first partition, so that the sequences of two conversations show their order.
 fn in_first_partition(tenant: &TenantId, name: &str) -> ConversationId {
     let mut ids = (0..).map(|n| ConversationId::parse(format!("{name}-{n}")).expect("an id"));
     let is_first = |id: &ConversationId| Partition::of(tenant, id, 8) == Partition(0);
@@ -80,7 +81,7 @@ fn in_first_partition(tenant: &TenantId, name: &str) -> ConversationId {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
+async fn forks_after_the_tombstone_of_the_parent_are_rejected() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
     let mut second = stack.another(Role::Writer);
@@ -128,6 +129,6 @@ async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
         }
     }
     assert_eq!(acknowledged + refused, TRIALS);
-    kept::race([&agent, &other], &record).await;
+    erasure_races::race([&agent, &other], &record).await;
     second.stop().await;
 }

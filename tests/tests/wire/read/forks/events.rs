@@ -1,4 +1,5 @@
-//! The events of a fork: its parents' up to the forks, then its own, dense, in both directions, in pages of any size.
+//! The events of a fork: those of its parents up to the forks, then its own, dense, in both directions, with any page
+//! size.
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, note, result, summary, user};
@@ -8,7 +9,7 @@ use wire::proto::read::v1::{
     AssembleContextRequest, ContextFormat, Direction, EventKind, ListEventsRequest, RecordedEvent,
 };
 
-use super::{fork, forked_from};
+use super::{fork, fork_point_of};
 
 /// A root at version 9.
 async fn root(agent: &Agent) {
@@ -21,7 +22,7 @@ async fn root(agent: &Agent) {
     agent.append("root", vec![user("8"), note("9")]).await;
 }
 
-/// A fork, a fork of it, and one of that: `one` leaves at 7, `two` at 10, `three` at 13; it ends at 15.
+/// A fork, a fork of it, and a fork of that: `one` starts after 7, `two` after 10, `three` after 13; it ends at 15.
 async fn three_levels(agent: &Agent) -> Vec<RecordedEvent> {
     root(agent).await;
     fork(agent, "one", "root", 7).await;
@@ -88,9 +89,12 @@ async fn ranges_and_pages_across_four_conversations() {
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
     let all = three_levels(&agent).await;
-    assert_eq!(forked_from(&agent, "one").await, ("root".to_owned(), 7, 1));
     assert_eq!(
-        forked_from(&agent, "three").await,
+        fork_point_of(&agent, "one").await,
+        ("root".to_owned(), 7, 1)
+    );
+    assert_eq!(
+        fork_point_of(&agent, "three").await,
         ("two".to_owned(), 13, 3)
     );
     let summaries = [EventKind::HistorySummarised, EventKind::ConversationCreated];
@@ -98,7 +102,7 @@ async fn ranges_and_pages_across_four_conversations() {
         if projected {
             stack.projector.start().await;
             for (id, version) in [("root", 9), ("one", 11), ("two", 14), ("three", 15)] {
-                agent.projected(id, version).await;
+                agent.wait_for_rows(id, version).await;
             }
         }
         for from in 1..=15 {
@@ -122,13 +126,14 @@ async fn ranges_and_pages_across_four_conversations() {
     }
 }
 
-/// At every version of a history with calls and summaries: the parent's context of that version and its events come back.
+/// At every version of a history with calls and summaries, the fork returns the parent's context and events of that
+/// version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_at_every_version() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     root(&agent).await;
-    agent.projected("root", 9).await;
+    agent.wait_for_rows("root", 9).await;
     stack.projector.stop().await;
     let parents = agent.events(agent.list_request("root")).await;
     let context = async |id: &str, at_version: u64| {
@@ -170,9 +175,9 @@ async fn a_fork_at_every_version() {
     }
 }
 
-/// Others append to the parent all the while: nothing of it is ever seen in a fork.
+/// Concurrent appends to the parent never appear in a fork.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_appended_to_a_parent_never_shows_in_a_fork() {
+async fn appends_to_a_parent_never_appear_in_a_fork() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("parent").await;
@@ -186,7 +191,7 @@ async fn what_is_appended_to_a_parent_never_shows_in_a_fork() {
     let forks = async {
         let mut forks = Vec::new();
         for number in 0..20 {
-            // At the parent's very last version, which is not the last for long.
+            // At the parent's last version, which soon is not the last any more.
             let version = agent.version("parent").await;
             let id = format!("fork-{number}");
             fork(&agent, &id, "parent", version).await;

@@ -1,10 +1,10 @@
-//! Forks and changes of hands: a fork reads as one history with what it goes on from.
+//! Forks and changes of owners: a fork and its ancestors read as one history.
 
 mod contexts;
 mod creation;
 mod erasure;
+mod erasure_races;
 mod events;
-mod kept;
 mod owners;
 mod tree;
 mod watch;
@@ -13,7 +13,7 @@ use tests::agent::{Agent, Outcome};
 use wire::proto::event::v1::ForkPoint;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
-/// A request to begin a fork of a conversation behind one of its versions.
+/// A request to create a fork of a conversation after one of its versions.
 fn fork_request(agent: &Agent, id: &str, parent: &str, version: u64) -> CreateConversationRequest {
     CreateConversationRequest {
         forked_from: Some(ForkPoint {
@@ -41,8 +41,8 @@ pub(in crate::read) async fn fork(
     fork.unwrap_or_else(|status| panic!("{id} of {parent} at {version}: {status:?}"))
 }
 
-/// From where a fork goes on, as readers see it.
-async fn forked_from(agent: &Agent, id: &str) -> (String, u64, u32) {
+/// The fork point, as readers see it.
+async fn fork_point_of(agent: &Agent, id: &str) -> (String, u64, u32) {
     let from = agent.conversation(id).await.forked_from.expect("a fork");
     (from.conversation_id, from.version, from.depth)
 }

@@ -1,4 +1,4 @@
-//! Changes of hands: a conversation moves between its owners' listings, and back.
+//! Changes of owners: a conversation moves between its owners' listings.
 
 use tests::agent::{Agent, Outcome};
 use tests::errors::check_failure;
@@ -32,7 +32,7 @@ async fn check_listed(agent: &Agent, of_session: &[&str], of_user: &[&str]) {
         (Filter::UserId("ada".to_owned()), of_user),
     ];
     for (filter, expected) in cases {
-        // Small pages, so that cursors lead across.
+        // Small pages, so that cursors continue across changes.
         let request = with(agent.conversations_request(filter.clone()), |request| {
             request.page_size = 1;
         });
@@ -52,19 +52,19 @@ async fn a_conversation_moves_between_listings_and_back() {
     }
     fork(&agent, "c", "a", 1).await;
     for (id, version) in [("a", 1), ("b", 1), ("c", 2)] {
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     check_listed(&agent, &["a", "b", "c"], &[]).await;
     let claim = |id: &str| change(&agent, id, user_owner("ada"), Some(session("s")));
     for (id, version) in [("a", 2), ("c", 3)] {
         let claimed = try_change(&agent, claim(id)).await.expect("a claim");
         assert_eq!(claimed.version, version);
-        // Fresh at once, listed when projected.
+        // Fresh reads show it at once, listings after projection.
         assert_eq!(agent.conversation(id).await.owner, Some(user_owner("ada")));
-        agent.projected(id, version).await;
+        agent.wait_for_rows(id, version).await;
     }
     check_listed(&agent, &["b"], &["a", "c"]).await;
-    // Again: it is so already. From somebody else: it is not theirs.
+    // Again: nothing to do. From another owner: not allowed.
     let again = try_change(&agent, claim("a")).await.expect("nothing to do");
     assert_eq!((again.version, again.commit_id.as_str()), (2, ""));
     let theft = change(&agent, "a", user_owner("eve"), Some(session("s")));
@@ -73,12 +73,12 @@ async fn a_conversation_moves_between_listings_and_back() {
     let back = change(&agent, "a", session("s"), Some(user_owner("ada")));
     assert_eq!(try_change(&agent, back).await.expect("it").version, 3);
     agent.append("a", vec![user("4")]).await;
-    agent.projected("a", 4).await;
+    agent.wait_for_rows("a", 4).await;
     check_listed(&agent, &["a", "b"], &["c"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retried_change_gets_its_first_answer() {
+async fn retried_changes_get_the_first_answer() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("a").await;
@@ -91,7 +91,7 @@ async fn a_retried_change_gets_its_first_answer() {
         ..change(&agent, "a", user_owner("ada"), Some(session("s")))
     };
     let first = try_change(&agent, request.clone()).await.expect("a claim");
-    // Taken back since: the retry is answered, and takes nothing.
+    // The conversation was released since: the retry gets its answer, and claims nothing.
     let back = change(&agent, "a", session("s"), None);
     try_change(&agent, back).await.expect("a change");
     let again = try_change(&agent, request).await.expect("the answer");
@@ -100,7 +100,7 @@ async fn a_retried_change_gets_its_first_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_erasure_may_name_the_owner_that_it_expects() {
+async fn erasures_can_expect_an_owner() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("a").await;

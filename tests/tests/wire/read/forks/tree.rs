@@ -1,4 +1,4 @@
-//! Random trees of forks, and for each fork its twin: a conversation into which the same events were appended directly.
+//! Random trees of forks, and for each fork a twin: a conversation with the same events, appended directly.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
@@ -14,11 +14,11 @@ use crate::write::with;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     pub(super) id: String,
-    /// What stands at each version from 1 on; none: a beginning.
+    /// The event of each version from 1 on; `None` for a creation.
     pub(super) script: Vec<Option<Event>>,
-    /// How far its summaries reach.
+    /// The last version that its summaries cover.
     summarised: u64,
-    /// The calls of its own that wait.
+    /// Its own pending calls.
     open: Vec<String>,
 }
 
@@ -27,21 +27,21 @@ impl Node {
         u64::try_from(self.script.len()).expect("a version")
     }
 
-    /// The versions of its beginning and those behind it.
+    /// The versions of its creation and of fork points.
     pub(super) fn beginnings(&self) -> Vec<u64> {
         let places = (1..).zip(&self.script).filter(|(_, event)| event.is_none());
         places.map(|(version, _)| version).collect()
     }
 }
 
-/// Something to draw from, and names that nobody else has.
+/// A random generator, and unique names.
 #[derive(Debug)]
-pub(super) struct Dice {
+pub(super) struct Generator {
     rng: StdRng,
     names: u32,
 }
 
-impl Dice {
+impl Generator {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             rng: StdRng::seed_from_u64(seed),
@@ -54,7 +54,7 @@ impl Dice {
         format!("n{}", self.names)
     }
 
-    /// The next event of a conversation.
+    /// The next random event of a conversation.
     fn event(&mut self, node: &mut Node) -> Event {
         let name = self.name();
         match self.rng.random_range(0..10) {
@@ -78,7 +78,7 @@ impl Dice {
         }
     }
 
-    /// Appends up to so many events, in commits of several.
+    /// Appends up to this many events, in several commits.
     pub(super) async fn grow(&mut self, agent: &Agent, node: &mut Node, events_max: usize) {
         let mut left = self.rng.random_range(1..=events_max);
         while left > 0 {
@@ -105,15 +105,15 @@ impl Dice {
         node
     }
 
-    /// A fork of any of the nodes at any of its versions; it goes on with the assistant, so that whatever waited at the fork
-    /// was interrupted in its twin too.
+    /// A fork of a random node at a random version. It continues with the assistant, so that pending calls at the fork
+    /// point are interrupted in its twin, too.
     pub(super) async fn fork(&mut self, agent: &Agent, nodes: &[Node]) -> Node {
         let parent = nodes.choose(&mut self.rng).expect("a node");
         let version = self.rng.random_range(1..=parent.version());
         let shared = usize::try_from(version).expect("a version");
-        let said = assistant("I go on.");
+        let message = assistant("I go on.");
         let mut script = parent.script[..shared].to_vec();
-        script.extend([None, Some(said.clone())]);
+        script.extend([None, Some(message.clone())]);
         let node = Node {
             id: self.name(),
             summarised: parent.summarised,
@@ -121,11 +121,11 @@ impl Dice {
             open: Vec::new(),
         };
         fork(agent, &node.id, &parent.id, version).await;
-        agent.append(&node.id, vec![said]).await;
+        agent.append(&node.id, vec![message]).await;
         node
     }
 
-    /// A version of a conversation at which it and its twin read alike.
+    /// A version of a conversation at which it and its twin have equal contexts.
     pub(super) fn version(&mut self, node: &Node) -> u64 {
         let beginnings = node.beginnings();
         let versions: Vec<u64> = (1..=node.version())
@@ -135,7 +135,7 @@ impl Dice {
     }
 }
 
-/// A conversation into which the same events were appended directly; where the fork begins, its title changes.
+/// A conversation with the same events, appended directly; its title changes where the fork starts.
 pub(super) async fn twin(agent: &Agent, node: &Node) -> String {
     let id = format!("{}-twin", node.id);
     agent.create(&id).await;

@@ -1,4 +1,4 @@
-//! Watching a fork: the history of its parents, its own, and then what is appended to it alone.
+//! Watching a fork: the history of its ancestors, its own, and then only its new events.
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -17,7 +17,7 @@ async fn history_across_the_fork_then_live() {
     agent
         .append("parent", vec![user("2"), user("3"), user("4")])
         .await;
-    agent.projected("parent", 4).await;
+    agent.wait_for_rows("parent", 4).await;
     stack.projector.stop().await;
     agent.append("parent", vec![user("5"), user("6")]).await;
     fork(&agent, "fork", "parent", 5).await;
@@ -29,7 +29,7 @@ async fn history_across_the_fork_then_live() {
     assert_eq!(watch.live(2).await, [8, 9]);
     check_histories(&agent).await;
     stack.projector.start().await;
-    agent.projected("further", 9).await;
+    agent.wait_for_rows("further", 9).await;
     check_histories(&agent).await;
 }
 
@@ -42,7 +42,7 @@ async fn check_histories(agent: &Agent) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_with_what_it_goes_on_from() {
+async fn watches_end_with_the_parent() {
     let mut stack = Setup::tasks().prepare().await;
     stack.gateway.settings.gateway.watch_idle_check_ms = 100;
     stack.start().await;

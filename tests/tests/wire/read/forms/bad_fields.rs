@@ -1,4 +1,4 @@
-//! Requests for a form that break a rule, at the edge of every bound: code, reason and path.
+//! Invalid requests for a form, at the edge of every bound: code, reason and path.
 
 use tests::errors::check_failure;
 use tests::events::user;
@@ -9,10 +9,10 @@ use wire::proto::read::v1::{
     AssembleContextRequest, CallOutputs, ContextFormat, InstructionsRole, RenderSettings, Thoughts,
 };
 
-use super::{ask, try_made};
+use super::{form_request, try_assemble};
 use crate::write::with;
 
-/// Most bytes of a policy.
+/// The maximum size of a policy, in bytes.
 const POLICY_BYTES_MAX: usize = 256 * 1_024;
 
 const RANGE: &str = "FIELD_OUT_OF_RANGE";
@@ -51,8 +51,8 @@ fn call_outputs(request: &mut AssembleContextRequest, call_outputs: i32) {
     });
 }
 
-/// White space is part of a document's size, and of nothing else.
-fn padded(bytes: usize) -> String {
+/// White space only changes the size of a document.
+fn policy_of_size(bytes: usize) -> String {
     format!("{{{}}}", " ".repeat(bytes - 2))
 }
 
@@ -85,8 +85,8 @@ const CASES: [Case; 28] = [
     ("an unknown setting", Some((MALFORMED, "policy_json")), |r| policy(r, r#"{"budgets": {}}"#)),
     ("a setting out of its bounds", Some((MALFORMED, "policy_json.budget.low_water_percent")),
         |r| policy(r, r#"{"budget": {"low_water_percent": 96}}"#)),
-    ("256 KiB of policy", None, |r| policy(r, &padded(POLICY_BYTES_MAX))),
-    ("256 KiB and a byte of policy", Some((MALFORMED, "policy_json")), |r| policy(r, &padded(POLICY_BYTES_MAX + 1))),
+    ("256 KiB of policy", None, |r| policy(r, &policy_of_size(POLICY_BYTES_MAX))),
+    ("256 KiB and a byte of policy", Some((MALFORMED, "policy_json")), |r| policy(r, &policy_of_size(POLICY_BYTES_MAX + 1))),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,8 +96,8 @@ async fn of_forms() {
     agent.create("c").await;
     agent.append("c", vec![user("one"), user("two")]).await;
     for (case, refused, change) in CASES {
-        let request = with(ask(&agent, ContextFormat::Canonical), change);
-        let outcome = try_made(&agent, request).await;
+        let request = with(form_request(&agent, ContextFormat::Canonical), change);
+        let outcome = try_assemble(&agent, request).await;
         match refused {
             None => drop(outcome.unwrap_or_else(|status| panic!("{case}: {status:?}"))),
             Some((reason, field)) => {

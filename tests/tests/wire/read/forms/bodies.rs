@@ -1,4 +1,4 @@
-//! One conversation with everything in each form: what stands in the body, in the words of its provider.
+//! One conversation with everything in each form: the expected body of each provider.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use wire::proto::read::v1::{
     CallOutputs, ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts,
 };
 
-use super::{FORMS, Made, ask, made, under};
+use super::{AssembledContext, FORMS, assemble, form_request, policy_request};
 use crate::write::with;
 
 fn of_kind(kind: part::Kind) -> Part {
@@ -33,8 +33,8 @@ fn picture() -> Part {
     }))
 }
 
-/// A thought and a text of a model of Anthropic's.
-fn thoughtful() -> Event {
+/// A thought and a text of an Anthropic model.
+fn message_with_thought() -> Event {
     event(Fact::MessageAppended(MessageAppended {
         role: Role::Assistant.into(),
         parts: vec![
@@ -49,7 +49,7 @@ fn thoughtful() -> Event {
     }))
 }
 
-/// Pictures, thoughts, calls side by side, and results in another order.
+/// Pictures, thoughts, parallel calls, and results in another order.
 pub(super) async fn everything(agent: &Agent) {
     agent.create("c").await;
     let seen = event(Fact::MessageAppended(MessageAppended {
@@ -61,7 +61,7 @@ pub(super) async fn everything(agent: &Agent) {
         .append("c", vec![message(Role::System, "Be brief."), seen])
         .await;
     let calls = vec![
-        thoughtful(),
+        message_with_thought(),
         call("a", r#"{"q": 1.50}"#),
         call("b", r#"{"q":"é"}"#),
     ];
@@ -74,14 +74,14 @@ pub(super) async fn everything(agent: &Agent) {
         .await;
 }
 
-/// The list of a body that holds the conversation.
-fn list(made: &Made) -> &[Value] {
+/// The list of a body with the conversation.
+fn list(context: &AssembledContext) -> &[Value] {
     let names = ["turns", "input", "contents", "messages"];
-    let mut lists = names.iter().map(|name| made.body[name].as_array());
+    let mut lists = names.iter().map(|name| context.body[name].as_array());
     lists.find_map(|list| list).expect("a list")
 }
 
-/// An entry in few words: who, and the kinds of what stands in it.
+/// A short form of an entry: role and kinds of content.
 fn sketch(entry: &Value) -> String {
     let mut words = vec![
         ["role", "type"]
@@ -118,7 +118,7 @@ fn kind(part: &Value) -> String {
     part["type"].as_str().map_or_else(keys, str::to_owned)
 }
 
-/// A form, its entries, and what it cannot carry as it is: version, what, and what became of it.
+/// A form, its entries, and its losses: version, content, and replacement.
 type Expected = (
     ContextFormat,
     &'static [&'static str],
@@ -203,13 +203,13 @@ const EXPECTED: [Expected; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_form_tells_everything() {
+async fn each_form_contains_everything() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     everything(&agent).await;
     let mut bodies = HashSet::new();
     for (form, expected, lost) in EXPECTED {
-        let context = made(&agent, ask(&agent, form)).await;
+        let context = assemble(&agent, form_request(&agent, form)).await;
         let sketches: Vec<String> = list(&context).iter().map(sketch).collect();
         assert_eq!(sketches, expected, "{form:?}: {:#}", context.body);
         let losses = context.receipt.losses.iter();
@@ -222,21 +222,21 @@ async fn each_form_tells_everything() {
             (5, None),
             "{form:?}"
         );
-        let again = made(&agent, ask(&agent, form)).await;
+        let again = assemble(&agent, form_request(&agent, form)).await;
         assert_eq!(again, context, "{form:?}: the same again");
         bodies.insert(context.bytes);
     }
     assert_eq!(bodies.len(), FORMS.len());
 }
 
-/// A conversation that says nothing yet has a context too.
+/// A conversation without messages has a context, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_form_can_be_empty() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for form in FORMS {
-        let context = made(&agent, ask(&agent, form)).await;
+        let context = assemble(&agent, form_request(&agent, form)).await;
         eprintln!("EMPTY {}", context.body);
         assert!(list(&context).len() < 2, "{form:?}");
         let receipt = context.receipt;
@@ -249,7 +249,7 @@ async fn each_form_can_be_empty() {
     }
 }
 
-/// What a form leaves open is in the receipt, and changes the bytes.
+/// Optional settings of a form are in the receipt, and change the bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_a_form() {
     let stack = Setup::tasks().start().await;
@@ -257,10 +257,10 @@ async fn settings_of_a_form() {
     everything(&agent).await;
     let policy = serde_json::json!({"instructions": "Serve."});
     let rendered = async |form: ContextFormat, render: RenderSettings| {
-        let request = with(under(&agent, &policy), |request| {
+        let request = with(policy_request(&agent, &policy), |request| {
             (request.format, request.render) = (form.into(), Some(render));
         });
-        let context = made(&agent, request).await;
+        let context = assemble(&agent, request).await;
         assert_eq!(context.receipt.render, Some(render));
         context
     };
@@ -283,8 +283,8 @@ async fn settings_of_a_form() {
         ..usual
     };
     let form = ContextFormat::OpenaiResponses;
-    let answers = |made: &Made| -> Vec<String> {
-        let items = list(made).iter();
+    let answers = |context: &AssembledContext| -> Vec<String> {
+        let items = list(context).iter();
         let items = items.filter(|item| item["call_id"].is_string());
         let items = items.map(|item| format!("{} {}", item["type"], item["call_id"]));
         items.map(|item| item.replace('"', "")).collect()
@@ -300,7 +300,8 @@ async fn settings_of_a_form() {
         thoughts: Thoughts::Omit.into(),
         ..usual
     };
-    let thoughts = |made: &Made| String::from_utf8_lossy(&made.bytes).contains("two calls");
+    let thoughts =
+        |context: &AssembledContext| String::from_utf8_lossy(&context.bytes).contains("two calls");
     let form = ContextFormat::Anthropic;
     assert!(thoughts(&rendered(form, usual).await));
     let without = rendered(form, omit).await;

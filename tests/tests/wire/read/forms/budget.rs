@@ -1,4 +1,4 @@
-//! Room: what goes in, what is left out or cleared, and what cannot be made at all.
+//! The budget: included, omitted and cleared content, and contexts that do not fit.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,17 @@ use tonic::Code::FailedPrecondition;
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::{LeftOut, LeftOutReason};
 
-use super::{FORMS, Made, ask, long_result, made, origins, room, try_made, under, versions};
+use super::{
+    AssembledContext, FORMS, assemble, form_request, long_result, origins, policy_request, room,
+    try_assemble, versions,
+};
 use crate::write::with;
 
 const TOO_SMALL: (tonic::Code, &str, &str) = (FailedPrecondition, "BUDGET_TOO_SMALL", "");
 
-/// The room of a policy less what it leaves for turns.
-fn fixed(made: &Made, context_tokens: u32) -> u32 {
-    let room = made.receipt.tokens.expect("tokens").room;
+/// The tokens of a policy that are not for turns.
+fn fixed_tokens(context: &AssembledContext, context_tokens: u32) -> u32 {
+    let room = context.receipt.tokens.expect("tokens").room;
     context_tokens - u32::try_from(room).expect("less than the context")
 }
 
@@ -30,29 +33,33 @@ async fn the_newest_turn_fits_to_the_token() {
     agent
         .append("c", vec![user("old"), user(" word".repeat(300))])
         .await;
-    let ample = made(&agent, under(&agent, &room(10_000, json!({})))).await;
-    let fixed = fixed(&ample, 10_000);
-    let one = with(under(&agent, &room(10_000, json!({}))), |request| {
-        request.messages_max = 1;
-    });
-    let needed = made(&agent, one)
+    let ample = assemble(&agent, policy_request(&agent, &room(10_000, json!({})))).await;
+    let fixed = fixed_tokens(&ample, 10_000);
+    let one = with(
+        policy_request(&agent, &room(10_000, json!({}))),
+        |request| {
+            request.messages_max = 1;
+        },
+    );
+    let needed = assemble(&agent, one)
         .await
         .receipt
         .tokens
         .expect("tokens")
         .turns;
     let enough = fixed + u32::try_from(needed).expect("a few");
-    let context = made(&agent, under(&agent, &room(enough, json!({})))).await;
+    let context = assemble(&agent, policy_request(&agent, &room(enough, json!({})))).await;
     assert_eq!(versions(&context), [3]);
     let tokens = context.receipt.tokens.expect("tokens");
     assert_eq!((tokens.turns, tokens.room), (needed, needed));
-    let outcome = try_made(&agent, under(&agent, &room(enough - 1, json!({})))).await;
+    let outcome = try_assemble(&agent, policy_request(&agent, &room(enough - 1, json!({})))).await;
     let failure = check_failure("a token less", outcome, TOO_SMALL);
-    let told = format!("needs {needed} tokens, of {}", needed - 1);
-    assert!(failure.message.contains(&told), "{}", failure.message);
+    let message = format!("needs {needed} tokens, of {}", needed - 1);
+    assert!(failure.message.contains(&message), "{}", failure.message);
 }
 
-/// A mark may be longer than its secret: a turn that only fits without marks does not fit, and nothing is sent without it.
+/// A mark may be longer than its secret: a turn that only fits without marks does not fit, and is never sent without
+/// them.
 #[tokio::test(flavor = "multi_thread")]
 async fn redaction_counts_too() {
     let stack = Setup::tasks().start().await;
@@ -62,25 +69,25 @@ async fn redaction_counts_too() {
     agent.append("c", vec![user("old"), user(secret)]).await;
     let policy = |context| room(context, json!({}));
     let plain = json!({"redact": {"rules": "none"}});
-    let turns = |made: &Made| made.receipt.tokens.expect("tokens").turns;
-    let one = with(under(&agent, &plain), |request| {
+    let turns = |context: &AssembledContext| context.receipt.tokens.expect("tokens").turns;
+    let one = with(policy_request(&agent, &plain), |request| {
         request.messages_max = 1;
     });
-    let needed = turns(&made(&agent, one).await);
-    let unmarked = made(&agent, under(&agent, &plain)).await;
-    let ample = made(&agent, under(&agent, &policy(10_000))).await;
+    let needed = turns(&assemble(&agent, one).await);
+    let unmarked = assemble(&agent, policy_request(&agent, &plain)).await;
+    let ample = assemble(&agent, policy_request(&agent, &policy(10_000))).await;
     assert_eq!(versions(&ample), [2, 3]);
     let marks = turns(&ample) - turns(&unmarked);
     assert!(marks > 0);
-    let enough = u32::try_from(needed + marks).expect("a few") + fixed(&ample, 10_000);
-    let outcome = try_made(&agent, under(&agent, &policy(enough - 1))).await;
+    let enough = u32::try_from(needed + marks).expect("a few") + fixed_tokens(&ample, 10_000);
+    let outcome = try_assemble(&agent, policy_request(&agent, &policy(enough - 1))).await;
     check_failure("no room for the marks", outcome, TOO_SMALL);
-    let context = made(&agent, under(&agent, &policy(enough))).await;
+    let context = assemble(&agent, policy_request(&agent, &policy(enough))).await;
     assert_eq!(versions(&context), [3]);
     assert_eq!(context.receipt.redactions[0].count, 80);
 }
 
-/// A model's own limits fill a policy's gaps; the policy's numbers win.
+/// A model's limits fill missing numbers of a policy; the policy's numbers have precedence.
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_of_models() {
     let stack = Setup::tasks().start().await;
@@ -88,9 +95,9 @@ async fn limits_of_models() {
     agent.create("c").await;
     let given = json!({"context_tokens_max": 10_000, "reserved_tokens": 1_000});
     let reserved = json!({"context_tokens_max": 10_000});
-    // What is left beside the reserve, in tokens of `o200k_base`, and what a note of what is left out takes of it.
+    // The remaining tokens of `o200k_base`, and the tokens of the note about omitted turns.
     let note = 119_808
-        - made(&agent, under(&agent, &json!({})))
+        - assemble(&agent, policy_request(&agent, &json!({})))
             .await
             .receipt
             .tokens
@@ -112,7 +119,7 @@ async fn limits_of_models() {
             9_000 * 100 / 130,
         ),
     ] {
-        let context = made(&agent, under(&agent, &policy)).await;
+        let context = assemble(&agent, policy_request(&agent, &policy)).await;
         let room = context.receipt.tokens.expect("tokens").room;
         assert_eq!(room, available - note, "{policy}");
     }
@@ -126,15 +133,18 @@ async fn instructions_must_leave_room() {
     agent.append("c", vec![user("hi")]).await;
     let long = json!({"instructions": " word".repeat(300)});
     for form in FORMS {
-        let request = with(under(&agent, &room(300, long.clone())), |request| {
-            request.format = form.into();
-        });
-        check_failure("no room", try_made(&agent, request).await, TOO_SMALL);
+        let request = with(
+            policy_request(&agent, &room(300, long.clone())),
+            |request| {
+                request.format = form.into();
+            },
+        );
+        check_failure("no room", try_assemble(&agent, request).await, TOO_SMALL);
     }
-    made(&agent, under(&agent, &room(400, long))).await;
+    assemble(&agent, policy_request(&agent, &room(400, long))).await;
 }
 
-/// Turns of two calls with results of about so many tokens, between short ones.
+/// Turns with two calls with results of this many tokens, between short turns.
 fn turns(count: u64, tokens: usize) -> Vec<Event> {
     let turn = |number: u64| {
         let (one, two) = (format!("{number}a"), format!("{number}b"));
@@ -149,7 +159,7 @@ fn turns(count: u64, tokens: usize) -> Vec<Event> {
     (0..count).flat_map(turn).collect()
 }
 
-/// Nothing is cut at any budget: what goes in are the newest turns, each as it is with all the room of the world.
+/// Turns are never cut: the included turns are the newest ones, equal to those without a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_are_whole_at_every_budget() {
     let stack = Setup::tasks().start().await;
@@ -157,12 +167,16 @@ async fn turns_are_whole_at_every_budget() {
     agent.create("c").await;
     agent.append("c", turns(6, 50)).await;
     agent.append("c", vec![assistant("done")]).await;
-    let whole = made(&agent, under(&agent, &json!({}))).await;
+    let whole = assemble(&agent, policy_request(&agent, &json!({}))).await;
     let all = whole.body["turns"].as_array().expect("turns");
     assert_eq!((all.len(), whole.receipt.left_out), (13, None));
     let mut lengths = BTreeSet::new();
     for context_tokens in (256..2_400).step_by(67) {
-        let context = made(&agent, under(&agent, &room(context_tokens, json!({})))).await;
+        let context = assemble(
+            &agent,
+            policy_request(&agent, &room(context_tokens, json!({}))),
+        )
+        .await;
         let kept = context.body["turns"].as_array().expect("turns");
         assert!(all.ends_with(kept), "{context_tokens}");
         let left_out = context.receipt.left_out;
@@ -188,14 +202,18 @@ async fn turns_are_whole_at_every_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_is_another_reason() {
+async fn message_limits_omit_turns() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
         .append("c", vec![user("2"), user("3"), user("4")])
         .await;
-    let context = made(&agent, with(ask(&agent, FORMS[0]), |r| r.messages_max = 2)).await;
+    let context = assemble(
+        &agent,
+        with(form_request(&agent, FORMS[0]), |r| r.messages_max = 2),
+    )
+    .await;
     assert_eq!(versions(&context), [3, 4]);
     let left_out = context.receipt.left_out.expect("something left out");
     let expected = LeftOut {
@@ -205,15 +223,19 @@ async fn a_count_is_another_reason() {
     };
     assert_eq!(left_out, expected);
     assert!(left_out.tokens > 0);
-    let context = made(&agent, with(ask(&agent, FORMS[0]), |r| r.messages_max = 3)).await;
+    let context = assemble(
+        &agent,
+        with(form_request(&agent, FORMS[0]), |r| r.messages_max = 3),
+    )
+    .await;
     assert_eq!(context.receipt.left_out, None);
 }
 
-/// The versions of the results that a receipt lists as cleared.
-async fn cleared(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
+/// The versions of the cleared results in a receipt.
+async fn cleared_versions(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
     let mut policy = room(3_000, json!({"clear": clear}));
     policy["budget"]["low_water_percent"] = json!(70);
-    let context = made(agent, under(agent, &policy)).await;
+    let context = assemble(agent, policy_request(agent, &policy)).await;
     let listed = &context.receipt.cleared;
     let stubs = origins(&context)
         .into_iter()
@@ -241,16 +263,19 @@ async fn old_results_are_cleared_and_listed() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", turns(5, 200)).await;
-    // By version of the call: results came the other way round.
+    // Ordered by the version of the call: the results are in another order.
     let fresh = json!({"fresh_percent": 60});
-    assert_eq!(cleared(&agent, fresh).await, [6, 5, 11, 10, 15]);
-    assert_eq!(cleared(&agent, json!({"fresh_percent": 99})).await, [0; 0]);
+    assert_eq!(cleared_versions(&agent, fresh).await, [6, 5, 11, 10, 15]);
     assert_eq!(
-        cleared(&agent, json!({"result_tokens_min": 1_000})).await,
+        cleared_versions(&agent, json!({"fresh_percent": 99})).await,
         [0; 0]
     );
     assert_eq!(
-        cleared(&agent, json!({"keep_tools": ["search"]})).await,
+        cleared_versions(&agent, json!({"result_tokens_min": 1_000})).await,
+        [0; 0]
+    );
+    assert_eq!(
+        cleared_versions(&agent, json!({"keep_tools": ["search"]})).await,
         [0; 0]
     );
 }

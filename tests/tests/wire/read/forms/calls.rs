@@ -1,4 +1,4 @@
-//! Calls without a result: known to the caller, honest to the model, and mended by a result that comes late.
+//! Calls without a result: listed in the receipt, marked for the model, and replaced by a late result.
 
 use serde_json::json;
 use tests::agent::Agent;
@@ -6,22 +6,22 @@ use tests::events::{assistant, call, result, user};
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 
-use super::{FORMS, ask, made, origins};
+use super::{FORMS, assemble, form_request, origins};
 
 const PENDING: &str = "this tool call is still waiting";
 const INTERRUPTED: &str = "this tool call was interrupted";
 
-/// What the receipt must tell, and where the answers come from.
-struct Told {
+/// The expected calls in the receipt, and the sources of their results.
+struct ExpectedCalls {
     pending: &'static [&'static str],
     interrupted: &'static [&'static str],
     origins: &'static [&'static str],
     revised: u64,
 }
 
-/// Each step: what is appended, and what then must be told.
-fn steps() -> Vec<(Vec<Event>, Told)> {
-    let told = |pending, interrupted, origins, revised| Told {
+/// Each step: the appended events, and the expected calls.
+fn steps() -> Vec<(Vec<Event>, ExpectedCalls)> {
+    let expected = |pending, interrupted, origins, revised| ExpectedCalls {
         pending,
         interrupted,
         origins,
@@ -30,38 +30,38 @@ fn steps() -> Vec<(Vec<Event>, Told)> {
     vec![
         (
             vec![user("find"), call("a", "{}"), call("b", "{}")],
-            told(&["a", "b"], &[], &["a=pending", "b=pending"], 0),
+            expected(&["a", "b"], &[], &["a=pending", "b=pending"], 0),
         ),
         (
             vec![result("b", "1")],
-            told(&["a"], &[], &["a=pending", "b=recorded"], 0),
+            expected(&["a"], &[], &["a=pending", "b=recorded"], 0),
         ),
         (
             vec![user("and?")],
-            told(&["a"], &[], &["a=pending", "b=recorded"], 0),
+            expected(&["a"], &[], &["a=pending", "b=recorded"], 0),
         ),
         (
             vec![assistant("never mind")],
-            told(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
+            expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
         ),
         (
             vec![user("well")],
-            told(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
+            expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
         ),
         (
             vec![result("a", "2")],
-            told(&[], &[], &["a=recorded", "b=recorded"], 9),
+            expected(&[], &[], &["a=recorded", "b=recorded"], 9),
         ),
         (
             vec![call("c", "{}"), result("c", "3")],
-            told(&[], &[], &["a=recorded", "b=recorded", "c=recorded"], 9),
+            expected(&[], &[], &["a=recorded", "b=recorded", "c=recorded"], 9),
         ),
     ]
 }
 
-async fn check(agent: &Agent, expected: &Told) {
+async fn check(agent: &Agent, expected: &ExpectedCalls) {
     for form in FORMS {
-        let context = made(agent, ask(agent, form)).await;
+        let context = assemble(agent, form_request(agent, form)).await;
         let receipt = &context.receipt;
         let case = format!("version {}, {form:?}", receipt.version);
         assert_eq!(receipt.pending_call_ids, expected.pending, "{case}");
@@ -87,19 +87,19 @@ async fn check(agent: &Agent, expected: &Told) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_wait_are_left_or_are_answered_late() {
+async fn pending_calls_are_omitted_or_answered_late() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    for (events, told) in steps() {
+    for (events, expected) in steps() {
         agent.append("c", events).await;
-        check(&agent, &told).await;
+        check(&agent, &expected).await;
     }
 }
 
-/// A save path that writes everything twice: the second time is left out, and listed.
+/// A caller that writes everything twice: the duplicates are omitted, and listed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stands_twice_goes_in_once() {
+async fn duplicates_are_included_once() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -107,14 +107,14 @@ async fn what_stands_twice_goes_in_once() {
     agent
         .append("c", [vec![user("find")], pair(), pair()].concat())
         .await;
-    let context = made(&agent, ask(&agent, FORMS[0])).await;
+    let context = assemble(&agent, form_request(&agent, FORMS[0])).await;
     assert_eq!(origins(&context), ["a=recorded"]);
     assert_eq!(context.receipt.repeated_versions, [5]);
 }
 
-/// Models without tools read a digest of the results, which is the end of the context.
+/// Models without tools get a digest of the results at the end of the context.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_digest_of_results_stands_at_the_end() {
+async fn the_digest_of_results_is_last() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -125,7 +125,11 @@ async fn a_digest_of_results_stands_at_the_end() {
         user("so?"),
     ];
     agent.append("c", events).await;
-    let context = made(&agent, super::under(&agent, &json!({"tool_digest": {}}))).await;
+    let context = assemble(
+        &agent,
+        super::policy_request(&agent, &json!({"tool_digest": {}})),
+    )
+    .await;
     assert_eq!(origins(&context), [""; 0]);
     let closing = context.body["closing"].as_str().expect("a closing");
     assert!(closing.contains("a needle"), "{closing}");

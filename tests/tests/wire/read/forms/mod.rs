@@ -1,18 +1,18 @@
-//! `AssembleContext` in a form: the body, its receipt, and what a policy makes of a conversation.
+//! `AssembleContext` in a form: the body, its receipt, and the effects of a policy.
 
-mod again;
 mod bad_fields;
 mod bodies;
 mod budget;
 mod calls;
+mod client_context;
 mod names;
 mod own_instructions;
 mod policies;
 mod prefix;
+mod reproduction;
 mod secrets;
-mod standing;
+mod statuses;
 mod summaries;
-mod told;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -37,16 +37,16 @@ const FORMS: [ContextFormat; 6] = [
     ContextFormat::Ollama,
 ];
 
-/// A context that was made: its body as sent, and as JSON.
+/// An assembled context: its body as sent, and as JSON.
 #[derive(Debug, Clone, PartialEq)]
-struct Made {
+struct AssembledContext {
     bytes: Vec<u8>,
     body: Value,
     receipt: Receipt,
 }
 
-/// A request for the conversation `c` in a form, under the agent's policy.
-fn ask(agent: &Agent, form: ContextFormat) -> AssembleContextRequest {
+/// A request for the conversation `c` in a form, with the agent's policy.
+fn form_request(agent: &Agent, form: ContextFormat) -> AssembleContextRequest {
     AssembleContextRequest {
         target: Some(agent.read_target("c")),
         format: form.into(),
@@ -54,26 +54,26 @@ fn ask(agent: &Agent, form: ContextFormat) -> AssembleContextRequest {
     }
 }
 
-/// A request in the canonical form, under this policy.
-fn under(agent: &Agent, policy: &Value) -> AssembleContextRequest {
+/// A request in the canonical form, with this policy.
+fn policy_request(agent: &Agent, policy: &Value) -> AssembleContextRequest {
     AssembleContextRequest {
         policy: Some(Policy::PolicyJson(policy.to_string())),
-        ..ask(agent, ContextFormat::Canonical)
+        ..form_request(agent, ContextFormat::Canonical)
     }
 }
 
-/// The same request, for an earlier version and the policy of a receipt.
-fn as_in(agent: &Agent, receipt: &Receipt) -> AssembleContextRequest {
+/// The request of a receipt: its version and policy.
+fn receipt_request(agent: &Agent, receipt: &Receipt) -> AssembleContextRequest {
     AssembleContextRequest {
         at_version: receipt.version,
         policy: Some(Policy::PolicyDigest(receipt.policy_digest.clone())),
         messages_max: receipt.messages_max,
         render: receipt.render,
-        ..ask(agent, receipt.format())
+        ..form_request(agent, receipt.format())
     }
 }
 
-async fn try_made(
+async fn try_assemble(
     agent: &Agent,
     request: AssembleContextRequest,
 ) -> Result<AssembleContextResponse, Status> {
@@ -81,9 +81,9 @@ async fn try_made(
     Ok(answer.into_inner())
 }
 
-/// Makes a context, and checks what holds of each: its receipt is of its body, and of what was asked for.
-async fn made(agent: &Agent, request: AssembleContextRequest) -> Made {
-    let context = try_made(agent, request.clone()).await;
+/// Assembles a context, and checks that its receipt matches the body and the request.
+async fn assemble(agent: &Agent, request: AssembleContextRequest) -> AssembledContext {
+    let context = try_assemble(agent, request.clone()).await;
     let context = context.unwrap_or_else(|status| panic!("{request:?}: {status:?}"));
     let receipt = context.receipt.expect("a receipt");
     let bytes = context.body.to_vec();
@@ -103,14 +103,14 @@ async fn made(agent: &Agent, request: AssembleContextRequest) -> Made {
     assert!(context.messages.is_empty() && context.report.is_none());
     assert!(!context.position_token.is_empty());
     let body = serde_json::from_slice(&bytes).expect("JSON");
-    Made {
+    AssembledContext {
         bytes,
         body,
         receipt,
     }
 }
 
-/// Sets the policy of an agent, who has the conversation `c`, and answers its digest.
+/// Sets the policy of an agent with the conversation `c`; returns its digest.
 async fn set_policy(
     operator: &tests::operator::Operator,
     agent: &Agent,
@@ -123,9 +123,9 @@ async fn set_policy(
     let set = operator.registry().set_context_policy(request).await;
     let policy = set.expect("a policy").into_inner().policy;
     let digest = policy.expect("a policy").digest;
-    // The gateway learns of it within moments.
+    // The gateway applies it after a moment.
     eventually("the policy at the gateway", async || {
-        let context = try_made(agent, ask(agent, ContextFormat::Canonical)).await;
+        let context = try_assemble(agent, form_request(agent, ContextFormat::Canonical)).await;
         let receipt = context.ok()?.receipt?;
         (receipt.policy_digest == digest).then_some(())
     })
@@ -134,19 +134,19 @@ async fn set_policy(
 }
 
 /// The versions of the turns of a canonical body.
-fn versions(made: &Made) -> Vec<u64> {
-    let turns = made.body["turns"].as_array().expect("turns");
+fn versions(context: &AssembledContext) -> Vec<u64> {
+    let turns = context.body["turns"].as_array().expect("turns");
     let versions = turns.iter().map(|turn| turn["version"].as_u64());
     versions
         .map(|version| version.expect("a version"))
         .collect()
 }
 
-/// The calls of a canonical body, in order: each with where its answer comes from.
-fn origins(made: &Made) -> Vec<String> {
-    let turns = made.body["turns"].as_array().expect("turns").iter();
+/// The calls of a canonical body in order, each with the source of its result.
+fn origins(context: &AssembledContext) -> Vec<String> {
+    let turns = context.body["turns"].as_array().expect("turns").iter();
     let calls = turns.filter_map(|turn| turn["calls"].as_array()).flatten();
-    let told = calls.map(|call| {
+    let calls_with_origins = calls.map(|call| {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         format!(
             "{}={}",
@@ -154,17 +154,17 @@ fn origins(made: &Made) -> Vec<String> {
             word(&call["result"]["origin"])
         )
     });
-    told.collect()
+    calls_with_origins.collect()
 }
 
-/// A policy with room for so many tokens, nothing reserved, and these settings.
+/// A policy with this budget, nothing reserved, and these settings.
 fn room(context_tokens_max: u32, settings: Value) -> Value {
     let mut policy = settings;
     policy["budget"] = json!({"context_tokens_max": context_tokens_max, "reserved_tokens": 0});
     policy
 }
 
-/// A result of about so many tokens: each word is one.
+/// A result of about this many tokens: each word is one.
 fn long_result(call_id: &str, tokens: usize) -> Event {
     result(call_id, &json!(" word".repeat(tokens)).to_string())
 }

@@ -1,4 +1,4 @@
-//! Names and ids that a provider does not take are written otherwise, always the same way, and the receipt says how.
+//! Names and ids that a provider does not accept are mapped deterministically, and the receipt lists the mapping.
 
 use serde_json::{Value, json};
 use tests::events::{event, result, user};
@@ -7,13 +7,13 @@ use wire::proto::event::v1::ToolCalled;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::{ContextFormat, WrittenName};
 
-use super::{FORMS, ask, made};
+use super::{FORMS, assemble, form_request};
 
 const TOOL: &str = "files: read ü";
 const CALL: &str = "call/1 ü";
 
-/// The one name that a receipt maps, as it is written.
-fn written<'a>(names: &'a [WrittenName], recorded: &str) -> Option<&'a str> {
+/// The only mapped name of a receipt.
+fn mapped_name<'a>(names: &'a [WrittenName], recorded: &str) -> Option<&'a str> {
     assert!(names.len() < 2, "{names:?}");
     let name = names.first()?;
     assert_eq!(name.recorded, recorded);
@@ -45,10 +45,10 @@ async fn foreign_names_are_mapped_and_listed() {
         .append("c", vec![user("read"), call, result(CALL, "1")])
         .await;
     for form in FORMS {
-        let context = made(&agent, ask(&agent, form)).await;
+        let context = assemble(&agent, form_request(&agent, form)).await;
         let receipt = &context.receipt;
-        let tool = written(&receipt.tool_names, TOOL);
-        let call = written(&receipt.call_ids, CALL);
+        let tool = mapped_name(&receipt.tool_names, TOOL);
+        let call = mapped_name(&receipt.call_ids, CALL);
         assert_eq!(tool.is_none(), form == ContextFormat::Canonical, "{form:?}");
         let texts = texts(&context.body);
         assert!(texts.contains(&tool.unwrap_or(TOOL)), "{form:?}: {texts:?}");

@@ -1,18 +1,18 @@
-//! The system message that a conversation begins with stays when its beginning has no room.
+//! The system message at the start of a conversation stays when the turns after it are omitted.
 
 use serde_json::json;
 use tests::events::{assistant, message, user};
 use tests::stack::Setup;
 use wire::proto::event::v1::Role;
 
-use super::{FORMS, made, room, under};
+use super::{FORMS, assemble, policy_request, room};
 use crate::write::with;
 
 const SYSTEM: &str = "You are a pirate. Never tell prices.";
 const TURNS: usize = 60;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_goes_in_once_whatever_is_left_out() {
+async fn own_instructions_are_included_once() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -30,17 +30,17 @@ async fn it_goes_in_once_whatever_is_left_out() {
         let is_last = number + 1 == TURNS;
         let forms = if is_last { &FORMS[..] } else { &FORMS[1..2] };
         for form in forms {
-            let request = with(under(&agent, &policy), |request| {
+            let request = with(policy_request(&agent, &policy), |request| {
                 request.format = (*form).into();
             });
-            let context = made(&agent, request).await;
+            let context = assemble(&agent, request).await;
             let body = context.body.to_string();
             assert_eq!(body.matches(SYSTEM).count(), 1, "{form:?}: {body}");
             let is_left_out = context.receipt.left_out.is_some();
-            let told_through = context.receipt.own_instructions_through;
-            assert_eq!(told_through, if is_left_out { 2 } else { 0 });
+            let instructions_through = context.receipt.own_instructions_through;
+            assert_eq!(instructions_through, if is_left_out { 2 } else { 0 });
             left_out += usize::from(is_left_out);
-            // Once the beginning is gone, the instructions stand still.
+            // When the first turns are omitted, the instructions stay unchanged.
             if is_left_out && form == &FORMS[1] {
                 let (head, _) = body.split_once(SYSTEM).expect("the instructions");
                 let head = head.to_owned();

@@ -1,4 +1,4 @@
-//! Whose policy a context is made under: the agent's, the request's, or one that the tenant has set before.
+//! The policy of a context: the agent's, the request's, or an earlier one of the tenant.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,29 +11,29 @@ use tonic_types::StatusExt as _;
 use wire::proto::read::v1::assemble_context_request::Policy;
 use wire::proto::read::v1::{AssembleContextRequest, ContextFormat};
 
-use super::{ask, made, set_policy, try_made, under};
+use super::{assemble, form_request, policy_request, set_policy, try_assemble};
 
-fn saying(text: &str) -> Value {
+fn policy_with(text: &str) -> Value {
     json!({"instructions": text})
 }
 
-fn by_digest(agent: &Agent, digest: &[u8]) -> AssembleContextRequest {
+fn request_with_digest(agent: &Agent, digest: &[u8]) -> AssembleContextRequest {
     AssembleContextRequest {
         policy: Some(Policy::PolicyDigest(digest.to_vec().into())),
-        ..ask(agent, ContextFormat::Canonical)
+        ..form_request(agent, ContextFormat::Canonical)
     }
 }
 
 /// The instructions of a context, and the digest in its receipt.
 async fn check(agent: &Agent, request: AssembleContextRequest, expected: (&[&str], &[u8])) {
-    let context = made(agent, request).await;
+    let context = assemble(agent, request).await;
     let (instructions, digest) = expected;
     assert_eq!(context.body["instructions"], json!(instructions));
     assert_eq!(context.receipt.policy_digest, digest);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_callers_then_the_agents_then_the_default() {
+async fn policy_precedence() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
@@ -44,34 +44,44 @@ async fn the_callers_then_the_agents_then_the_default() {
     }
     let form = ContextFormat::Canonical;
     let default = Sha256::digest("{}");
-    check(&agent, ask(&agent, form), (&[], &default)).await;
-    let first = set_policy(&operator, &agent, &saying("first")).await;
-    check(&agent, ask(&agent, form), (&["first"], &first)).await;
-    let second = set_policy(&operator, &agent, &saying("second")).await;
-    check(&agent, ask(&agent, form), (&["second"], &second)).await;
-    check(&agent, by_digest(&agent, &first), (&["first"], &first)).await;
-    check(&agent, by_digest(&agent, &default), (&[], &default)).await;
-    let own = saying("own");
+    check(&agent, form_request(&agent, form), (&[], &default)).await;
+    let first = set_policy(&operator, &agent, &policy_with("first")).await;
+    check(&agent, form_request(&agent, form), (&["first"], &first)).await;
+    let second = set_policy(&operator, &agent, &policy_with("second")).await;
+    check(&agent, form_request(&agent, form), (&["second"], &second)).await;
+    check(
+        &agent,
+        request_with_digest(&agent, &first),
+        (&["first"], &first),
+    )
+    .await;
+    check(
+        &agent,
+        request_with_digest(&agent, &default),
+        (&[], &default),
+    )
+    .await;
+    let own = policy_with("own");
     let digest = Sha256::digest(own.to_string());
-    check(&agent, under(&agent, &own), (&["own"], &digest)).await;
-    // What one request brought is kept for no other.
-    let outcome = try_made(&agent, by_digest(&agent, &digest)).await;
+    check(&agent, policy_request(&agent, &own), (&["own"], &digest)).await;
+    // A request's policy is not stored.
+    let outcome = try_assemble(&agent, request_with_digest(&agent, &digest)).await;
     let unknown = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "policy_digest");
     check_failure("the request's own", outcome, unknown);
-    // A policy is the tenant's: its other agents can name it, and are not under it.
-    let mut request = by_digest(&colleague, &first);
+    // A policy belongs to the tenant: its other agents can name it, without using it by default.
+    let mut request = request_with_digest(&colleague, &first);
     request.target = Some(colleague.read_target("d"));
-    let context = try_made(&colleague, request).await.expect("a context");
+    let context = try_assemble(&colleague, request).await.expect("a context");
     assert_eq!(context.receipt.expect("a receipt").policy_digest, first);
 }
 
-fn told(status: &Status) -> (Code, String, Vec<u8>) {
+fn status_parts(status: &Status) -> (Code, String, Vec<u8>) {
     let message = status.message().to_owned();
     (status.code(), message, status.details().to_vec())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_and_missing_policies_answer_alike() {
+async fn foreign_policies_look_missing() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
@@ -79,21 +89,21 @@ async fn foreign_and_missing_policies_answer_alike() {
     for agent in [&owner, &stranger] {
         agent.create("c").await;
     }
-    let set = set_policy(&operator, &owner, &saying("theirs")).await;
-    // Ready in the gateway, which must not matter.
-    made(&owner, by_digest(&owner, &set)).await;
+    let set = set_policy(&operator, &owner, &policy_with("theirs")).await;
+    // The gateway has it in its cache, which must make no difference.
+    assemble(&owner, request_with_digest(&owner, &set)).await;
     let refusal = async |digest: &[u8]| {
-        let outcome = try_made(&stranger, by_digest(&stranger, digest)).await;
+        let outcome = try_assemble(&stranger, request_with_digest(&stranger, digest)).await;
         outcome.expect_err("a refusal")
     };
     let (foreign, missing) = (refusal(&set).await, refusal(&[7; 32]).await);
-    assert_eq!(told(&foreign), told(&missing));
+    assert_eq!(status_parts(&foreign), status_parts(&missing));
     let expected = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "policy_digest");
     check_failure("a foreign policy", Err::<(), _>(foreign), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_mistake_is_told_at_once() {
+async fn all_errors_are_reported_at_once() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -105,7 +115,7 @@ async fn every_mistake_is_told_at_once() {
         "redact": {"keys": ["fine", ""]},
         "tool_digest": {"results_max": 0},
     });
-    let outcome = try_made(&agent, under(&agent, &policy)).await;
+    let outcome = try_assemble(&agent, policy_request(&agent, &policy)).await;
     let status = outcome.expect_err("a refusal");
     assert_eq!(status.code(), Code::InvalidArgument);
     let details = status.get_error_details();

@@ -1,4 +1,4 @@
-//! Contexts of a growing conversation begin alike, byte for byte, until a new epoch says otherwise.
+//! Contexts of a growing conversation have the same prefix, byte for byte, until the epoch changes.
 
 use serde_json::json;
 use tests::events::{assistant, call, user};
@@ -6,14 +6,14 @@ use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::ContextFormat;
 
-use super::{Made, long_result, made, room, under};
+use super::{AssembledContext, assemble, long_result, policy_request, room};
 use crate::write::with;
 
 const TURNS: usize = 40;
-/// What closes a body after its last message, bytes at most.
+/// The maximum size of a body's end after its last message, in bytes.
 const END_BYTES_MAX: usize = 3;
 
-/// The forms whose list of messages ends the body, each message by itself.
+/// The forms whose body ends with the list of messages.
 const IN_A_ROW: [ContextFormat; 4] = [
     ContextFormat::Canonical,
     ContextFormat::OpenaiChat,
@@ -39,8 +39,8 @@ fn shared(one: &[u8], other: &[u8]) -> usize {
         .count()
 }
 
-/// The number of epochs; contexts of one epoch begin alike.
-fn epochs(contexts: &[Made]) -> usize {
+/// Checks that contexts of one epoch have the same prefix; returns the number of epochs.
+fn epochs(contexts: &[AssembledContext]) -> usize {
     let mut epochs = 1;
     for (earlier, later) in contexts.iter().zip(&contexts[1..]) {
         if earlier.receipt.epoch != later.receipt.epoch {
@@ -58,7 +58,7 @@ fn epochs(contexts: &[Made]) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_break_serves_many_turns() {
+async fn one_epoch_change_serves_many_turns() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -77,10 +77,10 @@ async fn one_break_serves_many_turns() {
             .iter()
             .flat_map(|policy| IN_A_ROW.map(|form| (policy, form)));
         for (contexts, ((_, policy, _), form)) in contexts.iter_mut().zip(cases) {
-            let request = with(under(&agent, policy), |request| {
+            let request = with(policy_request(&agent, policy), |request| {
                 request.format = form.into();
             });
-            contexts.push(made(&agent, request).await);
+            contexts.push(assemble(&agent, request).await);
         }
     }
     for (policy, contexts) in policies.iter().zip(contexts.chunks(IN_A_ROW.len())) {
@@ -96,9 +96,9 @@ async fn one_break_serves_many_turns() {
     }
 }
 
-/// Many short messages, of which there is room for more than are read: the bound's beginning moves in blocks, too.
+/// Many short messages, more than the read limit: the first message moves in blocks, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bound_on_messages_moves_in_blocks() {
+async fn message_limits_move_in_blocks() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -109,7 +109,7 @@ async fn a_bound_on_messages_moves_in_blocks() {
     let mut contexts = Vec::new();
     for _ in 0..20 {
         agent.append("c", hundred()).await;
-        contexts.push(made(&agent, under(&agent, &json!({}))).await);
+        contexts.push(assemble(&agent, policy_request(&agent, &json!({}))).await);
     }
     assert!(epochs(&contexts) <= 5, "{} epochs", epochs(&contexts));
     for context in contexts {

@@ -1,4 +1,4 @@
-//! Secrets stay in the record: no body, receipt, error or log has them, wherever they stand in a conversation.
+//! Secrets stay in the record: no body, receipt, error or log contains them, from any place of a conversation.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use tests::stack::Setup;
 use wire::proto::event::v1::ClientContext;
 use wire::proto::read::v1::Receipt;
 
-use super::{FORMS, made, room, try_made, under};
+use super::{FORMS, assemble, policy_request, room, try_assemble};
 use crate::write::with;
 
-/// Part of every secret, and of nothing else.
+/// A part of every secret, and of nothing else.
 const SECRET: &str = "Xyzzy42";
 
-/// A secret in everything that callers can write.
+/// A secret in every field that callers can write.
 async fn conversation(agent: &Agent) {
     let client = ClientContext {
         page_url: format!("https://shop.example/?access_token={SECRET}abcdefgh0123456789"),
@@ -49,7 +49,7 @@ fn counts(receipt: &Receipt) -> BTreeMap<&str, u32> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn they_reach_no_model_and_no_log() {
+async fn secrets_reach_no_model_and_no_log() {
     let mut stack = Setup::processes(program!()).prepare().await;
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         let filter = (
@@ -67,16 +67,16 @@ async fn they_reach_no_model_and_no_log() {
         "redact": {"patterns": ["ORD-\\w+"]},
     });
     for form in FORMS {
-        let request = with(under(&agent, &policy), |request| {
+        let request = with(policy_request(&agent, &policy), |request| {
             request.format = form.into();
         });
-        let context = made(&agent, request).await;
-        let told = format!(
+        let context = assemble(&agent, request).await;
+        let outputs = format!(
             "{} {:?}",
             String::from_utf8_lossy(&context.bytes),
             context.receipt
         );
-        assert!(!told.contains(SECRET), "{form:?}: {told}");
+        assert!(!outputs.contains(SECRET), "{form:?}: {outputs}");
         let counts = counts(&context.receipt);
         let once = ["authorization", "cookie", "api_key", "token", "pattern"];
         assert!(
@@ -86,21 +86,24 @@ async fn they_reach_no_model_and_no_log() {
         // In the summary, and in the metadata.
         assert_eq!(counts.get("password"), Some(&2), "{form:?}: {counts:?}");
     }
-    let without = with(under(&agent, &json!({"summary": "none"})), |request| {
-        request.messages_max = 1;
-    });
-    let text = String::from_utf8(made(&agent, without).await.bytes).expect("text");
+    let without = with(
+        policy_request(&agent, &json!({"summary": "none"})),
+        |request| {
+            request.messages_max = 1;
+        },
+    );
+    let text = String::from_utf8(assemble(&agent, without).await.bytes).expect("text");
     assert!(
         text.contains(SECRET),
         "the pattern is of the other policy: {text}"
     );
     let long = format!("{{{{ metadata.password }}}} {}", " word".repeat(300));
     let no_room = room(256, json!({"instructions": long}));
-    let refused = try_made(&agent, under(&agent, &no_room))
+    let refused = try_assemble(&agent, policy_request(&agent, &no_room))
         .await
         .expect_err("no room");
     assert!(!format!("{refused:?}").contains(SECRET), "{refused:?}");
-    // The record keeps all of it, verbatim.
+    // The record has all of it, verbatim.
     let events = agent.events(agent.list_request("c")).await;
     let kept = events.iter().filter_map(text_of);
     assert_eq!(kept.filter(|text| text.contains(SECRET)).count(), 3);

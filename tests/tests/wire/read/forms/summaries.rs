@@ -1,4 +1,4 @@
-//! Summaries stand for what they cover: the newest at or before the version, unless the policy uses none.
+//! Summaries replace the covered events: the newest one at or before the version, unless the policy uses none.
 
 use serde_json::json;
 use tests::agent::Agent;
@@ -7,11 +7,11 @@ use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::AssembleContextRequest;
 
-use super::{made, under, versions};
+use super::{assemble, policy_request, versions};
 use crate::write::with;
 
-/// What an opening says, through which version it stands for, the summary's own version, and the turns that are left.
-type Told = (Option<&'static str>, u64, u64, &'static [u64]);
+/// The opening, the covered version, the summary's version, and the remaining turns.
+type ExpectedSummary = (Option<&'static str>, u64, u64, &'static [u64]);
 
 /// Versions 2 to 10.
 fn history() -> Vec<Event> {
@@ -28,7 +28,7 @@ fn history() -> Vec<Event> {
 }
 
 #[rustfmt::skip]
-const EXPECTED: [(u64, Told); 8] = [
+const EXPECTED: [(u64, ExpectedSummary); 8] = [
     (1, (None, 0, 0, &[])),
     (2, (None, 0, 0, &[2])),
     (3, (None, 0, 0, &[2, 3])),
@@ -39,11 +39,11 @@ const EXPECTED: [(u64, Told); 8] = [
     (0, (Some("Second."), 5, 7, &[6, 8, 9])),
 ];
 
-async fn check(agent: &Agent, request: AssembleContextRequest, expected: Told) {
+async fn check(agent: &Agent, request: AssembleContextRequest, expected: ExpectedSummary) {
     let case = request.at_version;
-    let context = made(agent, request).await;
-    let (says, through, version, turns) = expected;
-    let opening = says.map(|says| format!("[Summary of the conversation so far]\n{says}"));
+    let context = assemble(agent, request).await;
+    let (text, through, version, turns) = expected;
+    let opening = text.map(|text| format!("[Summary of the conversation so far]\n{text}"));
     assert_eq!(context.body["opening"], json!(opening), "{case}");
     let receipt = &context.receipt;
     assert_eq!(receipt.summarised_through, through, "{case}");
@@ -56,13 +56,13 @@ async fn check(agent: &Agent, request: AssembleContextRequest, expected: Told) {
     assert_eq!(versions(&context), turns, "{case}");
     assert_eq!(
         receipt.tokens.expect("tokens").opening > 0,
-        says.is_some(),
+        text.is_some(),
         "{case}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_at_or_before_the_version() {
+async fn the_newest_summary_at_or_before_the_version() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
@@ -73,10 +73,10 @@ async fn the_newest_at_or_before_the_version() {
     for projected in [false, true] {
         if projected {
             stack.projector.start().await;
-            agent.projected("c", 9).await;
+            agent.wait_for_rows("c", 9).await;
         }
         for (version, expected) in EXPECTED {
-            let request = with(under(&agent, &json!({})), |request| {
+            let request = with(policy_request(&agent, &json!({})), |request| {
                 request.at_version = version;
             });
             check(&agent, request, expected).await;
@@ -84,16 +84,16 @@ async fn the_newest_at_or_before_the_version() {
         let none = json!({"summary": "none"});
         check(
             &agent,
-            under(&agent, &none),
+            policy_request(&agent, &none),
             (None, 0, 0, &[2, 3, 5, 6, 8, 9]),
         )
         .await;
     }
 }
 
-/// Where a summary is older than what there is room for, both stand at the beginning: what it says, and that more is gone.
+/// When the summary is older than the first turn in the budget, the opening contains it and a note about omitted turns.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gap_after_a_summary_is_told() {
+async fn gaps_after_summaries_are_reported() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -109,10 +109,10 @@ async fn a_gap_after_a_summary_is_told() {
             ],
         )
         .await;
-    let request = with(under(&agent, &json!({})), |request| {
+    let request = with(policy_request(&agent, &json!({})), |request| {
         request.messages_max = 2;
     });
-    let context = made(&agent, request).await;
+    let context = assemble(&agent, request).await;
     assert_eq!(versions(&context), [5, 6]);
     let opening = context.body["opening"].as_str().expect("an opening");
     assert!(

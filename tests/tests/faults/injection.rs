@@ -1,0 +1,86 @@
+//! Fault injection: how often and when faults are injected.
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+use crate::fixture::Fixture;
+use crate::verdict::check_all;
+use crate::workload::{Workload, WorkloadResult};
+
+const ROUNDS_SHORT: usize = 2;
+/// With the feature `faults`.
+const ROUNDS_LONG: usize = 20;
+/// Acknowledgements between two faults, at random.
+const BETWEEN: std::ops::Range<usize> = 100..300;
+/// How often the effect of a fault is observed before it ends.
+pub(crate) const OBSERVATIONS: usize = 12;
+
+/// How often each fault is injected.
+pub(crate) fn rounds() -> usize {
+    let default = if cfg!(feature = "faults") {
+        ROUNDS_LONG
+    } else {
+        ROUNDS_SHORT
+    };
+    number("FAULT_ROUNDS").map_or(default, |rounds| usize::try_from(rounds).unwrap())
+}
+
+/// The seed of all randomness of a test.
+pub(crate) fn seed() -> u64 {
+    number("FAULT_SEED").unwrap_or_else(|| rand::rng().random_range(0..1_000_000))
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
+    )
+}
+
+/// A load with faults, and its report lines.
+#[derive(Debug)]
+pub(crate) struct LoadRun {
+    tried: WorkloadResult,
+    lines: Vec<(&'static str, String)>,
+}
+
+/// Runs a load and injects each of `faults` in turn, at least once. `inject` waits for the effect, and ends the fault.
+pub(crate) async fn run_with_faults<S: Copy>(
+    fixture: &mut Fixture,
+    faults: &[S],
+    mut inject: impl AsyncFnMut(&mut Fixture, &mut Workload, S),
+) -> LoadRun {
+    let seed = seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut load = Workload::start(fixture, seed).await;
+    let count = rounds().max(faults.len());
+    for one in faults.iter().cycle().take(count) {
+        load.wait_for_acknowledgements(rng.random_range(BETWEEN))
+            .await;
+        inject(fixture, &mut load, *one).await;
+    }
+    load.wait_for_acknowledgements(BETWEEN.end).await;
+    let unanswered = load.journal.unanswered();
+    let unread = load.journal.unread();
+    let tried = load.finish().await;
+    let lines = vec![
+        ("strikes", count.to_string()),
+        ("tries without an answer", unanswered.to_string()),
+        ("fresh reads that failed", unread.to_string()),
+    ];
+    LoadRun { tried, lines }
+}
+
+impl LoadRun {
+    /// Adds a line to the report.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.lines.push((name, value.into()));
+        self
+    }
+
+    /// Checks the result.
+    pub(crate) async fn check(self, title: &str, fixture: &mut Fixture) {
+        check_all(fixture, title, &self.tried, &self.lines).await;
+    }
+}

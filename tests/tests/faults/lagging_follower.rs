@@ -1,0 +1,170 @@
+//! A gateway whose nats-server is a lagging follower: every request after a write includes that write.
+//!
+//! The projectors are stopped, so that everything is read from the record. The gateway is connected directly to the
+//! follower; routes from the leaders to it are slow.
+
+use std::time::Duration;
+
+use domain::{ConversationId, ConversationKey, TenantId};
+use event_log::Record;
+use serde_json::{Value, json};
+use tests::eventually::eventually;
+use tests::http_client::HttpClient;
+use tests::model::{Model, Reply};
+use uuid::Uuid;
+use wire::proto::operate::v1 as proto;
+
+use crate::fixture::{AGENT, FaultTarget, Fixture, TENANT};
+use crate::three_servers::{ThreeServers, follower};
+
+/// The delay of each message between the follower and the others.
+const DELAY: Duration = Duration::from_millis(300);
+/// The number of chats.
+const CHATS: usize = 4;
+/// The model's answer.
+const ANSWER: &str = "It is on its way.";
+/// The name of the model server.
+const MODEL: &str = "recorded";
+
+/// A gateway with a follower, and a session at its HTTP listener.
+struct LaggingGateway {
+    client: HttpClient,
+    model: Model,
+    /// The names of the streams that other servers lead.
+    followed: Vec<String>,
+    record: Record,
+}
+
+impl LaggingGateway {
+    async fn start(three: &ThreeServers, fixture: &mut Fixture) -> (Self, usize) {
+        let model = Model::start(|_| Reply::Text(ANSWER.to_owned())).await;
+        let (slow, followed) = follower(fixture).await;
+        let gateway = &mut fixture.stack.gateway;
+        gateway.stop().await;
+        gateway.settings.gateway.record.nats_url = three.url_of(slow);
+        gateway.settings.gateway.models = serde_json::from_value(model.settings_as(MODEL)).unwrap();
+        gateway.start().await;
+        let operator = fixture.stack.operator().await;
+        operator.settings(AGENT, settings()).await;
+        let key = operator.api_key(AGENT).await;
+        let client = fixture.stack.http_client().with("x-api-key", &key.secret);
+        let client = client.in_session().await;
+        eventually("a gateway that knows the key", || async {
+            (client.get("/api/chats/none").await.status == 404).then_some(())
+        })
+        .await;
+        let lagging = Self {
+            client,
+            model,
+            followed,
+            record: fixture.record().await,
+        };
+        (lagging, slow)
+    }
+
+    /// An id of a conversation whose stream another server leads.
+    fn id(&self) -> String {
+        let is_followed = |id: &String| {
+            let key = ConversationKey {
+                tenant: TenantId::parse(TENANT).unwrap(),
+                conversation: ConversationId::parse(id.clone()).unwrap(),
+            };
+            let stream = format!("HANSARD_{}", self.record.partition_of(&key).0);
+            self.followed.contains(&stream)
+        };
+        let mut ids = std::iter::repeat_with(|| Uuid::now_v7().to_string());
+        ids.find(is_followed).unwrap()
+    }
+
+    async fn begin(&self) -> String {
+        let id = self.id();
+        let begun = self.client.post("/api/chats", &json!({"id": id})).await;
+        begun.ok(201);
+        id
+    }
+}
+
+fn settings() -> proto::AgentSettings {
+    proto::AgentSettings {
+        model: Some(proto::ModelSettings {
+            server: MODEL.to_owned(),
+            model: "m".to_owned(),
+            ..proto::ModelSettings::default()
+        }),
+        ..proto::AgentSettings::default()
+    }
+}
+
+/// The texts of the last model request, oldest first.
+fn last_asked(model: &Model) -> Vec<String> {
+    let texts_of_request = model.requests();
+    let messages = texts_of_request
+        .last()
+        .and_then(|texts_of_request| texts_of_request["messages"].as_array());
+    let texts = messages.into_iter().flatten();
+    texts
+        .map(|message| message["content"].to_string())
+        .collect()
+}
+
+/// Whether a chat contains a text.
+fn contains_text(chat: &Value, text: &str) -> bool {
+    chat["messages"].to_string().contains(text)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_after_writes_are_current_on_a_lagging_follower() {
+    let (three, mut fixture) = ThreeServers::start().await;
+    Box::pin(crate::stream_ends::check(&three, &fixture)).await;
+    let (lagging, follower) = LaggingGateway::start(&three, &mut fixture).await;
+    fixture.kill(FaultTarget::Projectors);
+    let mut chats = Vec::new();
+    for _ in 0..CHATS {
+        let chat = lagging.begin().await;
+        eventually("a chat that the follower knows", || async {
+            let path = format!("/api/chats/{chat}");
+            (lagging.client.get(&path).await.status == 200).then_some(())
+        })
+        .await;
+        chats.push(chat);
+    }
+    three.slow(follower, DELAY);
+
+    for (number, chat) in chats.iter().enumerate() {
+        // The run's context contains the message that it answers.
+        let text = format!("where is parcel {number}?");
+        let path = format!("/api/chats/{chat}/messages");
+        let answer = lagging.client.post(&path, &json!({"content": text})).await;
+        assert_eq!(answer.status, 200, "{:?}", answer.body);
+        let texts_of_request = last_asked(&lagging.model);
+        assert!(
+            texts_of_request.iter().any(|asked| asked.contains(&text)),
+            "{texts_of_request:?}"
+        );
+
+        // A read with the answer's token contains the message.
+        let token = &answer.headers["x-position-token"];
+        let fenced = lagging.client.with("x-position-token", token);
+        let shown = fenced.get(&format!("/api/chats/{chat}")).await;
+        let shown_token = shown.headers["x-position-token"].clone();
+        let shown = shown.ok(200);
+        assert!(contains_text(&shown, &text));
+        // The stream has ended, so the read contains the run's answer, though the token is older.
+        assert!(contains_text(&shown, ANSWER), "{shown}");
+        assert!(!shown_token.is_empty());
+    }
+
+    // A new chat exists also for a caller without a token.
+    for _ in 0..CHATS {
+        let chat = lagging.begin().await;
+        let path = format!("/api/chats/{chat}");
+        assert_eq!(lagging.client.get(&path).await.status, 200);
+        let changed = lagging
+            .client
+            .patch(&path, &json!({"title": "Parcel"}))
+            .await;
+        assert_eq!(changed.ok(200)["title"], "Parcel");
+    }
+    drop(lagging);
+    drop(fixture);
+}
