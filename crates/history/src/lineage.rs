@@ -1,11 +1,12 @@
 //! The ancestors of a fork, read concurrently.
 //!
 //! One statement reads their rows. Then the last commit of each is read concurrently from the record, because an erased
-//! ancestor makes the fork unreadable at once. An ancestor without a row is read by itself.
+//! ancestor makes the fork unreadable at once; meanwhile another statement reads the events of the fork points, for their token
+//! counts. An ancestor without a row is read by itself.
 
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::{ConversationKey, ForkPoint, Inherited, Version};
-use futures::future::try_join_all;
+use domain::{ConversationId, ConversationKey, ForkPoint, Inherited, Version};
+use futures::future::{try_join, try_join_all};
 use read_model::queries::{self, EventRange, RangesQuery};
 use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
@@ -47,7 +48,7 @@ pub(crate) async fn read(
     fork: &Target,
     from: &ForkPoint,
 ) -> Result<Vec<Ancestor>, Problem> {
-    let mut ancestors: Vec<Ancestor> = Vec::new();
+    let (mut ancestors, mut events) = (Vec::<Ancestor>::new(), Vec::new());
     let mut next = Some(from.clone());
     while let Some(from) = next {
         let known = known(reader, fork, from).await?;
@@ -55,15 +56,19 @@ pub(crate) async fn read(
         if depth > FORK_DEPTH_MAX {
             return Err(contradiction(fork));
         }
+        let fork_points = fork_points_in_rows(&known, last_inherited(&ancestors));
         let reads = known
             .into_iter()
             .map(|(point, row)| ancestor(reader, fork, point, row));
-        ancestors.extend(try_join_all(reads).await?);
+        let fork_points = events_in_rows(reader, fork, &fork_points);
+        let (read, found) = try_join(try_join_all(reads), fork_points).await?;
+        ancestors.extend(read);
+        events.extend(found);
+        inherit(&mut ancestors);
         let last = ancestors.last().and_then(|last| last.read.forked_from());
         next = last.cloned();
     }
-    inherit(&mut ancestors);
-    count_tokens(reader, fork, &mut ancestors).await?;
+    count_tokens(reader, fork, &mut ancestors, events).await?;
     Ok(ancestors)
 }
 
@@ -116,11 +121,9 @@ async fn ancestor(
     if read.position.version < from.version {
         return Err(contradiction(&target));
     }
-    let parent = read.forked_from();
-    let first = parent.map_or(Version::ZERO, |parent| parent.version).next();
     Ok(Ancestor {
         inherited: Inherited {
-            first,
+            first: first_own(read.forked_from()),
             last: from.version,
             tokens_through: 0,
         },
@@ -134,41 +137,98 @@ fn inherit(ancestors: &mut [Ancestor]) {
     let mut last = Version(u64::MAX);
     for ancestor in ancestors {
         let inherited = &mut ancestor.inherited;
-        last = last.min(inherited.last);
-        inherited.last = last;
-        last = last.min(Version(inherited.first.0.saturating_sub(1)));
+        inherited.last = last.min(inherited.last);
+        last = before(*inherited);
     }
 }
 
-/// Reads the token count of each ancestor at its last inherited version: those in rows in one statement.
+/// The last version that the next ancestor can contribute.
+fn last_inherited(ancestors: &[Ancestor]) -> Version {
+    let farthest = ancestors.last();
+    farthest.map_or(Version(u64::MAX), |farthest| before(farthest.inherited))
+}
+
+/// The last version before the inherited ones.
+fn before(inherited: Inherited) -> Version {
+    inherited
+        .last
+        .min(Version(inherited.first.0.saturating_sub(1)))
+}
+
+/// The last inherited event of each ancestor whose row contains it; `last` limits the first ancestor.
+fn fork_points_in_rows(
+    known: &[(ForkPoint, Option<HeadRow>)],
+    mut last: Version,
+) -> Vec<EventRange> {
+    let mut fork_points = Vec::with_capacity(known.len());
+    for (point, row) in known {
+        let Some(row) = row else { break };
+        let inherited = Inherited {
+            first: first_own(row.head.forked_from.as_ref()),
+            last: last.min(point.version),
+            tokens_through: 0,
+        };
+        if inherited.first <= inherited.last && inherited.last <= row.head.version {
+            fork_points.push(one_event(&point.conversation, inherited.last));
+        }
+        last = before(inherited);
+    }
+    fork_points
+}
+
+/// The first version that a conversation recorded itself.
+fn first_own(forked_from: Option<&ForkPoint>) -> Version {
+    let parent = forked_from.map_or(Version::ZERO, |parent| parent.version);
+    parent.next()
+}
+
+fn one_event(conversation: &ConversationId, version: Version) -> EventRange {
+    EventRange {
+        conversation: conversation.clone(),
+        first: version,
+        last: version,
+    }
+}
+
+/// Reads single events in one statement.
+async fn events_in_rows(
+    reader: &Reader,
+    fork: &Target,
+    ranges: &[EventRange],
+) -> Result<Vec<EventRow>, Problem> {
+    if ranges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = RangesQuery {
+        limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
+        ranges,
+        kinds: &[],
+        bytes_max: u64::MAX,
+    };
+    let found = queries::events_of_ranges(&reader.read_model, &fork.access.tenant, query);
+    let found = fork.deadline.rows(found).await?;
+    found.ok_or_else(problem::not_found)
+}
+
+/// Sets the token count of each ancestor at its last inherited version. `events` are those that were read; the others are in
+/// tails, or in rows that are newer than [`known`].
 async fn count_tokens(
     reader: &Reader,
     fork: &Target,
     ancestors: &mut [Ancestor],
+    mut events: Vec<EventRow>,
 ) -> Result<(), Problem> {
-    let is_inherited = |one: &&Ancestor| one.inherited.first <= one.inherited.last;
-    let in_rows = ancestors.iter().filter(is_inherited);
-    let in_rows = in_rows.filter(|one| one.inherited.last <= one.read.row_position().version);
-    let ranges: Vec<EventRange> = in_rows
-        .map(|one| EventRange {
-            conversation: one.target.key.conversation.clone(),
-            first: one.inherited.last,
-            last: one.inherited.last,
-        })
-        .collect();
-    let events = if ranges.is_empty() {
-        Vec::new()
-    } else {
-        let query = RangesQuery {
-            limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
-            ranges: &ranges,
-            kinds: &[],
-            bytes_max: u64::MAX,
-        };
-        let found = queries::events_of_ranges(&reader.read_model, &fork.access.tenant, query);
-        let found = fork.deadline.rows(found).await?;
-        found.ok_or_else(problem::not_found)?
+    let is_read = |one: &Ancestor, events: &[EventRow]| {
+        let mut events = events.iter();
+        events.any(|event| event.version == one.inherited.last)
     };
+    let newer = ancestors.iter().filter(|one| {
+        let Inherited { first, last, .. } = one.inherited;
+        first <= last && last <= one.read.row_position().version && !is_read(one, &events)
+    });
+    let newer = newer.map(|one| one_event(&one.target.key.conversation, one.inherited.last));
+    let newer: Vec<EventRange> = newer.collect();
+    events.extend(events_in_rows(reader, fork, &newer).await?);
     for ancestor in ancestors {
         let inherited = ancestor.inherited;
         if inherited.first > inherited.last {
