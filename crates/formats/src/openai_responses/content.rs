@@ -44,7 +44,7 @@ pub(super) fn content_part<'a>(
         } => Some(if target == Target::Input && !is_empty_source(source) {
             image(draft, version, source, media_type.as_ref(), detail.as_ref())
         } else {
-            draft.lose(version, LostContent::Image, Replacement::Text);
+            draft.notes.turn_into_text(version, LostContent::Image);
             text(target, image_text(media_type.as_ref()))
         }),
         Part::File {
@@ -60,7 +60,7 @@ pub(super) fn content_part<'a>(
                 filename.as_ref(),
             )
         } else {
-            draft.lose(version, LostContent::File, Replacement::Text);
+            draft.notes.turn_into_text(version, LostContent::File);
             text(target, file_text(filename.as_ref(), media_type.as_ref()))
         }),
         Part::Refusal(refusal) => refused(draft, version, refusal, target),
@@ -83,7 +83,7 @@ fn refused<'a>(
     if target == Target::Output {
         return Some(ContentPart::Refusal { refusal });
     }
-    draft.lose(version, LostContent::Refusal, Replacement::Text);
+    draft.notes.turn_into_text(version, LostContent::Refusal);
     Some(text(target, Cow::Borrowed(refusal)))
 }
 
@@ -98,7 +98,7 @@ fn lost(draft: &mut Draft<'_>, version: Version, part: &Part) {
         | Part::Refusal(_)
         | Part::ProviderItem { .. } => LostContent::ProviderItem,
     };
-    draft.lose(version, lost, Replacement::Nothing);
+    draft.notes.lose(version, lost, Replacement::Nothing);
 }
 
 fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
@@ -122,7 +122,7 @@ pub(super) fn output<'a>(
 ) -> Content<'a> {
     let failed = answer.outcome == ToolOutcome::Failed;
     if failed {
-        draft.lose(version, LostContent::Outcome, Replacement::Text);
+        draft.notes.turn_into_text(version, LostContent::Outcome);
     }
     match &answer.output {
         ToolOutput::Json(json) if failed => {
@@ -168,7 +168,7 @@ mod tests {
     use domain::MediaSource;
     use domain::event::Role::{Assistant, User};
 
-    use crate::openai_responses::testing::{
+    use crate::tests::openai_responses::{
         Case, call, called, item, json, label, message_turn, text,
     };
 
