@@ -9,7 +9,7 @@ use domain::{Part, Version};
 use crate::loss::{LostContent, Replacement, text_form};
 use crate::rendered::Notes;
 
-/// The prefix of the output of a failed tool, because the format has no other sign of failure.
+/// The prefix of the output of a failed tool, because OpenAI's formats and Ollama's have no other sign of failure.
 pub(crate) const FAILED_PREFIX: &str = "Error: ";
 
 /// The text of a part, or its placeholder. `None` for a part without text, which is a loss, and for an empty text (O1),

@@ -7,14 +7,12 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Part, Version};
 use serde::de::IgnoredAny;
 
-use crate::loss::{LostContent, Replacement};
+use crate::chat::texts::FAILED_PREFIX;
+use crate::loss::{LostContent, text_form};
 
 use super::body::{Content, ContentPart};
 use super::draft::Draft;
 use super::media::{file, file_text, image, image_text, is_empty_source};
-
-/// The prefix of the output of a failed tool, because the format has no other sign of failure.
-const FAILED_PREFIX: &str = "Error: ";
 
 /// The target of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +63,9 @@ pub(super) fn content_part<'a>(
         }),
         Part::Refusal(refusal) => refused(draft, version, refusal, target),
         Part::Thinking { .. } | Part::RedactedThinking(_) | Part::ProviderItem { .. } => {
-            lost(draft, version, part);
+            // Thoughts of this provider are items, so other thoughts are lost.
+            let (lost, _) = text_form(part);
+            draft.notes.omit(version, lost);
             None
         }
     }
@@ -85,20 +85,6 @@ fn refused<'a>(
     }
     draft.notes.turn_into_text(version, LostContent::Refusal);
     Some(text(target, Cow::Borrowed(refusal)))
-}
-
-/// Records the loss of a part. Thoughts of this provider are items, so other thoughts are lost.
-fn lost(draft: &mut Draft<'_>, version: Version, part: &Part) {
-    let lost = match part {
-        Part::Thinking { .. } => LostContent::Thinking,
-        Part::RedactedThinking(_) => LostContent::RedactedThinking,
-        Part::Text(_)
-        | Part::Image { .. }
-        | Part::File { .. }
-        | Part::Refusal(_)
-        | Part::ProviderItem { .. } => LostContent::ProviderItem,
-    };
-    draft.notes.lose(version, lost, Replacement::Nothing);
 }
 
 fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
