@@ -164,12 +164,6 @@ impl Head {
         u64::try_from(self.recent.len()).is_ok_and(|recent| recent == self.totals.commits)
     }
 
-    /// The open call with this id.
-    #[must_use]
-    pub fn open_call(&self, id: &CallId) -> Option<&OpenCall> {
-        self.open_calls.iter().find(|call| call.call_id == *id)
-    }
-
     fn created(commit: &CommitFacts<'_>) -> Option<Self> {
         let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) =
             commit.events.first().map(|event| &event.fact)

@@ -9,9 +9,9 @@ use crate::bounds::{
 };
 use crate::violation::{Violation, ViolationReason, check_length};
 
-/// Defines a text newtype with a checking constructor.
-macro_rules! text_newtype {
-    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+/// Defines text newtypes with checking constructors.
+macro_rules! text_newtypes {
+    ($($(#[$doc:meta])* $name:ident: $check:expr;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub struct $name(Box<str>);
@@ -39,12 +39,12 @@ macro_rules! text_newtype {
                 f.write_str(&self.0)
             }
         }
-    };
+    )+};
 }
 
-/// Defines a UUID newtype.
-macro_rules! uuid_newtype {
-    ($(#[$doc:meta])* $name:ident) => {
+/// Defines UUID newtypes.
+macro_rules! uuid_newtypes {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub struct $name(pub Uuid);
@@ -66,65 +66,34 @@ macro_rules! uuid_newtype {
                 self.0.fmt(f)
             }
         }
-    };
+    )+};
 }
 
-text_newtype!(
+text_newtypes! {
     /// The owner of agents and data. 1 to 64 of `A-Z a-z 0-9 _ -`.
-    TenantId,
-    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
-);
-text_newtype!(
+    TenantId: |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-");
     /// An assistant that a tenant configures; unique in the record, so it determines the tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
-    AgentId,
-    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
-);
-text_newtype!(
+    AgentId: |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-");
     /// A key that verifies the tokens of a tenant, unique in the tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
-    SigningKeyId,
-    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
-);
-text_newtype!(
+    SigningKeyId: |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-");
     /// The name of a model server in the gateway's configuration. 1 to 64 of `A-Z a-z 0-9 _ -`.
-    ModelServerId,
-    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
-);
-text_newtype!(
+    ModelServerId: |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-");
     /// A conversation, unique in its tenant. 1 to 128 of `A-Z a-z 0-9 _ - :`.
-    ConversationId,
-    |text: &str| check_token(text, CONVERSATION_ID_CHARS_MAX, "_-:")
-);
-text_newtype!(
+    ConversationId: |text: &str| check_token(text, CONVERSATION_ID_CHARS_MAX, "_-:");
     /// The tenant's id of a verified user. 1 to 256 bytes without control characters.
-    UserId,
-    check_label
-);
-text_newtype!(
+    UserId: check_label;
     /// The frontend's id of an anonymous session. 1 to 256 bytes without control characters.
-    SessionId,
-    check_label
-);
-text_newtype!(
+    SessionId: check_label;
     /// A chat of a messaging channel, such as a Telegram chat: a keyed hash of the caller's key, so that the id does not
     /// reveal the key. [`CHANNEL_ID_CHARS`] of `0-9 a-f`.
-    ChannelId,
-    check_channel
-);
-text_newtype!(
+    ChannelId: check_channel;
     /// The provider's id of a tool call. 1 to 256 bytes without control characters.
-    CallId,
-    check_label
-);
-text_newtype!(
+    CallId: check_label;
     /// A tool's name. 1 to 256 bytes without control characters.
-    ToolName,
-    check_label
-);
-text_newtype!(
+    ToolName: check_label;
     /// Any other short name or foreign id: a model, a provider's response, an error's type. 1 to 256 bytes without control characters.
-    Label,
-    check_label
-);
+    Label: check_label;
+}
 
 /// A conversation, unique in the record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -135,22 +104,16 @@ pub struct ConversationKey {
     pub conversation: ConversationId,
 }
 
-uuid_newtype!(
+uuid_newtypes! {
     /// One event.
-    EventId
-);
-uuid_newtype!(
+    EventId;
     /// One commit; the caller's idempotency key, if there is one.
-    CommitId
-);
-uuid_newtype!(
+    CommitId;
     /// One run.
-    RunId
-);
-uuid_newtype!(
+    RunId;
     /// One logged call of a model server.
-    LogId
-);
+    LogId;
+}
 
 impl ConversationId {
     /// The prefix of the ids of histories under a caller's key. It is reserved: only a channel owns such a conversation.

@@ -17,6 +17,10 @@ pub mod options;
 pub mod registry;
 pub mod rendered;
 pub mod reply;
+mod values;
+
+#[cfg(test)]
+mod tests;
 
 pub use loss::{Loss, LostContent, Replacement};
 pub use names::Names;

@@ -1,6 +1,8 @@
 //! Content that a format cannot represent unchanged.
 
-use domain::Version;
+use std::borrow::Cow;
+
+use domain::{Label, Part, Version};
 
 /// Content of a turn that was changed or omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +83,11 @@ impl LostContent {
 }
 
 impl Replacement {
+    /// [`Replacement::Text`] if there is one, otherwise [`Replacement::Nothing`].
+    pub(crate) fn by_text<T>(text: Option<&T>) -> Self {
+        text.map_or(Self::Nothing, |_| Self::Text)
+    }
+
     /// The name in receipts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -89,5 +96,36 @@ impl Replacement {
             Self::Text => "text",
             Self::OtherForm => "other_form",
         }
+    }
+}
+
+/// What is lost if a part that is not a text becomes one, and the text: the content, or a placeholder. `None` for a part
+/// without text.
+pub(crate) fn text_form(part: &Part) -> (LostContent, Option<Cow<'_, str>>) {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => (LostContent::Refusal, Some(text.into())),
+        Part::Image { media_type, .. } => {
+            let placeholder = placeholder("image", media_type.as_ref());
+            (LostContent::Image, Some(placeholder.into()))
+        }
+        Part::File {
+            media_type,
+            filename,
+            ..
+        } => {
+            let placeholder = placeholder("file", filename.as_ref().or(media_type.as_ref()));
+            (LostContent::File, Some(placeholder.into()))
+        }
+        Part::Thinking { .. } => (LostContent::Thinking, None),
+        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
+        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
+    }
+}
+
+/// The placeholder of media, with its name or media type.
+pub(crate) fn placeholder(kind: &str, name: Option<&Label>) -> String {
+    match name {
+        Some(name) => format!("[{kind}: {name}]"),
+        None => format!("[{kind}]"),
     }
 }

@@ -1,6 +1,12 @@
 //! Options of rendering.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Maximum characters of OpenAI's `prompt_cache_key`. A longer key is replaced by its SHA-256 in hexadecimal.
+pub const CACHE_KEY_CHARS_MAX: usize = 64;
 
 /// The options of rendering. The defaults suit every format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +24,17 @@ pub struct RenderOptions {
     pub context_tokens_max: Option<u32>,
 }
 
+impl RenderOptions {
+    /// The cache key in the form that OpenAI accepts; `None` for an empty key.
+    pub(crate) fn prompt_cache_key(&self) -> Option<Cow<'_, str>> {
+        let key = self.cache_key.as_deref().filter(|key| !key.is_empty())?;
+        if key.chars().count() <= CACHE_KEY_CHARS_MAX {
+            return Some(Cow::Borrowed(key));
+        }
+        Some(Cow::Owned(hex::encode(Sha256::digest(key))))
+    }
+}
+
 /// The role of instructions (O6). Newer models of OpenAI use `developer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InstructionsRole {
@@ -26,6 +43,16 @@ pub enum InstructionsRole {
     System,
     /// `developer`.
     Developer,
+}
+
+impl InstructionsRole {
+    /// The name of the role at OpenAI.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+        }
+    }
 }
 
 /// Whether thoughts that the provider accepts are rendered (A5, L6).
@@ -47,4 +74,26 @@ pub enum CallOutputs {
     Together,
     /// Each directly after its call, as some compatible servers require.
     Adjacent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cache_keys_at_their_bound() {
+        let check = |key: &str, expected: Option<&str>| {
+            let options = RenderOptions {
+                cache_key: Some(key.to_owned()),
+                ..RenderOptions::default()
+            };
+            assert_eq!(options.prompt_cache_key().as_deref(), expected);
+        };
+        check("", None);
+        let longest = "ü".repeat(CACHE_KEY_CHARS_MAX);
+        check(&longest, Some(&longest));
+        let digest = "9537c5fdf120482f7d58d25e9ed583f52c02b4e304ea814db1633ad565aed7e9";
+        check(&"x".repeat(CACHE_KEY_CHARS_MAX + 1), Some(digest));
+        assert_eq!(digest.len(), CACHE_KEY_CHARS_MAX);
+    }
 }

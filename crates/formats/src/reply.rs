@@ -1,6 +1,6 @@
 //! Replies of providers as facts.
 
-use domain::Fact;
+use domain::{Fact, Violation};
 
 /// A reply: the assistant message with usage and finish reason, then its calls, in order.
 ///
@@ -68,4 +68,18 @@ pub enum ParseError {
     /// The stream ended before the reply was complete.
     #[error("the stream ended before the reply did")]
     Incomplete,
+}
+
+impl ParseError {
+    pub(crate) fn malformed(format: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Malformed { format, reason }
+    }
+
+    pub(crate) fn unusable(field: impl Into<String>, violation: Violation) -> Self {
+        Self::Unusable {
+            field: field.into(),
+            reason: violation.description,
+        }
+    }
 }

@@ -3,9 +3,10 @@
 
 use domain::{Label, MediaSource, Part, Version};
 
-use crate::loss::{Loss, LostContent, Replacement};
+use crate::loss::{LostContent, Replacement, text_form};
+use crate::rendered::Notes;
 
-use super::blocks::{Block, Kind, Source, Thought};
+use super::blocks::{Block, Kind, Thought};
 use super::target::Target;
 use super::{items, media};
 
@@ -17,52 +18,45 @@ pub(super) fn blocks<'a>(
     parts: &'a [Part],
     target: Target,
     version: Version,
-    losses: &mut Vec<Loss>,
+    notes: &mut Notes,
 ) -> Vec<Block<'a>> {
     let mut written = Vec::with_capacity(parts.len());
     let mut previous = None;
     for part in parts {
-        let mut lose = |lost, replacement| {
-            losses.push(Loss {
-                version,
-                lost,
-                replacement,
-            });
-        };
         match items::citations(part) {
             Some(item) if items::cite(previous, written.last_mut(), item) => {}
-            Some(_) => lose(LostContent::ProviderItem, Replacement::Nothing),
-            None => written.extend(block(part, target, lose)),
+            Some(_) => notes.omit(version, LostContent::ProviderItem),
+            None => written.extend(block(part, target, version, notes)),
         }
         previous = Some(part);
     }
     written
 }
 
-fn block(
-    part: &Part,
+fn block<'a>(
+    part: &'a Part,
     target: Target,
-    mut tell: impl FnMut(LostContent, Replacement),
-) -> Option<Block<'_>> {
+    version: Version,
+    notes: &mut Notes,
+) -> Option<Block<'a>> {
     if let Part::Image {
         detail: Some(_), ..
     } = part
     {
-        tell(LostContent::ImageDetail, Replacement::Nothing);
+        notes.omit(version, LostContent::ImageDetail);
     }
     let native = native(part, target);
     if native.is_some() {
         if let Some((lost, replacement)) = changed(part) {
-            tell(lost, replacement);
+            notes.lose(version, lost, replacement);
         }
         return native;
     }
-    let (lost, text) = placeholder(part)?;
-    tell(
-        lost,
-        text.as_ref()
-            .map_or(Replacement::Nothing, |_| Replacement::Text),
-    );
+    if matches!(part, Part::Text(_) | Part::Refusal(_)) {
+        return None;
+    }
+    let (lost, text) = text_form(part);
+    notes.lose(version, lost, Replacement::by_text(text.as_ref()));
     text.map(Block::text)
 }
 
@@ -107,28 +101,6 @@ fn changed(part: &Part) -> Option<(LostContent, Replacement)> {
     }
 }
 
-/// The loss of a part that the target does not accept, and its placeholder; `None` for a blank text.
-fn placeholder(part: &Part) -> Option<(LostContent, Option<String>)> {
-    Some(match part {
-        Part::Text(_) | Part::Refusal(_) => return None,
-        Part::Image { media_type, .. } => {
-            let text = media::image_placeholder(media_type.as_ref());
-            (LostContent::Image, Some(text))
-        }
-        Part::File {
-            media_type,
-            filename,
-            ..
-        } => {
-            let text = media::file_placeholder(filename.as_ref(), media_type.as_ref());
-            (LostContent::File, Some(text))
-        }
-        Part::Thinking { .. } => (LostContent::Thinking, None),
-        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
-        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
-    })
-}
-
 fn text_block(text: &str, target: Target) -> Option<Block<'_>> {
     if text.trim().is_empty() {
         return None;
@@ -144,7 +116,7 @@ fn image_block<'a>(
     media_type: Option<&Label>,
     target: Target,
 ) -> Option<Block<'a>> {
-    let source = if_accepted(target, media::image(source, media_type))?;
+    let source = media::image(source, media_type).filter(|_| target.accepts_media())?;
     Some(Block::from(Kind::Image { source }))
 }
 
@@ -154,13 +126,9 @@ fn file_block<'a>(
     filename: Option<&'a Label>,
     target: Target,
 ) -> Option<Block<'a>> {
-    let source = if_accepted(target, media::document(source, media_type))?;
+    let source = media::document(source, media_type).filter(|_| target.accepts_media())?;
     let title = filename.map(Label::as_str);
     Some(Block::from(Kind::Document { source, title }))
-}
-
-fn if_accepted(target: Target, source: Option<Source<'_>>) -> Option<Source<'_>> {
-    source.filter(|_| target.accepts_media())
 }
 
 /// A thought is rendered only with its signature (A5).

@@ -1,6 +1,6 @@
 //! Errors of parsing, without contents.
 
-use domain::{CallId, Label, ToolName, Violation};
+use domain::Label;
 use serde::Deserialize;
 
 use crate::reply::ParseError;
@@ -18,10 +18,7 @@ pub(super) fn read_bytes<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Pa
 }
 
 pub(super) fn malformed(reason: &str) -> ParseError {
-    ParseError::Malformed {
-        format: PROVIDER,
-        reason: reason.to_owned(),
-    }
+    ParseError::malformed(PROVIDER, reason)
 }
 
 /// The position of an error. Its text is dropped, because it may quote contents.
@@ -30,31 +27,7 @@ fn at(path: &str, error: &serde_json::Error) -> String {
     format!("{path} has an unexpected structure at line {line}, column {column}")
 }
 
-pub(super) fn unusable(field: &str, violation: Violation) -> ParseError {
-    ParseError::Unusable {
-        field: field.to_owned(),
-        reason: violation.description,
-    }
-}
-
-pub(super) fn call_id(text: &str, path: &str) -> Result<CallId, ParseError> {
-    CallId::parse(text).map_err(|violation| unusable(path, violation))
-}
-
-pub(super) fn tool_name(text: &str, path: &str) -> Result<ToolName, ParseError> {
-    ToolName::parse(text).map_err(|violation| unusable(path, violation))
-}
-
-/// A label; `None` for an empty text.
-pub(super) fn label(text: Option<&str>, path: &str) -> Result<Option<Label>, ParseError> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    let label = Label::parse(text).map_err(|violation| unusable(path, violation))?;
-    Ok(Some(label))
-}
-
 /// The name of this provider.
 pub(super) fn provider() -> Result<Label, ParseError> {
-    Label::parse(PROVIDER).map_err(|violation| unusable("provider", violation))
+    Label::parse(PROVIDER).map_err(|violation| ParseError::unusable("provider", violation))
 }

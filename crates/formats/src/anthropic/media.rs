@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use domain::{Label, MediaSource};
 
 use super::blocks::Source;
+use crate::values::is_base64;
 
 /// The prefix of the ids of files that Anthropic stores.
 const FILE_ID_PREFIX: &str = "file_";
@@ -69,16 +70,6 @@ pub(super) fn is_data(source: &MediaSource) -> bool {
     matches!(source, MediaSource::Url(url) if DataUrl::parse(url).is_some())
 }
 
-/// The placeholder of an image.
-pub(super) fn image_placeholder(media_type: Option<&Label>) -> String {
-    placeholder("image", media_type)
-}
-
-/// The placeholder of a file.
-pub(super) fn file_placeholder(filename: Option<&Label>, media_type: Option<&Label>) -> String {
-    placeholder("file", filename.or(media_type))
-}
-
 /// The `data:` URL of a text.
 pub(super) fn text_url(text: &str) -> String {
     data_url(PLAIN_TEXT, &STANDARD.encode(text))
@@ -87,10 +78,6 @@ pub(super) fn text_url(text: &str) -> String {
 /// The `data:` URL of data.
 pub(super) fn data_url(media_type: &str, base64: &str) -> String {
     format!("data:{media_type};base64,{base64}")
-}
-
-fn placeholder(kind: &str, what: Option<&Label>) -> String {
-    what.map_or_else(|| format!("[{kind}]"), |what| format!("[{kind}: {what}]"))
 }
 
 fn kept_file(file_id: &str) -> Option<Source<'_>> {
@@ -145,13 +132,7 @@ impl<'a> DataUrl<'a> {
 
     /// The data, if it is valid base64.
     fn base64(&self) -> Option<&'a str> {
-        let digits = self.data.trim_end_matches('=');
-        let padding = self.data.len() - digits.len();
-        let is_whole = !digits.is_empty() && padding <= 2 && self.data.len().is_multiple_of(4);
-        let is_plain = digits
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/');
-        (self.is_base64 && is_whole && is_plain).then_some(self.data)
+        (self.is_base64 && is_base64(self.data)).then_some(self.data)
     }
 
     /// The text in the URL; `None` if it is blank.

@@ -11,7 +11,6 @@
 //! - A9 (`turn.rs`): the result of a failed call contains only texts.
 
 mod blocks;
-mod breakpoints;
 mod content;
 mod errors;
 mod history;

@@ -1,14 +1,15 @@
 //! Parses blocks into parts, calls and results. A block without a canonical form becomes a provider item, verbatim.
 
 use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
-use domain::{JsonText, Label, MediaSource, Part};
+use domain::{JsonText, Label, MediaSource, Part, ToolName};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::reply::ParseError;
+use crate::values;
 
-use super::errors::{call_id, provider, read, tool_name, unusable};
+use super::errors::{provider, read};
 use super::media::{PDF, data_url, text_url};
 use super::turn::FAILED;
 
@@ -130,15 +131,14 @@ fn cited_text(raw: &str, path: &str, parts: &mut Vec<Part>) -> Result<(), ParseE
 
 fn tool_called(raw: &str, path: &str) -> Result<ToolCalled, ParseError> {
     let call: ToolUse<'_> = read(raw, path)?;
-    Ok(ToolCalled {
-        call_id: call_id(&call.id, &format!("{path}.id"))?,
-        tool_name: tool_name(&call.name, &format!("{path}.name"))?,
-        input: json(call.input.get(), &format!("{path}.input"))?,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        signature: None,
-    })
+    let call_id = values::call_id(&format!("{path}.id"), &call.id)?;
+    let tool_name = ToolName::parse(call.name)
+        .map_err(|violation| ParseError::unusable(format!("{path}.name"), violation))?;
+    Ok(ToolCalled::new(
+        call_id,
+        tool_name,
+        json(call.input.get(), &format!("{path}.input"))?,
+    ))
 }
 
 fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
@@ -157,7 +157,7 @@ fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
         |content| output(content, &format!("{path}.content")),
     )?;
     Ok(ToolReturned {
-        call_id: call_id(&result.tool_use_id, &format!("{path}.tool_use_id"))?,
+        call_id: values::call_id(&format!("{path}.tool_use_id"), &result.tool_use_id)?,
         tool_name: None,
         output,
         outcome,
@@ -183,7 +183,7 @@ fn item(text: &str, path: &str) -> Result<Part, ParseError> {
 }
 
 fn json(text: &str, path: &str) -> Result<JsonText, ParseError> {
-    JsonText::parse(text).map_err(|violation| unusable(path, violation))
+    JsonText::parse(text).map_err(|violation| ParseError::unusable(path, violation))
 }
 
 /// An image or a document that has only a source and a title.

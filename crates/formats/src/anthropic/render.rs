@@ -3,16 +3,13 @@
 use context::{Transcript, Turn};
 use domain::event::Role;
 
-use crate::loss::{LostContent, Replacement};
+use crate::loss::LostContent;
 use crate::options::RenderOptions;
-use crate::rendered::Rendered;
+use crate::rendered::{Notes, Rendered};
 
-use super::blocks::{Block, Body, Message, Speaker};
-use super::breakpoints::mark_last;
-use super::content;
-use super::list;
+use super::blocks::{Block, Body, CacheControl, Message, Speaker};
 use super::target::Target;
-use super::turn::{self, Notes};
+use super::{content, list, turn};
 
 /// Renders `{"system": […], "messages": […]}`, without `system` if there are no instructions.
 ///
@@ -43,13 +40,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         list::push(&mut messages, Speaker::User, vec![Block::text(closing)]);
     }
     list::close(&mut messages);
-    let body = Body { system, messages };
-    Rendered {
-        // Texts and numbers written to memory cannot fail.
-        body: serde_json::to_vec(&body).unwrap_or_default(),
-        names: notes.names,
-        losses: notes.losses,
-    }
+    notes.rendered(&Body { system, messages })
 }
 
 /// The instructions, and instructions at the start of the conversation, one block per text (A1).
@@ -57,14 +48,9 @@ fn system<'a>(transcript: &'a Transcript, leading: usize, notes: &mut Notes) -> 
     let instructions = transcript.instructions.iter();
     let mut system: Vec<Block<'a>> = instructions.map(Block::text).collect();
     for turn in transcript.turns.iter().take(leading) {
-        lose_author(turn, notes);
-        let losses = &mut notes.losses;
-        system.extend(content::blocks(
-            &turn.parts,
-            Target::System,
-            turn.version,
-            losses,
-        ));
+        notes.omit_author(turn);
+        let blocks = content::blocks(&turn.parts, Target::System, turn.version, notes);
+        system.extend(blocks);
     }
     system
 }
@@ -75,7 +61,7 @@ fn push_turn<'a>(
     options: &RenderOptions,
     notes: &mut Notes,
 ) {
-    lose_author(turn, notes);
+    notes.omit_author(turn);
     let target = match turn.role {
         Role::User => Target::User,
         Role::System | Role::Developer => Target::Instructions,
@@ -86,23 +72,15 @@ fn push_turn<'a>(
             return;
         }
     };
-    let blocks = content::blocks(&turn.parts, target, turn.version, &mut notes.losses);
+    let blocks = content::blocks(&turn.parts, target, turn.version, notes);
     if target == Target::Instructions && !blocks.is_empty() {
-        notes.lose(
-            turn.version,
-            LostContent::InstructionsPlace,
-            Replacement::OtherForm,
-        );
+        notes.change_form(turn.version, LostContent::InstructionsPlace);
     }
     list::push(messages, Speaker::User, blocks);
 }
 
-fn lose_author(turn: &Turn, notes: &mut Notes) {
-    if turn.author.is_some() {
-        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
-    }
-}
-
+/// Sets a cache breakpoint. A request uses three of the four that it may have: at the last block of `system`, at the opening,
+/// and at the last block before the closing.
 fn mark(messages: &mut [Message<'_>], options: &RenderOptions) {
     if options.cache_key.is_some()
         && let Some(last) = messages.last_mut()
@@ -113,4 +91,15 @@ fn mark(messages: &mut [Message<'_>], options: &RenderOptions) {
 
 fn instructs(turn: &Turn) -> bool {
     matches!(turn.role, Role::System | Role::Developer)
+}
+
+/// Sets a breakpoint at the last block that can have one. Thoughts and verbatim blocks cannot.
+fn mark_last(blocks: &mut [Block<'_>]) {
+    let markable = blocks.iter_mut().rev().find_map(|block| match block {
+        Block::Content(content) => Some(content),
+        Block::Thought(_) | Block::Verbatim(_) => None,
+    });
+    if let Some(content) = markable {
+        content.cache_control = Some(CacheControl::Ephemeral);
+    }
 }

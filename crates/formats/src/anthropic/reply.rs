@@ -1,13 +1,14 @@
 //! Parses replies of Anthropic into facts.
 
+use domain::Fact;
 use domain::event::{MessageAppended, Role, Usage};
-use domain::{Fact, Violation, ViolationReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::{ParseError, Reply};
+use crate::values;
 
-use super::errors::{label, malformed, provider, read_bytes, unusable};
+use super::errors::{malformed, provider, read_bytes};
 use super::parse;
 
 /// Maximum bytes of a reply, whole or in all its pieces.
@@ -118,17 +119,15 @@ impl From<Failure> for ParseError {
 pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseError> {
     let content = parse::blocks(content, "content")?;
     let provider = Some(provider()?);
-    let model = label(head.model.as_deref(), "model")?;
-    let provider_response_id = label(head.id.as_deref(), "id")?;
+    let model = values::label("model", head.model.as_deref())?;
+    let provider_response_id = values::label("id", head.id.as_deref())?;
     let mut facts = vec![Fact::MessageAppended(MessageAppended {
-        role: Role::Assistant,
-        parts: content.parts,
-        author: None,
         model: model.clone(),
         provider: provider.clone(),
         provider_response_id: provider_response_id.clone(),
-        finish_reason: label(head.stop_reason.as_deref(), "stop_reason")?,
+        finish_reason: values::label("stop_reason", head.stop_reason.as_deref())?,
         usage: head.usage.map(Tokens::usage),
+        ..MessageAppended::new(Role::Assistant, content.parts)
     })];
     for mut call in content.calls {
         call.model.clone_from(&model);
@@ -144,7 +143,8 @@ pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
     if bytes <= REPLY_BYTES_MAX {
         return Ok(());
     }
-    let description = format!("has {bytes} bytes so far, at most {REPLY_BYTES_MAX} are taken");
-    let violation = Violation::new(ViolationReason::TooLong, description);
-    Err(unusable("reply", violation))
+    Err(ParseError::Unusable {
+        field: "reply".to_owned(),
+        reason: format!("has {bytes} bytes so far, at most {REPLY_BYTES_MAX} are taken"),
+    })
 }

@@ -7,9 +7,9 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{JsonText, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::loss::{Loss, LostContent, Replacement};
-use crate::names::Names;
+use crate::loss::LostContent;
 use crate::options::{RenderOptions, Thoughts};
+use crate::rendered::Notes;
 
 use super::PROVIDER;
 use super::blocks::{Block, Input, Kind, Output, Thought};
@@ -18,23 +18,6 @@ use super::target::Target;
 
 /// The result of a failed call without output, because the provider requires a text (A9).
 pub const FAILED: &str = "(The tool failed without saying why.)";
-
-/// Names and losses of a rendered context.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    pub(super) names: Names,
-    pub(super) losses: Vec<Loss>,
-}
-
-impl Notes {
-    pub(super) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
-        self.losses.push(Loss {
-            version,
-            lost,
-            replacement,
-        });
-    }
-}
 
 /// The blocks of the assistant, calls last (A3), and the results, in the order of the calls (A2).
 pub(super) fn assistant<'a>(
@@ -47,7 +30,7 @@ pub(super) fn assistant<'a>(
     } else {
         Target::Assistant
     };
-    let blocks = content::blocks(&turn.parts, target, turn.version, &mut notes.losses);
+    let blocks = content::blocks(&turn.parts, target, turn.version, notes);
     let mut blocks = thoughts_first(blocks, turn.version, notes);
     if turn.calls.is_empty() {
         drop_last_thoughts(&mut blocks, turn.version, notes);
@@ -79,7 +62,7 @@ fn thoughts_first<'a>(
     if begins_with_thought || !blocks.iter().any(Block::is_thought) {
         return blocks;
     }
-    notes.lose(version, LostContent::PartOrder, Replacement::OtherForm);
+    notes.change_form(version, LostContent::PartOrder);
     let (mut ordered, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(Block::is_thought);
     ordered.extend(rest);
     ordered
@@ -92,23 +75,17 @@ fn drop_last_thoughts(blocks: &mut Vec<Block<'_>>, version: Version, notes: &mut
             Thought::Thinking { .. } => LostContent::Thinking,
             Thought::RedactedThinking { .. } => LostContent::RedactedThinking,
         };
-        notes.lose(version, lost, Replacement::Nothing);
+        notes.omit(version, lost);
     }
 }
 
 fn tool_use<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> Block<'a> {
-    if call.called.signature.is_some() {
-        notes.lose(
-            call.version,
-            LostContent::CallSignature,
-            Replacement::Nothing,
-        );
-    }
+    notes.omit_signature(call);
     let input = raw(&call.called.input);
     let input = if input.get().starts_with('{') {
         Input::Object(input)
     } else {
-        notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
+        notes.change_form(call.version, LostContent::InputForm);
         Input::Wrapped { input }
     };
     let name = notes.names.tool_name(&call.called.tool_name);
@@ -126,7 +103,7 @@ fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, notes: &mut Note
     let content = match &call.answer.output {
         ToolOutput::Json(document) => Some(Output::Text(document.as_str())),
         ToolOutput::Parts(parts) => {
-            let blocks = content::blocks(parts, target, call.version, &mut notes.losses);
+            let blocks = content::blocks(parts, target, call.version, notes);
             if blocks.is_empty() {
                 nothing
             } else {

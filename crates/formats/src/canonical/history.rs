@@ -1,9 +1,8 @@
 //! Parses a context in the canonical format into facts.
 
 use context::{AnsweredCall, Turn};
-use domain::Fact;
-use domain::Part;
 use domain::event::{MessageAppended, Role, ToolReturned};
+use domain::{Fact, Part};
 
 use super::parse::parse;
 use crate::reply::ParseError;
@@ -16,12 +15,9 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let transcript = parse(body)?;
     let instructions = transcript.instructions.into_iter();
     let instructions = instructions.map(|text| text_message(Role::System, text));
-    let opening = transcript
-        .opening
-        .map(|text| text_message(Role::User, text));
-    let closing = transcript
-        .closing
-        .map(|text| text_message(Role::User, text));
+    let user = |text| text_message(Role::User, text);
+    let opening = transcript.opening.map(user);
+    let closing = transcript.closing.map(user);
     let turns = transcript.turns.into_iter().flat_map(facts);
     Ok(instructions
         .chain(opening)
@@ -37,14 +33,9 @@ fn text_message(role: Role, text: String) -> Fact {
 fn facts(turn: Turn) -> Vec<Fact> {
     let is_calls_alone = turn.parts.is_empty() && !turn.calls.is_empty();
     let message = MessageAppended {
-        role: turn.role,
-        parts: turn.parts,
         author: turn.author,
-        model: None,
         provider: turn.provider,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
+        ..MessageAppended::new(turn.role, turn.parts)
     };
     let message = (!is_calls_alone).then_some(Fact::MessageAppended(message));
     let calls = turn.calls.into_iter().map(call_and_result);

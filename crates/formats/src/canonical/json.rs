@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use domain::event::ToolOutcome;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
@@ -22,7 +23,8 @@ pub(super) struct Context<'a> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Turn<'a> {
     pub(super) version: u64,
-    pub(super) role: Role,
+    #[serde(with = "Role")]
+    pub(super) role: domain::event::Role,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     pub(super) author: Option<Cow<'a, str>>,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
@@ -33,9 +35,10 @@ pub(super) struct Turn<'a> {
     pub(super) calls: Vec<Call<'a>>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Role {
+/// The names of [`domain::event::Role`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "domain::event::Role", rename_all = "snake_case")]
+enum Role {
     User,
     Assistant,
     System,
@@ -119,7 +122,8 @@ pub(super) struct CallResult<'a> {
     /// The version of the recorded result; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<u64>,
-    pub(super) outcome: Outcome,
+    #[serde(with = "Outcome")]
+    pub(super) outcome: ToolOutcome,
     #[serde(
         default,
         deserialize_with = "present",
@@ -144,9 +148,10 @@ pub(super) enum Origin {
     Interrupted,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
+/// The names of [`ToolOutcome`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ToolOutcome", rename_all = "snake_case")]
+enum Outcome {
     Succeeded,
     Failed,
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
-use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
+use domain::event::{ToolCalled, ToolOutput};
 use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version, Violation};
 
 use super::json;
@@ -50,12 +50,7 @@ fn unusable(violation: Violation) -> ParseError {
 fn turn(turn: json::Turn<'_>) -> Result<Turn, Violation> {
     Ok(Turn {
         version: Version(turn.version),
-        role: match turn.role {
-            json::Role::User => Role::User,
-            json::Role::Assistant => Role::Assistant,
-            json::Role::System => Role::System,
-            json::Role::Developer => Role::Developer,
-        },
+        role: turn.role,
         parts: parts(turn.parts)?,
         author: label(turn.author, "author")?,
         provider: label(turn.provider, "provider")?,
@@ -90,10 +85,7 @@ fn answer(result: json::CallResult<'_>) -> Result<Answer, Violation> {
     };
     Ok(Answer {
         output,
-        outcome: match result.outcome {
-            json::Outcome::Succeeded => ToolOutcome::Succeeded,
-            json::Outcome::Failed => ToolOutcome::Failed,
-        },
+        outcome: result.outcome,
         origin: match result.origin {
             json::Origin::Recorded => AnswerOrigin::Recorded(version),
             json::Origin::Cleared => AnswerOrigin::Cleared(version),

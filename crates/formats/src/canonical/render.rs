@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
-use domain::event::{Role, ToolOutcome, ToolOutput};
+use domain::event::ToolOutput;
 use domain::{JsonText, MediaSource, Part};
 use serde_json::value::RawValue;
 
@@ -30,12 +30,7 @@ pub fn render(transcript: &Transcript) -> Rendered {
 fn turn(turn: &Turn) -> json::Turn<'_> {
     json::Turn {
         version: turn.version.0,
-        role: match turn.role {
-            Role::User => json::Role::User,
-            Role::Assistant => json::Role::Assistant,
-            Role::System => json::Role::System,
-            Role::Developer => json::Role::Developer,
-        },
+        role: turn.role,
         author: turn.author.as_ref().map(|label| label.as_str().into()),
         provider: turn.provider.as_ref().map(|label| label.as_str().into()),
         parts: turn.parts.iter().map(part).collect(),
@@ -70,10 +65,7 @@ fn result(answer: &Answer) -> json::CallResult<'_> {
     json::CallResult {
         origin,
         version,
-        outcome: match answer.outcome {
-            ToolOutcome::Succeeded => json::Outcome::Succeeded,
-            ToolOutcome::Failed => json::Outcome::Failed,
-        },
+        outcome: answer.outcome,
         output,
         parts,
     }

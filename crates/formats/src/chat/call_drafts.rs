@@ -2,8 +2,8 @@
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 
-use super::values;
 use crate::reply::{Delta, ParseError};
+use crate::values;
 
 /// Maximum number of calls of one reply: they and the message are one commit.
 pub(crate) const CALLS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
@@ -19,6 +19,31 @@ pub(crate) struct CallPiece<'a> {
     pub(crate) name: &'a str,
     /// More text of its input.
     pub(crate) input: &'a str,
+}
+
+/// A parsed call of a message. Empty texts mean that the message does not contain the field.
+#[derive(Debug, Default)]
+pub(crate) struct IncomingCall<'a> {
+    /// As [`CallPiece::number`].
+    pub(crate) number: Option<usize>,
+    /// As [`CallPiece::id`].
+    pub(crate) id: &'a str,
+    /// As [`CallPiece::name`].
+    pub(crate) name: &'a str,
+    /// The input, as text.
+    pub(crate) input: String,
+}
+
+impl IncomingCall<'_> {
+    /// The call as a piece of a reply.
+    pub(crate) fn piece(&self) -> CallPiece<'_> {
+        CallPiece {
+            number: self.number,
+            id: self.id,
+            name: self.name,
+            input: &self.input,
+        }
+    }
 }
 
 /// A complete call.

@@ -4,8 +4,8 @@ use domain::event::{MessageAppended, Role, ToolCalled, Usage};
 use domain::{Fact, Label, MediaSource, Part};
 
 use super::call_drafts::{CallDrafts, CallPiece};
-use super::values;
 use crate::reply::{Delta, ParseError, Reply};
+use crate::values;
 
 /// Maximum bytes of text, thoughts and inputs of one reply.
 pub(crate) const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
@@ -123,25 +123,22 @@ impl Draft {
         parts.extend(some(&self.refusal).map(Part::Refusal));
         parts.extend(self.others);
         let mut facts = vec![Fact::MessageAppended(MessageAppended {
-            role: Role::Assistant,
-            parts,
-            author: None,
             model: self.model.clone(),
             provider: provider.clone(),
             provider_response_id: self.response_id.clone(),
             finish_reason: self.finish_reason,
             usage: self.usage,
+            ..MessageAppended::new(Role::Assistant, parts)
         })];
         for (index, call) in self.calls.finished(&self.seed).enumerate() {
             let field = format!("tool_calls[{index}]");
+            let call_id = values::call_id(&format!("{field}.id"), &call.id)?;
+            let tool_name = values::tool_name(&format!("{field}.name"), &call.name)?;
             facts.push(Fact::ToolCalled(ToolCalled {
-                call_id: values::call_id(&format!("{field}.id"), &call.id)?,
-                tool_name: values::tool_name(&format!("{field}.name"), &call.name)?,
-                input: values::input(&call.input),
                 model: self.model.clone(),
                 provider: provider.clone(),
                 provider_response_id: self.response_id.clone(),
-                signature: None,
+                ..ToolCalled::new(call_id, tool_name, values::input(&call.input))
             }));
         }
         Ok(Reply { facts })

@@ -1,9 +1,11 @@
 //! Matches the results in a history to their calls.
 
-use domain::{CallId, ToolName};
+use domain::event::ToolCalled;
+use domain::{CallId, Fact, ToolName};
 
-use super::values;
+use super::call_drafts::IncomingCall;
 use crate::reply::ParseError;
+use crate::values;
 
 /// The seed of generated ids for calls without one.
 const SEED: &str = "history";
@@ -16,13 +18,29 @@ pub(crate) struct OpenCalls {
 }
 
 impl OpenCalls {
-    /// Adds the next call. Returns its id, which is generated from its index if it has none.
-    pub(crate) fn begin(
+    /// Adds the calls of a message, whose path is `field`. Returns them as facts of the provider.
+    pub(crate) fn called<'a>(
         &mut self,
         field: &str,
-        id: &str,
-        name: &ToolName,
-    ) -> Result<CallId, ParseError> {
+        provider: &str,
+        calls: impl Iterator<Item = IncomingCall<'a>>,
+    ) -> Result<Vec<Fact>, ParseError> {
+        let provider = values::label("provider", Some(provider))?;
+        let mut facts = Vec::new();
+        for (index, call) in calls.enumerate() {
+            let field = format!("{field}.tool_calls[{index}]");
+            let tool_name = values::tool_name(&format!("{field}.function.name"), call.name)?;
+            let call_id = self.begin(&format!("{field}.id"), call.id, &tool_name)?;
+            facts.push(Fact::ToolCalled(ToolCalled {
+                provider: provider.clone(),
+                ..ToolCalled::new(call_id, tool_name, values::input(&call.input))
+            }));
+        }
+        Ok(facts)
+    }
+
+    /// Adds the next call. Returns its id, which is generated from its index if it has none.
+    fn begin(&mut self, field: &str, id: &str, name: &ToolName) -> Result<CallId, ParseError> {
         let id = if id.is_empty() {
             values::call_id(field, &values::generated_call_id(SEED, self.seen))?
         } else {

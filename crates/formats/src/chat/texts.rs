@@ -4,48 +4,13 @@ use std::borrow::Cow;
 
 use context::AnsweredCall;
 use domain::event::{ToolOutcome, ToolOutput};
-use domain::{Label, Part, Version};
-use serde::Serialize;
+use domain::{Part, Version};
 
-use crate::loss::{Loss, LostContent, Replacement};
-use crate::names::Names;
-use crate::rendered::Rendered;
+use crate::loss::{LostContent, Replacement, text_form};
+use crate::rendered::Notes;
 
-/// The prefix of the output of a failed tool, because the format has no other sign of failure.
+/// The prefix of the output of a failed tool, because OpenAI's formats and Ollama's have no other sign of failure.
 pub(crate) const FAILED_PREFIX: &str = "Error: ";
-
-/// The names and losses of a rendered transcript.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
-    /// The ids and names, in the order of the turns.
-    pub(crate) names: Names,
-    losses: Vec<Loss>,
-}
-
-impl Notes {
-    /// Records a loss.
-    pub(crate) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
-        self.losses.push(Loss {
-            version,
-            lost,
-            replacement,
-        });
-    }
-
-    /// The rendered context.
-    #[expect(
-        clippy::expect_used,
-        reason = "writing to memory cannot fail, and every key of a body is a string"
-    )]
-    pub(crate) fn rendered(mut self, body: &impl Serialize) -> Rendered {
-        self.losses.sort_by_key(|loss| loss.version);
-        Rendered {
-            body: serde_json::to_vec(body).expect("a body is plain structs, lists and texts"),
-            names: self.names,
-            losses: self.losses,
-        }
-    }
-}
 
 /// The text of a part, or its placeholder. `None` for a part without text, which is a loss, and for an empty text (O1),
 /// which is not.
@@ -54,35 +19,16 @@ pub(crate) fn text<'a>(
     version: Version,
     notes: &mut Notes,
 ) -> Option<Cow<'a, str>> {
-    let (lost, text) = match part {
-        Part::Text(text) if text.is_empty() => return None,
-        Part::Text(text) => return Some(Cow::Borrowed(text)),
-        Part::Refusal(text) if text.is_empty() => return None,
-        Part::Refusal(text) => (LostContent::Refusal, Some(Cow::Borrowed(text.as_str()))),
-        Part::Image { media_type, .. } => {
-            let placeholder = placeholder("image", media_type.as_ref());
-            (LostContent::Image, Some(Cow::Owned(placeholder)))
-        }
-        Part::File {
-            media_type,
-            filename,
-            ..
-        } => {
-            let name = filename.as_ref().or(media_type.as_ref());
-            (
-                LostContent::File,
-                Some(Cow::Owned(placeholder("file", name))),
-            )
-        }
-        Part::Thinking { .. } => (LostContent::Thinking, None),
-        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
-        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
-    };
-    let replacement = match text {
-        Some(_) => Replacement::Text,
-        None => Replacement::Nothing,
-    };
-    notes.lose(version, lost, replacement);
+    if let Part::Text(text) | Part::Refusal(text) = part
+        && text.is_empty()
+    {
+        return None;
+    }
+    if let Part::Text(text) = part {
+        return Some(Cow::Borrowed(text));
+    }
+    let (lost, text) = text_form(part);
+    notes.lose(version, lost, Replacement::by_text(text.as_ref()));
     text
 }
 
@@ -96,7 +42,7 @@ pub(crate) fn answer_texts<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Vec
             .collect(),
     };
     if call.answer.outcome == ToolOutcome::Failed {
-        notes.lose(call.version, LostContent::Outcome, Replacement::Text);
+        notes.turn_into_text(call.version, LostContent::Outcome);
         match texts.first_mut() {
             Some(first) => first.to_mut().insert_str(0, FAILED_PREFIX),
             None => texts.push(Cow::Borrowed(FAILED_PREFIX)),
@@ -105,19 +51,12 @@ pub(crate) fn answer_texts<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Vec
     texts
 }
 
-fn placeholder(kind: &str, name: Option<&Label>) -> String {
-    match name {
-        Some(name) => format!("[{kind}: {name}]"),
-        None => format!("[{kind}]"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use domain::{JsonText, MediaSource};
 
     use super::*;
-    use crate::chat::fixtures::{answered, failed, label};
+    use crate::tests::chat::{answered, failed, label};
 
     #[test]
     fn parts_as_text() {

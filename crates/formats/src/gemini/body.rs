@@ -90,7 +90,7 @@ pub(super) struct OutCall<'a> {
 #[serde(untagged)]
 pub(super) enum OutArgs<'a> {
     Object(&'a RawValue),
-    /// An input that is not an object, in [`super::INPUT_FIELD`].
+    /// An input that is not an object, in a field of an object.
     Wrapped {
         input: OutJson<'a>,
     },

@@ -7,10 +7,10 @@ use domain::JsonText;
 use domain::event::{ToolOutcome, ToolOutput};
 
 use super::body::{MadePart, OutAnswer, OutArgs, OutCall, OutData, OutJson, OutPart, OutResponse};
-use super::notes::Notes;
 use super::parts::part_text;
 use super::{PROVIDER, SKIP_SIGNATURE};
-use crate::loss::{LostContent, Replacement};
+use crate::loss::LostContent;
+use crate::rendered::Notes;
 
 /// The calls of a turn. They are one step.
 pub(super) fn written_calls<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
@@ -56,7 +56,7 @@ fn written_call<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutCall<'a> {
         id: notes.names.call_id(&call.called, call.version),
         name: notes.names.tool_name(&call.called.tool_name),
         args: args(&call.called.input).unwrap_or_else(|input| {
-            notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
+            notes.change_form(call.version, LostContent::InputForm);
             OutArgs::Wrapped { input }
         }),
     }
@@ -78,11 +78,7 @@ fn own_signature<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Option<&'a st
     if provider.is_some_and(|provider| provider.as_str() == PROVIDER) {
         return Some(signature);
     }
-    notes.lose(
-        call.version,
-        LostContent::CallSignature,
-        Replacement::Nothing,
-    );
+    notes.omit(call.version, LostContent::CallSignature);
     None
 }
 

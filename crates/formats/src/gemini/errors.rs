@@ -1,7 +1,5 @@
 //! Errors of parsing, without contents.
 
-use domain::Violation;
-
 use super::FORMAT;
 use crate::ParseError;
 
@@ -18,16 +16,5 @@ pub(super) fn malformed(error: &serde_json::Error) -> ParseError {
 
 /// The error of a document with another structure.
 pub(super) fn invalid(reason: impl Into<String>) -> ParseError {
-    ParseError::Malformed {
-        format: FORMAT,
-        reason: reason.into(),
-    }
-}
-
-/// The error of a value that an event cannot contain.
-pub(super) fn unusable(field: impl Into<String>, violation: &Violation) -> ParseError {
-    ParseError::Unusable {
-        field: field.into(),
-        reason: violation.description.clone(),
-    }
+    ParseError::malformed(FORMAT, reason)
 }

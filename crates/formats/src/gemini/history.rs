@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::PROVIDER;
-use super::errors::{invalid, malformed, unusable};
+use super::errors::{invalid, malformed};
 use super::read::{CallSignature, ParsedCall, ParsedPart, ParsedResult, read_part};
-use crate::ParseError;
+use crate::{ParseError, values};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -157,25 +157,18 @@ fn called(
     path: PartPath,
 ) -> Result<ToolCalled, ParseError> {
     let id = call.id.unwrap_or_else(|| path.call_id());
-    let signature = match call.signature {
-        CallSignature::Own(signature) => Some(signature),
-        CallSignature::Skipped | CallSignature::Absent => None,
-    };
+    let signature = call.signature.own();
     let signed_by = signature.as_ref().and_then(|_| Label::parse(PROVIDER).ok());
     Ok(ToolCalled {
-        call_id: call_id(id, path, "functionCall")?,
-        tool_name: call.name,
-        input: call.input,
-        model: None,
         provider: provider.or(signed_by),
-        provider_response_id: None,
         signature,
+        ..ToolCalled::new(call_id(&id, path, "functionCall")?, call.name, call.input)
     })
 }
 
-fn call_id(id: String, path: PartPath, kind: &str) -> Result<CallId, ParseError> {
+fn call_id(id: &str, path: PartPath, kind: &str) -> Result<CallId, ParseError> {
     let field = format!("{path}.{kind}.id");
-    CallId::parse(id).map_err(|violation| unusable(field, &violation))
+    values::call_id(&field, id)
 }
 
 fn user_facts(
@@ -208,10 +201,8 @@ fn returned(
     path: PartPath,
     open: &mut Vec<OpenCall>,
 ) -> Result<Fact, ParseError> {
-    let given = match answer.id {
-        Some(id) => Some(call_id(id, path, "functionResponse")?),
-        None => None,
-    };
+    let given = answer.id.map(|id| call_id(&id, path, "functionResponse"));
+    let given = given.transpose()?;
     let answers = |call: &OpenCall| match &given {
         Some(id) => call.id == *id,
         None => call.name == answer.name,
@@ -230,14 +221,8 @@ fn returned(
 
 fn message(role: Role, parts: Vec<Part>, provider: Option<Label>) -> Fact {
     Fact::MessageAppended(MessageAppended {
-        role,
-        parts,
-        author: None,
-        model: None,
         provider,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
+        ..MessageAppended::new(role, parts)
     })
 }
 

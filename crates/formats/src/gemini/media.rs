@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use super::FILES_ADDRESS;
 use super::body::{Blob, FileRef, OutData};
-use super::errors::unusable;
 use crate::ParseError;
 
 /// The prefix of the ids of the provider's files.
@@ -18,25 +17,6 @@ const DATA_MARK: &str = "data:";
 const BASE64_MARK: &str = ";base64";
 /// The prefix of the media types of images.
 const IMAGE_MARK: &str = "image/";
-
-/// The kind of media of a placeholder.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Medium {
-    Image,
-    File,
-}
-
-/// The placeholder of media that cannot be rendered.
-pub(super) fn placeholder(medium: Medium, media_type: Option<&Label>) -> String {
-    let medium = match medium {
-        Medium::Image => "image",
-        Medium::File => "file",
-    };
-    match media_type {
-        Some(media_type) => format!("[{medium}: {media_type}]"),
-        None => format!("[{medium}]"),
-    }
-}
 
 /// Renders media; `None` if the provider cannot fetch it, or if its media type is unknown.
 pub(super) fn written<'a>(
@@ -127,7 +107,7 @@ fn medium(source: MediaSource, mime: Option<String>, field: &str) -> Result<Part
         .filter(|mime| !mime.is_empty())
         .map(Label::parse)
         .transpose()
-        .map_err(|violation| unusable(format!("{field}.mimeType"), &violation))?;
+        .map_err(|violation| ParseError::unusable(format!("{field}.mimeType"), violation))?;
     let pictures = |label: &Label| label.as_str().starts_with(IMAGE_MARK);
     Ok(if media_type.as_ref().is_some_and(pictures) {
         Part::Image {

@@ -21,7 +21,6 @@ mod calls;
 mod errors;
 mod history;
 mod media;
-mod notes;
 mod parts;
 mod read;
 mod render;
@@ -29,9 +28,6 @@ mod reply;
 mod reply_draft;
 mod response;
 mod stream;
-
-#[cfg(test)]
-mod fixtures;
 
 pub use history::parse_history;
 pub use render::render;
@@ -50,7 +46,5 @@ pub const OPENER: &str = "(The conversation begins with the assistant.)";
 pub const CONTINUE: &str = "(Continue.)";
 /// The prefix of instructions within the conversation (G1).
 pub const INSTRUCTIONS_MARK: &str = "[Instructions] ";
-/// The field of an input that is not an object.
-pub const INPUT_FIELD: &str = "input";
 /// The base URL of the provider's files, whose ids start with `files/`.
 pub const FILES_ADDRESS: &str = "https://generativelanguage.googleapis.com/v1beta/";

@@ -8,12 +8,12 @@ use domain::{JsonText, Label, Part};
 use serde_json::value::RawValue;
 
 use super::body::{MadePart, OutData, OutPart};
-use super::media::{Medium, placeholder, written};
-use super::notes::Notes;
+use super::media::written;
 use super::read::{FUNCTION_MARK, parse_fields};
 use super::{INSTRUCTIONS_MARK, PROVIDER};
 use crate::Thoughts;
-use crate::loss::{LostContent, Replacement};
+use crate::loss::{LostContent, Replacement, placeholder, text_form};
+use crate::rendered::Notes;
 
 /// The rendering of a part.
 enum Written<'a> {
@@ -30,12 +30,16 @@ impl<'a> From<Option<OutPart<'a>>> for Written<'a> {
 }
 
 /// The parts of a turn.
-pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
-    lose_author(turn, notes);
+pub(super) fn turn_parts<'a>(
+    turn: &'a Turn,
+    thoughts: Thoughts,
+    notes: &mut Notes,
+) -> Vec<OutPart<'a>> {
+    notes.omit_author(turn);
     let mut parts = Vec::new();
     let mut follows_part = false;
     for part in &turn.parts {
-        let next = written_part(turn, part, notes);
+        let next = written_part(turn, part, thoughts, notes);
         let before = parts.last_mut().filter(|_| follows_part);
         follows_part = matches!(next, Written::Part(_));
         match next {
@@ -44,7 +48,7 @@ pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'
                 Some(OutPart::Made(made)) if made.thought_signature.is_none() => {
                     made.thought_signature = Some(signature);
                 }
-                _ => notes.lose(turn.version, LostContent::Thinking, Replacement::Nothing),
+                _ => notes.omit(turn.version, LostContent::Thinking),
             },
             Written::Nothing => {}
         }
@@ -54,7 +58,7 @@ pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'
 
 /// The texts of a turn that joins the instructions. Instructions contain only text.
 pub(super) fn instruction_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
-    lose_author(turn, notes);
+    notes.omit_author(turn);
     let texts = turn.parts.iter();
     texts
         .filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?))
@@ -69,24 +73,17 @@ pub(super) fn part_text<'a>(
 ) -> Option<Cow<'a, str>> {
     let (lost, text) = match part {
         Part::Text(text) => return Some(Cow::Borrowed(text)),
-        Part::Refusal(text) => (LostContent::Refusal, Some(Cow::Borrowed(text.as_str()))),
-        Part::Image { media_type, .. } => {
-            let text = placeholder(Medium::Image, media_type.as_ref());
-            (LostContent::Image, Some(Cow::Owned(text)))
-        }
         Part::File { media_type, .. } => {
-            let text = placeholder(Medium::File, media_type.as_ref());
+            let text = placeholder("file", media_type.as_ref());
             (LostContent::File, Some(Cow::Owned(text)))
         }
-        Part::Thinking { .. } => (LostContent::Thinking, None),
-        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
-        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
+        Part::Refusal(_)
+        | Part::Image { .. }
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::ProviderItem { .. } => text_form(part),
     };
-    let replacement = match text {
-        Some(_) => Replacement::Text,
-        None => Replacement::Nothing,
-    };
-    notes.lose(version, lost, replacement);
+    notes.lose(version, lost, Replacement::by_text(text.as_ref()));
     text
 }
 
@@ -101,13 +98,12 @@ pub(super) fn framed(part: OutPart<'_>) -> OutPart<'_> {
     OutPart::Made(made)
 }
 
-fn lose_author(turn: &Turn, notes: &mut Notes) {
-    if turn.author.is_some() {
-        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
-    }
-}
-
-fn written_part<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Written<'a> {
+fn written_part<'a>(
+    turn: &'a Turn,
+    part: &'a Part,
+    thoughts: Thoughts,
+    notes: &mut Notes,
+) -> Written<'a> {
     let written = match part {
         Part::Image {
             source, media_type, ..
@@ -117,7 +113,7 @@ fn written_part<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Writte
         } => written(source, media_type.as_ref())
             .map(|data| Written::Part(OutPart::unsigned(data)))
             .inspect(|_| lose_description(turn, part, notes)),
-        Part::Thinking { text, signature } if own_thoughts(turn, notes) => {
+        Part::Thinking { text, signature } if own_thoughts(turn, thoughts) => {
             thought(text, signature.as_deref())
         }
         Part::ProviderItem { provider, item } => own_item(provider, item).map(Written::Part),
@@ -125,7 +121,10 @@ fn written_part<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Writte
             None
         }
     };
-    written.unwrap_or_else(|| in_words(turn, part, notes))
+    written.unwrap_or_else(|| {
+        let text = part_text(part, turn.version, notes);
+        text.and_then(OutPart::text).into()
+    })
 }
 
 /// Records the loss of the detail level of an image and of the name of a file.
@@ -134,25 +133,20 @@ fn lose_description(turn: &Turn, part: &Part, notes: &mut Notes) {
         detail: Some(_), ..
     } = part
     {
-        notes.lose(turn.version, LostContent::ImageDetail, Replacement::Nothing);
+        notes.omit(turn.version, LostContent::ImageDetail);
     }
     if let Part::File {
         filename: Some(_), ..
     } = part
     {
-        notes.lose(turn.version, LostContent::File, Replacement::OtherForm);
+        notes.change_form(turn.version, LostContent::File);
     }
 }
 
-fn in_words<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Written<'a> {
-    let text = part_text(part, turn.version, notes);
-    text.and_then(OutPart::text).into()
-}
-
 /// Whether the thoughts of the turn are rendered: they are the provider's, and the options say so (G5).
-fn own_thoughts(turn: &Turn, notes: &Notes) -> bool {
+fn own_thoughts(turn: &Turn, thoughts: Thoughts) -> bool {
     let own = turn.provider.as_ref().is_some_and(is_own);
-    own && turn.role == Role::Assistant && notes.thoughts == Thoughts::Replay
+    own && turn.role == Role::Assistant && thoughts == Thoughts::Replay
 }
 
 fn is_own(provider: &Label) -> bool {

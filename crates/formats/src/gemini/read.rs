@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::errors::{invalid, malformed, unusable};
+use super::errors::{invalid, malformed};
 use super::media::{ReadBlob, ReadFileRef};
 use super::{PROVIDER, SKIP_SIGNATURE};
 use crate::ParseError;
@@ -40,6 +40,16 @@ pub(super) enum CallSignature {
     /// The skip value: the call is another provider's.
     Skipped,
     Absent,
+}
+
+impl CallSignature {
+    /// The signature, if it is the provider's own.
+    pub(super) fn own(self) -> Option<String> {
+        match self {
+            Self::Own(signature) => Some(signature),
+            Self::Skipped | Self::Absent => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -172,8 +182,10 @@ fn with_signature(part: Option<Part>, signature: Option<String>) -> ParsedPart {
 }
 
 fn item(raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
-    let item = JsonText::parse(raw.get()).map_err(|violation| unusable(field, &violation))?;
-    let provider = Label::parse(PROVIDER).map_err(|violation| unusable(field, &violation))?;
+    let item =
+        JsonText::parse(raw.get()).map_err(|violation| ParseError::unusable(field, violation))?;
+    let provider =
+        Label::parse(PROVIDER).map_err(|violation| ParseError::unusable(field, violation))?;
     Ok(ParsedPart::Content(vec![Part::ProviderItem {
         provider,
         item,
@@ -197,7 +209,7 @@ fn read_call(
         id: call.id.filter(|id| !id.is_empty()),
         name: name(call.name, &field)?,
         input: JsonText::parse(args)
-            .map_err(|violation| unusable(format!("{field}.args"), &violation))?,
+            .map_err(|violation| ParseError::unusable(format!("{field}.args"), violation))?,
         signature: match signature {
             Some(signature) if signature == SKIP_SIGNATURE => CallSignature::Skipped,
             Some(signature) => CallSignature::Own(signature),
@@ -207,7 +219,8 @@ fn read_call(
 }
 
 fn name(name: String, field: &str) -> Result<ToolName, ParseError> {
-    ToolName::parse(name).map_err(|violation| unusable(format!("{field}.name"), &violation))
+    ToolName::parse(name)
+        .map_err(|violation| ParseError::unusable(format!("{field}.name"), violation))
 }
 
 fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseError> {
@@ -256,7 +269,7 @@ fn output(json: &str, field: &str) -> Result<ToolOutput, ParseError> {
     if let Ok(text) = serde_json::from_str::<String>(json) {
         return Ok(ToolOutput::Parts(vec![Part::Text(text)]));
     }
-    let json = JsonText::parse(json).map_err(|violation| unusable(field, &violation))?;
+    let json = JsonText::parse(json).map_err(|violation| ParseError::unusable(field, violation))?;
     Ok(ToolOutput::Json(json))
 }
 

@@ -5,22 +5,18 @@ use domain::event::Role;
 
 use super::body::{Body, Content, Instruction, OutPart, Side};
 use super::calls::{written_answers, written_calls};
-use super::notes::Notes;
 use super::parts::{framed, instruction_parts, turn_parts};
 use super::{CONTINUE, OPENER};
-use crate::loss::{LostContent, Replacement};
-use crate::{Names, RenderOptions, Rendered};
+use crate::loss::LostContent;
+use crate::rendered::Notes;
+use crate::{RenderOptions, Rendered, Thoughts};
 
 /// Renders the context as `systemInstruction`, which is omitted without instructions, and `contents`.
 ///
 /// Calls keep their signatures also with [`crate::Thoughts::Omit`], because the provider requires them (G5).
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
-    let mut notes = Notes {
-        names: Names::default(),
-        losses: Vec::new(),
-        thoughts: options.thoughts,
-    };
+    let mut notes = Notes::default();
     let (leading, turns) = split_leading(&transcript.turns);
     let given = transcript.instructions.iter().map(String::as_str);
     let mut instructions: Vec<_> = given.filter_map(OutPart::text).collect();
@@ -31,7 +27,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut contents = Contents::default();
     contents.push_text(transcript.opening.as_deref());
     for turn in turns {
-        write_turn(turn, &mut contents, &mut notes);
+        write_turn(turn, options.thoughts, &mut contents, &mut notes);
     }
     contents.push_text(transcript.closing.as_deref());
     let body = Body {
@@ -40,6 +36,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         }),
         contents: contents.ended(),
     };
+    notes.sort_losses();
     notes.rendered(&body)
 }
 
@@ -53,14 +50,15 @@ fn instructs(turn: &Turn) -> bool {
     matches!(turn.role, Role::System | Role::Developer)
 }
 
-fn write_turn<'a>(turn: &'a Turn, contents: &mut Contents<'a>, notes: &mut Notes) {
-    let mut parts = turn_parts(turn, notes);
+fn write_turn<'a>(
+    turn: &'a Turn,
+    thoughts: Thoughts,
+    contents: &mut Contents<'a>,
+    notes: &mut Notes,
+) {
+    let mut parts = turn_parts(turn, thoughts, notes);
     if instructs(turn) && !parts.is_empty() {
-        notes.lose(
-            turn.version,
-            LostContent::InstructionsPlace,
-            Replacement::OtherForm,
-        );
+        notes.change_form(turn.version, LostContent::InstructionsPlace);
         parts = parts.into_iter().map(framed).collect();
     }
     contents.push(side(turn.role), parts);

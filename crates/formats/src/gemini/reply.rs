@@ -16,7 +16,7 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     let response = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
     let mut draft = ReplyDraft::default();
     draft.absorb(response)?;
-    if !draft.has_candidate() {
+    if !draft.has_candidate {
         return Err(invalid("there are no candidates"));
     }
     Ok(draft.reply())

@@ -1,17 +1,13 @@
 //! Assembles a reply from its pieces.
 
 use domain::event::{MessageAppended, Role, ToolCalled, Usage};
-use domain::{CallId, Fact, Label, Part};
-use sha2::{Digest as _, Sha256};
+use domain::{Fact, Label, Part};
 
 use super::PROVIDER;
-use super::errors::{invalid, unusable};
-use super::read::{CallSignature, ParsedCall, ParsedPart, read_part};
+use super::errors::invalid;
+use super::read::{ParsedCall, ParsedPart, read_part};
 use super::response::Response;
-use crate::{Delta, ParseError, Reply};
-
-/// Bytes of the digest in a generated call id.
-const DIGEST_BYTES: usize = 10;
+use crate::{Delta, ParseError, Reply, values};
 
 /// An incomplete reply.
 #[derive(Debug, Default)]
@@ -22,17 +18,21 @@ pub(super) struct ReplyDraft {
     calls: Vec<ToolCalled>,
     model: Option<Label>,
     response_id: Option<Label>,
-    finish_reason: Option<Label>,
+    /// Why the model stopped; `None` while the reply is incomplete.
+    pub(super) finish_reason: Option<Label>,
     usage: Option<Usage>,
-    candidate: bool,
+    /// Whether there is a candidate.
+    pub(super) has_candidate: bool,
 }
 
 impl ReplyDraft {
     /// Adds a piece. Returns its deltas.
     pub(super) fn absorb(&mut self, response: Response<'_>) -> Result<Vec<Delta>, ParseError> {
         response.check_failure()?;
-        set_label(&mut self.model, response.model_version, "modelVersion")?;
-        set_label(&mut self.response_id, response.response_id, "responseId")?;
+        let model = values::label("modelVersion", response.model_version.as_deref())?;
+        self.model = model.or(self.model.take());
+        let response_id = values::label("responseId", response.response_id.as_deref())?;
+        self.response_id = response_id.or(self.response_id.take());
         if let Some(counts) = response.usage_metadata {
             self.usage = Some(counts.usage());
         }
@@ -40,13 +40,10 @@ impl ReplyDraft {
         let Some(candidate) = candidates.find(|candidate| candidate.index == 0) else {
             return Ok(Vec::new());
         };
-        self.candidate = true;
-        let reason = candidate.finish_reason;
-        set_label(
-            &mut self.finish_reason,
-            reason,
-            "candidates[0].finishReason",
-        )?;
+        self.has_candidate = true;
+        let reason = candidate.finish_reason.as_deref();
+        let reason = values::label("candidates[0].finishReason", reason)?;
+        self.finish_reason = reason.or(self.finish_reason.take());
         let parts = candidate.content.map(|content| content.parts);
         let mut deltas = Vec::new();
         for (at, raw) in parts.unwrap_or_default().into_iter().enumerate() {
@@ -65,27 +62,15 @@ impl ReplyDraft {
         Ok(deltas)
     }
 
-    /// Whether there is a candidate.
-    pub(super) fn has_candidate(&self) -> bool {
-        self.candidate
-    }
-
-    /// Whether there is a finish reason.
-    pub(super) fn has_ended(&self) -> bool {
-        self.finish_reason.is_some()
-    }
-
     /// The facts: the message, then the calls.
     pub(super) fn reply(self) -> Reply {
         let message = Fact::MessageAppended(MessageAppended {
-            role: Role::Assistant,
-            parts: self.parts,
-            author: None,
             model: self.model.clone(),
             provider: Label::parse(PROVIDER).ok(),
             provider_response_id: self.response_id.clone(),
             finish_reason: self.finish_reason,
             usage: self.usage,
+            ..MessageAppended::new(Role::Assistant, self.parts)
         });
         let calls = self.calls.into_iter().map(|call| {
             Fact::ToolCalled(ToolCalled {
@@ -128,16 +113,9 @@ impl ReplyDraft {
         let id = call.id.unwrap_or_else(|| self.generated_id(index));
         let field = format!("{field}.functionCall.id");
         let called = ToolCalled {
-            call_id: CallId::parse(id).map_err(|violation| unusable(field, &violation))?,
-            tool_name: call.name,
-            input: call.input,
-            model: None,
             provider: Label::parse(PROVIDER).ok(),
-            provider_response_id: None,
-            signature: match call.signature {
-                CallSignature::Own(signature) => Some(signature),
-                CallSignature::Skipped | CallSignature::Absent => None,
-            },
+            signature: call.signature.own(),
+            ..ToolCalled::new(values::call_id(&field, &id)?, call.name, call.input)
         };
         let deltas = [
             Delta::CallBegan {
@@ -159,22 +137,8 @@ impl ReplyDraft {
         let Some(response_id) = &self.response_id else {
             return format!("call_{index}");
         };
-        let digest = Sha256::digest(response_id.as_str());
-        let digest = hex::encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
-        format!("call_{digest}_{index}")
+        values::generated_call_id(response_id.as_str(), index)
     }
-}
-
-/// Sets a label, except to an empty value.
-fn set_label(
-    label: &mut Option<Label>,
-    value: Option<String>,
-    field: &str,
-) -> Result<(), ParseError> {
-    if let Some(value) = value.filter(|value| !value.is_empty()) {
-        *label = Some(Label::parse(value).map_err(|violation| unusable(field, &violation))?);
-    }
-    Ok(())
 }
 
 fn delta(part: &Part) -> Option<Delta> {

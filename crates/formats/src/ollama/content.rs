@@ -6,9 +6,10 @@ use context::Turn;
 use domain::{MediaSource, Part};
 
 use super::{PROVIDER, picture};
-use crate::chat::texts::{self, Notes};
-use crate::loss::{LostContent, Replacement};
+use crate::chat::texts;
+use crate::loss::LostContent;
 use crate::options::Thoughts;
+use crate::rendered::Notes;
 
 /// The separator of the texts of one message, whose content is one string (L1).
 const TEXTS_SEPARATOR: &str = "\n";
@@ -42,10 +43,10 @@ pub(super) fn user<'a>(turn: &'a Turn, notes: &mut Notes) -> (Vec<Cow<'a, str>>,
             detail: Some(_), ..
         } = part
         {
-            notes.lose(turn.version, LostContent::ImageDetail, Replacement::Nothing);
+            notes.omit(turn.version, LostContent::ImageDetail);
         }
         if !texts.is_empty() {
-            notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
+            notes.change_form(turn.version, LostContent::PartOrder);
         }
         images.push(image);
     }
@@ -85,18 +86,14 @@ pub(super) fn assistant<'a>(
             continue;
         };
         if !renders_thoughts {
-            notes.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
+            notes.omit(turn.version, LostContent::Thinking);
             continue;
         }
         if signature.is_some() {
-            notes.lose(
-                turn.version,
-                LostContent::ThinkingSignature,
-                Replacement::Nothing,
-            );
+            notes.omit(turn.version, LostContent::ThinkingSignature);
         }
         if !texts.is_empty() {
-            notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
+            notes.change_form(turn.version, LostContent::PartOrder);
         }
         if !text.is_empty() {
             thinking.push(Cow::Borrowed(text.as_str()));

@@ -1,15 +1,16 @@
 //! Parses the messages of a request into facts.
 
-use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolOutcome, ToolReturned};
 use domain::{Fact, Label, MediaSource, Part};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::render::INSTRUCTIONS;
 use super::{FORMAT, PROVIDER, picture};
+use crate::chat::call_drafts::IncomingCall;
 use crate::chat::open_calls::OpenCalls;
-use crate::chat::values;
 use crate::reply::ParseError;
+use crate::values;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -45,10 +46,14 @@ pub(super) struct Function<'a> {
 }
 
 impl Call<'_> {
-    /// The input as JSON text.
-    pub(super) fn input(&self) -> String {
+    pub(super) fn content(&self) -> IncomingCall<'_> {
         let arguments = self.function.arguments;
-        arguments.map(values::unquoted).unwrap_or_default()
+        IncomingCall {
+            number: None,
+            id: self.id.as_deref().unwrap_or_default(),
+            name: self.function.name.as_deref().unwrap_or_default(),
+            input: arguments.map(values::unquoted).unwrap_or_default(),
+        }
     }
 }
 
@@ -72,14 +77,13 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
             Some("user") => facts.push(message_fact(Role::User, message)?),
             Some("assistant") => {
                 facts.push(message_fact(Role::Assistant, message)?);
-                push_calls(&mut facts, &mut calls, &field, message)?;
+                let called = message.tool_calls.iter().flatten().map(Call::content);
+                facts.append(&mut calls.called(&field, PROVIDER, called)?);
             }
             Some("tool") => facts.push(returned(&mut calls, &field, message)?),
             Some(_) | None => {
-                return Err(ParseError::Malformed {
-                    format: FORMAT,
-                    reason: format!("{field}.role is not a role of the format"),
-                });
+                let reason = format!("{field}.role is not a role of the format");
+                return Err(ParseError::malformed(FORMAT, reason));
             }
         }
     }
@@ -97,14 +101,8 @@ fn message_fact(role: Role, message: &IncomingMessage<'_>) -> Result<Fact, Parse
     parts.extend(text(&message.content).map(Part::Text));
     let provider = (role == Role::Assistant).then_some(PROVIDER);
     Ok(Fact::MessageAppended(MessageAppended {
-        role,
-        parts,
-        author: None,
-        model: None,
         provider: values::label("provider", provider)?,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
+        ..MessageAppended::new(role, parts)
     }))
 }
 
@@ -116,31 +114,6 @@ pub(super) fn image(base64: &str) -> Part {
         media_type: Label::parse(media_type).ok(),
         detail: None,
     }
-}
-
-fn push_calls(
-    facts: &mut Vec<Fact>,
-    calls: &mut OpenCalls,
-    field: &str,
-    message: &IncomingMessage<'_>,
-) -> Result<(), ParseError> {
-    let provider = values::label("provider", Some(PROVIDER))?;
-    for (index, call) in message.tool_calls.iter().flatten().enumerate() {
-        let field = format!("{field}.tool_calls[{index}]");
-        let name = call.function.name.as_deref().unwrap_or_default();
-        let tool_name = values::tool_name(&format!("{field}.function.name"), name)?;
-        let id = call.id.as_deref().unwrap_or_default();
-        facts.push(Fact::ToolCalled(ToolCalled {
-            call_id: calls.begin(&format!("{field}.id"), id, &tool_name)?,
-            tool_name,
-            input: values::input(&call.input()),
-            model: None,
-            provider: provider.clone(),
-            provider_response_id: None,
-            signature: None,
-        }));
-    }
-    Ok(())
 }
 
 fn returned(

@@ -16,15 +16,13 @@ mod outgoing;
 mod picture;
 mod render;
 mod reply;
-mod stream;
 
 #[cfg(test)]
 mod tests;
 
 pub use history::parse_history;
 pub use render::{INSTRUCTIONS, render};
-pub use reply::parse_reply;
-pub use stream::ReplyStream;
+pub use reply::{ReplyStream, parse_reply};
 
 /// The name of the format in errors.
 const FORMAT: &str = "ollama";

@@ -1,5 +1,7 @@
 //! Images in the form that the server accepts: base64 without URL or media type.
 
+use crate::values::is_base64;
+
 /// The first characters of the base64 of images, and their media types.
 const MAGIC: [(&str, &str); 4] = [
     ("iVBORw0KGgo", "image/png"),
@@ -21,16 +23,6 @@ pub(super) fn data_url(base64: &str) -> (&'static str, String) {
     let known = MAGIC.iter().find(|(magic, _)| base64.starts_with(magic));
     let media_type = known.map_or(UNKNOWN_MEDIA_TYPE, |(_, media_type)| media_type);
     (media_type, format!("data:{media_type};base64,{base64}"))
-}
-
-/// Whether the text is padded base64 of the standard alphabet, which the server decodes.
-fn is_base64(text: &str) -> bool {
-    let digits = text.trim_end_matches('=');
-    let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
-    text.len().is_multiple_of(4)
-        && text.len() - digits.len() <= 2
-        && !digits.is_empty()
-        && digits.chars().all(is_digit)
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 use super::content::{self, joined};
 use super::outgoing::{Arguments, Body, Function, Message, ModelOptions, ToolCall};
-use crate::chat::texts::{self, Notes};
-use crate::loss::{LostContent, Replacement};
+use crate::chat::texts;
+use crate::loss::LostContent;
 use crate::options::RenderOptions;
-use crate::rendered::Rendered;
+use crate::rendered::{Notes, Rendered};
 
 /// The instructions of a context without instructions. Otherwise the server uses those of the model file (L4).
 pub const INSTRUCTIONS: &str = "You are a helpful assistant.";
@@ -37,6 +37,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         push_turn(&mut messages, turn, options, &mut notes);
     }
     messages.extend(transcript.closing.as_deref().map(user));
+    notes.sort_losses();
     notes.rendered(&Body {
         truncate: false,
         options: options
@@ -76,8 +77,8 @@ fn push_turn<'a>(
         }
         Role::Assistant => push_unit(messages, turn, options, notes),
     }
-    if turn.author.is_some() && messages.len() > before {
-        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
+    if messages.len() > before {
+        notes.omit_author(turn);
     }
 }
 
@@ -118,19 +119,13 @@ fn tool_call<'a>(
     name: String,
     notes: &mut Notes,
 ) -> ToolCall<'a> {
-    if call.called.signature.is_some() {
-        notes.lose(
-            call.version,
-            LostContent::CallSignature,
-            Replacement::Nothing,
-        );
-    }
+    notes.omit_signature(call);
     let input: &RawValue =
         serde_json::from_str(call.called.input.as_str()).unwrap_or(RawValue::NULL);
     let arguments = if input.get().starts_with('{') {
         Arguments::Object(input)
     } else {
-        notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
+        notes.change_form(call.version, LostContent::InputForm);
         Arguments::Wrapped { input }
     };
     ToolCall {

@@ -1,16 +1,19 @@
-//! Parses replies. A reply that is not streamed is parsed like one streamed line.
+//! Parses replies, whole and streamed. A whole reply is parsed like one streamed line.
 
 use domain::event::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::history::{IncomingMessage, image};
+use super::history::{Call, IncomingMessage, image};
 use super::{FORMAT, PROVIDER};
 use crate::chat::call_drafts::CallPiece;
 use crate::chat::draft::Draft;
-use crate::chat::values;
 use crate::reply::{Delta, ParseError, Reply};
+use crate::values;
+
+/// The end of a stream in OpenAI's formats; ignored.
+const DONE: &[u8] = b"[DONE]";
 
 #[derive(Debug, Deserialize)]
 struct Line<'a> {
@@ -39,12 +42,42 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     draft.reply(PROVIDER)
 }
 
+/// The parser of a streamed reply. Its facts equal those of the whole reply.
+#[derive(Debug, Default)]
+pub struct ReplyStream {
+    draft: Draft,
+    has_ended: bool,
+}
+
+impl ReplyStream {
+    /// Parses one line: a piece, `[DONE]`, or nothing.
+    ///
+    /// # Errors
+    /// Those of [`parse_reply`]. Do not use the stream after an error.
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
+        let piece = piece.trim_ascii();
+        if piece == DONE || piece.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut deltas = Vec::new();
+        self.has_ended |= absorb(&mut self.draft, piece, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    /// The whole reply.
+    ///
+    /// # Errors
+    /// [`ParseError::Incomplete`] if no line completed the reply, and the errors of [`parse_reply`].
+    pub fn finish(self) -> Result<Reply, ParseError> {
+        if !self.has_ended {
+            return Err(ParseError::Incomplete);
+        }
+        self.draft.reply(PROVIDER)
+    }
+}
+
 /// Adds a line to the draft. Returns whether the reply is complete.
-pub(super) fn absorb(
-    draft: &mut Draft,
-    line: &[u8],
-    deltas: &mut Vec<Delta>,
-) -> Result<bool, ParseError> {
+fn absorb(draft: &mut Draft, line: &[u8], deltas: &mut Vec<Delta>) -> Result<bool, ParseError> {
     let line: Line<'_> =
         serde_json::from_slice(line).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = line.error {
@@ -83,13 +116,11 @@ fn absorb_message(
     for base64 in message.images.iter().flatten() {
         draft.add_other(image(base64))?;
     }
-    for call in message.tool_calls.iter().flatten() {
+    for call in message.tool_calls.iter().flatten().map(Call::content) {
         let piece = CallPiece {
             // Every call is complete, so each has its own number.
             number: Some(draft.calls_started()),
-            id: call.id.as_deref().unwrap_or_default(),
-            name: call.function.name.as_deref().unwrap_or_default(),
-            input: &call.input(),
+            ..call.piece()
         };
         draft.add_call(piece, deltas)?;
     }

@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 
 use super::PROVIDER;
 use super::outgoing::{Content, ContentPart, File, ImageUrl};
-use crate::chat::texts::{self, Notes};
-use crate::loss::{LostContent, Replacement};
+use crate::chat::texts;
+use crate::loss::LostContent;
 use crate::names::safe_tool_name;
+use crate::rendered::Notes;
 
 /// The detail levels of images that the provider accepts.
 const DETAILS: [&str; 3] = ["auto", "low", "high"];
@@ -40,7 +41,7 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
             detail,
         } if IMAGE_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) => {
             if media_type.is_some() && !url.starts_with(DATA) {
-                notes.lose(version, LostContent::Image, Replacement::OtherForm);
+                notes.change_form(version, LostContent::Image);
             }
             Some(image(url, detail.as_ref(), version, notes))
         }
@@ -52,7 +53,7 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
             let file = file(source, filename.as_ref());
             let labelled = media_type.is_some() || filename.is_some();
             if file.is_some() && labelled && matches!(source, MediaSource::FileId(_)) {
-                notes.lose(version, LostContent::File, Replacement::OtherForm);
+                notes.change_form(version, LostContent::File);
             }
             file
         }
@@ -78,7 +79,7 @@ fn image<'a>(
     let detail = detail.map(Label::as_str);
     let known = detail.filter(|detail| DETAILS.contains(detail));
     if known != detail {
-        notes.lose(version, LostContent::ImageDetail, Replacement::Nothing);
+        notes.omit(version, LostContent::ImageDetail);
     }
     ContentPart::ImageUrl {
         image_url: ImageUrl { url, detail: known },
@@ -133,7 +134,7 @@ pub(super) fn assistant<'a>(
             refusals.extend((!refusal.is_empty()).then_some(refusal.as_str()));
         } else if let Some(text) = texts::text(part, turn.version, notes) {
             if !refusals.is_empty() {
-                notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
+                notes.change_form(turn.version, LostContent::PartOrder);
             }
             parts.push(ContentPart::Text { text });
         }
@@ -165,6 +166,6 @@ pub(super) fn name<'a>(turn: &'a Turn, notes: &mut Notes) -> Option<Cow<'a, str>
     if name == author {
         return Some(Cow::Borrowed(author));
     }
-    notes.lose(turn.version, LostContent::Author, Replacement::OtherForm);
+    notes.change_form(turn.version, LostContent::Author);
     Some(Cow::Owned(name))
 }

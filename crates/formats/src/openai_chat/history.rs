@@ -1,6 +1,6 @@
 //! Parses the messages of a request into facts.
 
-use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{Fact, Part};
 use serde::Deserialize;
 
@@ -8,8 +8,8 @@ use super::incoming::{self, IncomingMessage};
 use super::render::NOTHING_SAID;
 use super::{FORMAT, PROVIDER};
 use crate::chat::open_calls::OpenCalls;
-use crate::chat::values;
 use crate::reply::ParseError;
+use crate::values;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -36,14 +36,12 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
             Some("user") => facts.push(message_fact(&field, Role::User, message)?),
             Some("assistant") => {
                 facts.push(message_fact(&field, Role::Assistant, message)?);
-                push_calls(&mut facts, &mut calls, &field, message)?;
+                facts.append(&mut calls.called(&field, PROVIDER, message.calls())?);
             }
             Some("tool" | "function") => facts.push(returned(&mut calls, &field, message)?),
             Some(_) | None => {
-                return Err(ParseError::Malformed {
-                    format: FORMAT,
-                    reason: format!("{field}.role is not a role of the format"),
-                });
+                let reason = format!("{field}.role is not a role of the format");
+                return Err(ParseError::malformed(FORMAT, reason));
             }
         }
     }
@@ -76,49 +74,10 @@ fn message_fact(
     }
     let provider = is_assistant.then_some(PROVIDER);
     Ok(Fact::MessageAppended(MessageAppended {
-        role,
-        parts,
         author: values::label(&format!("{field}.name"), message.name.as_deref())?,
-        model: None,
         provider: values::label("provider", provider)?,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
+        ..MessageAppended::new(role, parts)
     }))
-}
-
-fn push_calls(
-    facts: &mut Vec<Fact>,
-    calls: &mut OpenCalls,
-    field: &str,
-    message: &IncomingMessage<'_>,
-) -> Result<(), ParseError> {
-    let provider = values::label("provider", Some(PROVIDER))?;
-    let now = message.tool_calls.iter().flatten();
-    let now = now.map(|call| {
-        (
-            call.id.as_deref().unwrap_or_default(),
-            call.name_and_input(),
-        )
-    });
-    let before = message
-        .function_call
-        .iter()
-        .map(|call| ("", call.name_and_input()));
-    for (index, (id, (name, input))) in now.chain(before).enumerate() {
-        let field = format!("{field}.tool_calls[{index}]");
-        let tool_name = values::tool_name(&format!("{field}.function.name"), name)?;
-        facts.push(Fact::ToolCalled(ToolCalled {
-            call_id: calls.begin(&format!("{field}.id"), id, &tool_name)?,
-            tool_name,
-            input: values::input(&input),
-            model: None,
-            provider: provider.clone(),
-            provider_response_id: None,
-            signature: None,
-        }));
-    }
-    Ok(())
 }
 
 fn returned(

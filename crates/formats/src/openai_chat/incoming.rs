@@ -5,8 +5,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{FORMAT, PROVIDER};
-use crate::chat::values;
+use crate::chat::call_drafts::IncomingCall;
 use crate::reply::ParseError;
+use crate::values;
 
 /// A message, or the addition of a streamed piece.
 #[derive(Debug, Default, Deserialize)]
@@ -58,22 +59,32 @@ pub(super) struct Custom {
 }
 
 impl Call<'_> {
-    /// The tool and the input as text; empty if the piece does not contain them.
-    pub(super) fn name_and_input(&self) -> (&str, String) {
-        if let Some(custom) = &self.custom {
-            let input = custom.input.clone().unwrap_or_default();
-            return (custom.name.as_deref().unwrap_or_default(), input);
+    /// The call, with free text or with arguments.
+    fn content(&self) -> IncomingCall<'_> {
+        let call = match (&self.custom, &self.function) {
+            (Some(custom), _) => IncomingCall {
+                name: custom.name.as_deref().unwrap_or_default(),
+                input: custom.input.clone().unwrap_or_default(),
+                ..IncomingCall::default()
+            },
+            (None, Some(function)) => function.content(),
+            (None, None) => IncomingCall::default(),
+        };
+        IncomingCall {
+            number: self.index,
+            id: self.id.as_deref().unwrap_or_default(),
+            ..call
         }
-        let function = self.function.as_ref();
-        function.map(Function::name_and_input).unwrap_or_default()
     }
 }
 
 impl Function<'_> {
-    /// See [`Call::name_and_input`].
-    pub(super) fn name_and_input(&self) -> (&str, String) {
-        let input = self.arguments.map(values::unquoted).unwrap_or_default();
-        (self.name.as_deref().unwrap_or_default(), input)
+    fn content(&self) -> IncomingCall<'_> {
+        IncomingCall {
+            name: self.name.as_deref().unwrap_or_default(),
+            input: self.arguments.map(values::unquoted).unwrap_or_default(),
+            ..IncomingCall::default()
+        }
     }
 }
 
@@ -86,6 +97,12 @@ impl IncomingMessage<'_> {
             .flatten()
             .filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
         texts.find(|text| !text.is_empty())
+    }
+
+    /// The calls, in both formats.
+    pub(super) fn calls(&self) -> impl Iterator<Item = IncomingCall<'_>> {
+        let calls = self.tool_calls.iter().flatten().map(Call::content);
+        calls.chain(self.function_call.iter().map(Function::content))
     }
 
     /// The transcript of an audio message.
@@ -202,7 +219,7 @@ fn media_type(url: &str) -> Option<Label> {
 pub(super) fn item(raw: &RawValue) -> Result<Part, ParseError> {
     let provider = values::label("provider", Some(PROVIDER))?;
     let item = JsonText::parse(raw.get());
-    let item = item.map_err(|violation| values::unusable("content", &violation))?;
+    let item = item.map_err(|violation| ParseError::unusable("content", violation))?;
     match provider {
         Some(provider) => Ok(Part::ProviderItem { provider, item }),
         None => Ok(Part::Text(item.as_str().to_owned())),

@@ -14,16 +14,13 @@ mod incoming;
 mod outgoing;
 mod render;
 mod reply;
-mod stream;
 
 #[cfg(test)]
 mod tests;
 
 pub use history::parse_history;
-pub use outgoing::CACHE_KEY_CHARS_MAX;
 pub use render::{NOTHING_SAID, render};
-pub use reply::parse_reply;
-pub use stream::ReplyStream;
+pub use reply::{ReplyStream, parse_reply};
 
 /// The name of the format in errors.
 const FORMAT: &str = "openai-chat";

@@ -4,10 +4,6 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
-
-/// Maximum characters of a `prompt_cache_key`. A longer key is replaced by its SHA-256 in hexadecimal.
-pub const CACHE_KEY_CHARS_MAX: usize = 64;
 
 /// The fields of a request that contain the context.
 #[derive(Debug, Serialize)]
@@ -105,33 +101,4 @@ pub(super) struct Function<'a> {
     pub(super) name: String,
     /// JSON text in a string (O4), as recorded.
     pub(super) arguments: &'a str,
-}
-
-/// The cache key in the form that the provider accepts; `None` for an empty key.
-pub(super) fn prompt_cache_key(key: &str) -> Option<Cow<'_, str>> {
-    if key.is_empty() {
-        return None;
-    }
-    if key.chars().count() <= CACHE_KEY_CHARS_MAX {
-        return Some(Cow::Borrowed(key));
-    }
-    Some(Cow::Owned(hex::encode(Sha256::digest(key))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cache_keys_at_their_bound() {
-        let check = |key: &str, expected: Option<&str>| {
-            assert_eq!(prompt_cache_key(key).as_deref(), expected);
-        };
-        check("", None);
-        let longest = "ü".repeat(CACHE_KEY_CHARS_MAX);
-        check(&longest, Some(&longest));
-        let digest = "9537c5fdf120482f7d58d25e9ed583f52c02b4e304ea814db1633ad565aed7e9";
-        check(&"x".repeat(CACHE_KEY_CHARS_MAX + 1), Some(digest));
-        assert_eq!(digest.len(), CACHE_KEY_CHARS_MAX);
-    }
 }

@@ -6,13 +6,10 @@ use context::{AnsweredCall, Transcript, Turn};
 use domain::event::Role;
 
 use super::content;
-use super::outgoing::{
-    Body, Content, ContentPart, Function, Message, TextMessage, ToolCall, prompt_cache_key,
-};
-use crate::chat::texts::{self, Notes};
-use crate::loss::{LostContent, Replacement};
+use super::outgoing::{Body, Content, ContentPart, Function, Message, TextMessage, ToolCall};
+use crate::chat::texts;
 use crate::options::{InstructionsRole, RenderOptions};
-use crate::rendered::Rendered;
+use crate::rendered::{Notes, Rendered};
 
 /// The user message of an empty context, because the list must not be empty (O1).
 pub const NOTHING_SAID: &str = "(Nothing has been said yet.)";
@@ -44,9 +41,9 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     if messages.is_empty() {
         messages.push(user(NOTHING_SAID));
     }
-    let prompt_cache_key = options.cache_key.as_deref().and_then(prompt_cache_key);
+    notes.sort_losses();
     notes.rendered(&Body {
-        prompt_cache_key,
+        prompt_cache_key: options.prompt_cache_key(),
         messages,
     })
 }
@@ -114,13 +111,7 @@ fn push_unit<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, notes: &mut No
 }
 
 fn tool_call<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> ToolCall<'a> {
-    if call.called.signature.is_some() {
-        notes.lose(
-            call.version,
-            LostContent::CallSignature,
-            Replacement::Nothing,
-        );
-    }
+    notes.omit_signature(call);
     ToolCall {
         id,
         function: Function {

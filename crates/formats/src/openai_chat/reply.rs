@@ -1,4 +1,4 @@
-//! Parses replies. A reply that is not streamed is parsed like one streamed piece.
+//! Parses replies, whole and streamed. A whole reply is parsed like one streamed piece.
 
 use domain::Part;
 use domain::event::Usage;
@@ -8,14 +8,16 @@ use serde_json::value::RawValue;
 
 use super::incoming::{self, IncomingMessage};
 use super::{FORMAT, PROVIDER};
-use crate::chat::call_drafts::CallPiece;
 use crate::chat::draft::Draft;
-use crate::chat::values;
 use crate::reply::{Delta, ParseError, Reply};
+use crate::values;
+
+/// The end of a stream.
+const DONE: &[u8] = b"[DONE]";
 
 /// A reply, or a streamed piece of one.
 #[derive(Debug, Deserialize)]
-pub(super) struct Piece<'a> {
+struct Piece<'a> {
     object: Option<String>,
     id: Option<String>,
     model: Option<String>,
@@ -78,10 +80,7 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     let mut piece = read(body)?;
     let choices = piece.choices.as_deref_mut().unwrap_or_default();
     if choices.is_empty() {
-        return Err(ParseError::Malformed {
-            format: FORMAT,
-            reason: "choices is missing or empty".to_owned(),
-        });
+        return Err(ParseError::malformed(FORMAT, "choices is missing or empty"));
     }
     let calls = choices
         .iter_mut()
@@ -94,8 +93,47 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     draft.reply(PROVIDER)
 }
 
+/// The parser of a streamed reply. Its facts equal those of the whole reply.
+#[derive(Debug, Default)]
+pub struct ReplyStream {
+    draft: Draft,
+    has_ended: bool,
+}
+
+impl ReplyStream {
+    /// Parses the text of one `data:` line: a piece, `[DONE]`, or nothing. The usage may follow the piece with the finish
+    /// reason.
+    ///
+    /// # Errors
+    /// Those of [`parse_reply`]. Do not use the stream after an error.
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
+        let piece = piece.trim_ascii();
+        if piece == DONE {
+            self.has_ended = true;
+        }
+        if piece == DONE || piece.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut deltas = Vec::new();
+        let piece = read(piece)?;
+        self.has_ended |= absorb(&mut self.draft, &piece, &mut deltas)?;
+        Ok(deltas)
+    }
+
+    /// The whole reply.
+    ///
+    /// # Errors
+    /// [`ParseError::Incomplete`] without `[DONE]` and without a finish reason, and the errors of [`parse_reply`].
+    pub fn finish(self) -> Result<Reply, ParseError> {
+        if !self.has_ended {
+            return Err(ParseError::Incomplete);
+        }
+        self.draft.reply(PROVIDER)
+    }
+}
+
 /// Parses a piece. An error in it is an error.
-pub(super) fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
+fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
     let piece: Piece<'_> =
         serde_json::from_slice(text).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = piece.error {
@@ -110,7 +148,7 @@ pub(super) fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
 }
 
 /// Adds a piece to the draft. Returns whether the model stopped.
-pub(super) fn absorb(
+fn absorb(
     draft: &mut Draft,
     piece: &Piece<'_>,
     deltas: &mut Vec<Delta>,
@@ -164,24 +202,8 @@ fn absorb_message(
         draft.add_text(&transcript, deltas)?;
     }
     draft.add_refusal(message.refusal.as_deref().unwrap_or_default(), deltas)?;
-    for call in message.tool_calls.iter().flatten() {
-        let (name, input) = call.name_and_input();
-        let piece = CallPiece {
-            number: call.index,
-            id: call.id.as_deref().unwrap_or_default(),
-            name,
-            input: &input,
-        };
-        draft.add_call(piece, deltas)?;
-    }
-    if let Some(call) = &message.function_call {
-        let (name, input) = call.name_and_input();
-        let piece = CallPiece {
-            name,
-            input: &input,
-            ..CallPiece::default()
-        };
-        draft.add_call(piece, deltas)?;
+    for call in message.calls() {
+        draft.add_call(call.piece(), deltas)?;
     }
     Ok(())
 }

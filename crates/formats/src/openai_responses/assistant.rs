@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use context::Turn;
 use domain::{Part, Version};
 
-use crate::loss::{LostContent, Replacement};
+use crate::loss::LostContent;
 use crate::options::CallOutputs;
 
 use super::body::{Content, ContentPart, Item};
@@ -44,7 +44,9 @@ pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
     }
     close(draft, &mut open);
     if open.reordered && !turn.calls.is_empty() {
-        draft.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
+        draft
+            .notes
+            .change_form(turn.version, LostContent::PartOrder);
     }
     if open.marked.is_empty() && !turn.calls.is_empty() {
         let thought = open.thought.take();
@@ -89,11 +91,7 @@ fn item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, own: OwnItem<'a>) {
         }
         OwnItem::Other => {
             drop_reasoning(draft, open);
-            draft.lose(
-                open.version,
-                LostContent::ProviderItem,
-                Replacement::Nothing,
-            );
+            draft.notes.omit(open.version, LostContent::ProviderItem);
         }
     }
     open.phase = None;
@@ -106,7 +104,7 @@ fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim
     let thought_sent = match thought {
         Some(thought) if can_send => draft.push_reasoning(thought, open.version),
         Some(_) => {
-            draft.lose(open.version, LostContent::Thinking, Replacement::Nothing);
+            draft.notes.omit(open.version, LostContent::Thinking);
             false
         }
         None => true,
@@ -115,18 +113,14 @@ fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim
         open.reordered |= !open.marked.is_empty();
         draft.send(made);
     } else {
-        draft.lose(
-            open.version,
-            LostContent::ProviderItem,
-            Replacement::Nothing,
-        );
+        draft.notes.omit(open.version, LostContent::ProviderItem);
     }
 }
 
 /// Drops reasoning without its item.
 fn drop_reasoning(draft: &mut Draft<'_>, open: &mut OpenTurn<'_>) {
     if open.thought.take().is_some() {
-        draft.lose(open.version, LostContent::Thinking, Replacement::Nothing);
+        draft.notes.omit(open.version, LostContent::Thinking);
     }
 }
 
@@ -146,21 +140,15 @@ fn calls<'a>(
     turn: &'a Turn,
     mut thoughts: BTreeMap<usize, Option<Verbatim<'a>>>,
 ) {
-    let is_adjacent = draft.options().call_outputs == CallOutputs::Adjacent;
+    let is_adjacent = draft.options.call_outputs == CallOutputs::Adjacent;
     let mut outputs = Vec::with_capacity(turn.calls.len());
     for (index, call) in turn.calls.iter().enumerate() {
         if let Some(thought) = thoughts.remove(&index).flatten() {
             draft.push_reasoning(thought, turn.version);
         }
-        if call.called.signature.is_some() {
-            draft.lose(
-                call.version,
-                LostContent::CallSignature,
-                Replacement::Nothing,
-            );
-        }
-        let call_id = draft.names.call_id(&call.called, call.version);
-        let name = draft.names.tool_name(&call.called.tool_name);
+        draft.notes.omit_signature(call);
+        let call_id = draft.notes.names.call_id(&call.called, call.version);
+        let name = draft.notes.names.tool_name(&call.called.tool_name);
         draft.items.push(Item::FunctionCall {
             call_id: call_id.clone(),
             name,
@@ -174,7 +162,7 @@ fn calls<'a>(
     }
     draft.items.append(&mut outputs);
     for _ in thoughts.into_values().flatten() {
-        draft.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
+        draft.notes.omit(turn.version, LostContent::Thinking);
     }
 }
 
@@ -182,8 +170,8 @@ fn calls<'a>(
 mod tests {
     use domain::event::Role::Assistant;
 
-    use crate::openai_responses::testing::{Case, call, called, item, json, message_turn, text};
     use crate::options::{CallOutputs, RenderOptions, Thoughts};
+    use crate::tests::openai_responses::{Case, call, called, item, json, message_turn, text};
 
     use super::*;
 

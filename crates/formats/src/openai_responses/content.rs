@@ -7,14 +7,12 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Part, Version};
 use serde::de::IgnoredAny;
 
-use crate::loss::{LostContent, Replacement};
+use crate::chat::texts::FAILED_PREFIX;
+use crate::loss::{LostContent, text_form};
 
 use super::body::{Content, ContentPart};
 use super::draft::Draft;
 use super::media::{file, file_text, image, image_text, is_empty_source};
-
-/// The prefix of the output of a failed tool, because the format has no other sign of failure.
-const FAILED_PREFIX: &str = "Error: ";
 
 /// The target of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub(super) fn content_part<'a>(
         } => Some(if target == Target::Input && !is_empty_source(source) {
             image(draft, version, source, media_type.as_ref(), detail.as_ref())
         } else {
-            draft.lose(version, LostContent::Image, Replacement::Text);
+            draft.notes.turn_into_text(version, LostContent::Image);
             text(target, image_text(media_type.as_ref()))
         }),
         Part::File {
@@ -60,12 +58,14 @@ pub(super) fn content_part<'a>(
                 filename.as_ref(),
             )
         } else {
-            draft.lose(version, LostContent::File, Replacement::Text);
+            draft.notes.turn_into_text(version, LostContent::File);
             text(target, file_text(filename.as_ref(), media_type.as_ref()))
         }),
         Part::Refusal(refusal) => refused(draft, version, refusal, target),
         Part::Thinking { .. } | Part::RedactedThinking(_) | Part::ProviderItem { .. } => {
-            lost(draft, version, part);
+            // Thoughts of this provider are items, so other thoughts are lost.
+            let (lost, _) = text_form(part);
+            draft.notes.omit(version, lost);
             None
         }
     }
@@ -83,22 +83,8 @@ fn refused<'a>(
     if target == Target::Output {
         return Some(ContentPart::Refusal { refusal });
     }
-    draft.lose(version, LostContent::Refusal, Replacement::Text);
+    draft.notes.turn_into_text(version, LostContent::Refusal);
     Some(text(target, Cow::Borrowed(refusal)))
-}
-
-/// Records the loss of a part. Thoughts of this provider are items, so other thoughts are lost.
-fn lost(draft: &mut Draft<'_>, version: Version, part: &Part) {
-    let lost = match part {
-        Part::Thinking { .. } => LostContent::Thinking,
-        Part::RedactedThinking(_) => LostContent::RedactedThinking,
-        Part::Text(_)
-        | Part::Image { .. }
-        | Part::File { .. }
-        | Part::Refusal(_)
-        | Part::ProviderItem { .. } => LostContent::ProviderItem,
-    };
-    draft.lose(version, lost, Replacement::Nothing);
 }
 
 fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
@@ -122,7 +108,7 @@ pub(super) fn output<'a>(
 ) -> Content<'a> {
     let failed = answer.outcome == ToolOutcome::Failed;
     if failed {
-        draft.lose(version, LostContent::Outcome, Replacement::Text);
+        draft.notes.turn_into_text(version, LostContent::Outcome);
     }
     match &answer.output {
         ToolOutput::Json(json) if failed => {
@@ -168,7 +154,7 @@ mod tests {
     use domain::MediaSource;
     use domain::event::Role::{Assistant, User};
 
-    use crate::openai_responses::testing::{
+    use crate::tests::openai_responses::{
         Case, call, called, item, json, label, message_turn, text,
     };
 

@@ -2,7 +2,6 @@
 
 use domain::{JsonText, Label, Part, Violation};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::PROVIDER;
@@ -12,7 +11,7 @@ use crate::reply::ParseError;
 pub(super) fn own(item: impl Into<String>, path: &str) -> Result<Part, ParseError> {
     Ok(Part::ProviderItem {
         provider: provider()?,
-        item: JsonText::parse(item).map_err(|violation| unusable(path.to_owned(), violation))?,
+        item: JsonText::parse(item).map_err(|violation| ParseError::unusable(path, violation))?,
     })
 }
 
@@ -21,12 +20,7 @@ pub(super) fn provider() -> Result<Label, ParseError> {
     valid(Label::parse(PROVIDER), "", "provider")
 }
 
-/// Parses a document into owned data.
-pub(super) fn json<T: DeserializeOwned>(text: &RawValue, path: &str) -> Result<T, ParseError> {
-    serde_json::from_str(text.get()).map_err(|error| malformed(&error, path))
-}
-
-/// Parses a document into borrowed data.
+/// Parses a document.
 pub(super) fn borrowed<'a, T: Deserialize<'a>>(
     text: &'a RawValue,
     path: &str,
@@ -38,18 +32,16 @@ pub(super) fn borrowed<'a, T: Deserialize<'a>>(
 pub(super) fn malformed(error: &serde_json::Error, path: &str) -> ParseError {
     let (line, column) = (error.line(), error.column());
     let within = if path.is_empty() { "" } else { " of " };
-    ParseError::Malformed {
-        format: "openai-responses",
-        reason: format!(
-            "{} at line {line}, column {column}{within}{path}",
-            match error.classify() {
-                serde_json::error::Category::Io => "unreadable",
-                serde_json::error::Category::Syntax => "invalid JSON",
-                serde_json::error::Category::Data => "unexpected structure",
-                serde_json::error::Category::Eof => "unexpected end",
-            }
-        ),
-    }
+    let kind = match error.classify() {
+        serde_json::error::Category::Io => "unreadable",
+        serde_json::error::Category::Syntax => "invalid JSON",
+        serde_json::error::Category::Data => "unexpected structure",
+        serde_json::error::Category::Eof => "unexpected end",
+    };
+    ParseError::malformed(
+        "openai-responses",
+        format!("{kind} at line {line}, column {column}{within}{path}"),
+    )
 }
 
 /// The value, or an error with the path of the field.
@@ -60,13 +52,6 @@ pub(super) fn valid<T>(
 ) -> Result<T, ParseError> {
     value.map_err(|violation| {
         let dot = if path.is_empty() { "" } else { "." };
-        unusable(format!("{path}{dot}{field}"), violation)
+        ParseError::unusable(format!("{path}{dot}{field}"), violation)
     })
-}
-
-fn unusable(field: String, violation: Violation) -> ParseError {
-    ParseError::Unusable {
-        field,
-        reason: violation.description,
-    }
 }

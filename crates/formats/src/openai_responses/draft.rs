@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use context::Transcript;
 use domain::Version;
 
-use crate::loss::{Loss, LostContent, Replacement};
-use crate::names::Names;
+use crate::loss::LostContent;
 use crate::options::{RenderOptions, Thoughts};
+use crate::rendered::Notes;
 
 use super::body::Item;
 use super::own_item::{Link, Verbatim, answered_links};
@@ -16,9 +16,8 @@ use super::own_item::{Link, Verbatim, answered_links};
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) items: Vec<Item<'a>>,
-    pub(super) names: Names,
-    pub(super) losses: Vec<Loss>,
-    options: &'a RenderOptions,
+    pub(super) notes: Notes,
+    pub(super) options: &'a RenderOptions,
     /// The links of items with an answer in the transcript.
     answered: BTreeSet<Link>,
     /// The links of rendered items without a rendered answer.
@@ -31,25 +30,12 @@ impl<'a> Draft<'a> {
     pub(super) fn new(transcript: &Transcript, options: &'a RenderOptions) -> Self {
         Self {
             items: Vec::new(),
-            names: Names::default(),
-            losses: Vec::new(),
+            notes: Notes::default(),
             options,
             answered: answered_links(transcript),
             unanswered: BTreeSet::new(),
             ids: BTreeSet::new(),
         }
-    }
-
-    pub(super) fn options(&self) -> &'a RenderOptions {
-        self.options
-    }
-
-    pub(super) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
-        self.losses.push(Loss {
-            version,
-            lost,
-            replacement,
-        });
     }
 
     /// Whether an item of the model other than reasoning may be sent: it has an answer, and was not sent before.
@@ -70,7 +56,7 @@ impl<'a> Draft<'a> {
         let due = answer.link.as_ref();
         let due = due.is_some_and(|link| self.unanswered.contains(link));
         if !due || !self.is_new(&answer) {
-            return self.lose(version, LostContent::ProviderItem, Replacement::Nothing);
+            return self.notes.omit(version, LostContent::ProviderItem);
         }
         if let Some(link) = &answer.link {
             self.unanswered.remove(link);
@@ -86,7 +72,7 @@ impl<'a> Draft<'a> {
         if can_send {
             self.send(reasoning);
         } else {
-            self.lose(version, LostContent::Thinking, Replacement::Nothing);
+            self.notes.omit(version, LostContent::Thinking);
         }
         can_send
     }

@@ -121,21 +121,13 @@ impl History {
 }
 
 fn called(call: ParsedCall) -> ToolCalled {
-    ToolCalled {
-        call_id: call.call_id,
-        tool_name: call.tool_name,
-        input: call.input,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        signature: None,
-    }
+    ToolCalled::new(call.call_id, call.tool_name, call.input)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::openai_responses::own_item::own_part;
-    use crate::openai_responses::testing::{Case, turns};
+    use crate::tests::openai_responses::{Case, turns};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domain::{Label, MediaSource, Version};
 
-use crate::loss::{LostContent, Replacement};
+use crate::loss::LostContent;
 
 use super::body::ContentPart;
 use super::draft::Draft;
@@ -31,12 +31,12 @@ pub(super) fn image<'a>(
     detail: Option<&'a Label>,
 ) -> ContentPart<'a> {
     if media_type.is_some() && !carries_content(source) {
-        draft.lose(version, LostContent::Image, Replacement::OtherForm);
+        draft.notes.change_form(version, LostContent::Image);
     }
     let asked = detail.map_or(DETAIL_DEFAULT, Label::as_str);
     let known = asked == DETAIL_DEFAULT || DETAILS.contains(&asked);
     if !known {
-        draft.lose(version, LostContent::ImageDetail, Replacement::Nothing);
+        draft.notes.omit(version, LostContent::ImageDetail);
     }
     let (image_url, file_id) = match source {
         MediaSource::Url(url) => (Some(url.as_str()), None),
@@ -60,7 +60,7 @@ pub(super) fn file<'a>(
     filename: Option<&'a Label>,
 ) -> ContentPart<'a> {
     if (media_type.is_some() || filename.is_some()) && !carries_content(source) {
-        draft.lose(version, LostContent::File, Replacement::OtherForm);
+        draft.notes.change_form(version, LostContent::File);
     }
     let (mut file_data, mut file_url, mut file_id, mut name) = (None, None, None, None);
     match source {
@@ -110,7 +110,7 @@ mod tests {
     use domain::event::Role;
     use domain::event::Role::{Assistant, System, User};
 
-    use crate::openai_responses::testing::{Case, label, message_turn, text};
+    use crate::tests::openai_responses::{Case, label, message_turn, text};
 
     use super::*;
 

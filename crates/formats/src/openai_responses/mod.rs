@@ -30,12 +30,9 @@ mod read;
 mod render;
 mod reply;
 mod stream;
-#[cfg(test)]
-mod testing;
-mod usage;
 
 pub use history::parse_history;
-pub use render::{CACHE_KEY_CHARS_MAX, EMPTY_INPUT, render};
+pub use render::{EMPTY_INPUT, render};
 pub use reply::{REPLY_BYTES_MAX, parse_reply};
 pub use stream::ReplyStream;
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::reply::ParseError;
 
-use super::decode::{borrowed, json, own, valid};
+use super::decode::{borrowed, own, valid};
 use super::parts::parts;
 
 /// The arguments of a call without arguments.
@@ -71,11 +71,11 @@ struct FunctionCallOutput<'a> {
 
 /// Parses the item at `path`. An item without a type is a message, as for the provider.
 pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseError> {
-    let Kind { kind } = json(item, path)?;
+    let Kind { kind } = borrowed(item, path)?;
     match kind.as_deref() {
         None | Some("message") => message(item, path),
         Some("function_call") => {
-            let call: FunctionCall = json(item, path)?;
+            let call: FunctionCall = borrowed(item, path)?;
             Ok(ParsedItem::Call(ParsedCall {
                 call_id: valid(CallId::parse(call.call_id), path, "call_id")?,
                 tool_name: valid(ToolName::parse(call.name), path, "name")?,

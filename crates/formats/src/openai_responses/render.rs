@@ -1,14 +1,11 @@
 //! Renders a transcript as `instructions`, `prompt_cache_key` and `input`.
 
-use std::borrow::Cow;
-
 use context::{Transcript, Turn};
 use domain::Part;
 use domain::event::Role;
-use sha2::{Digest as _, Sha256};
 
-use crate::loss::{LostContent, Replacement};
-use crate::options::{InstructionsRole, RenderOptions};
+use crate::loss::LostContent;
+use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 
 use super::assistant::assistant;
@@ -17,8 +14,6 @@ use super::content::{Target, content_part};
 use super::draft::Draft;
 use super::own_item::{OwnItem, classify, own_part};
 
-/// Maximum characters of a cache key. A longer key is replaced by its SHA-256 in hexadecimal.
-pub const CACHE_KEY_CHARS_MAX: usize = 64;
 /// The user message of an empty context, because the provider rejects an empty list.
 pub const EMPTY_INPUT: &str = "(The conversation is empty.)";
 /// The separator of instructions.
@@ -40,12 +35,12 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let opening = transcript.opening.as_deref();
     draft.items.extend(opening.map(Item::user_text));
     for turn in turns {
-        author(&mut draft, turn);
+        draft.notes.omit_author(turn);
         match turn.role {
             Role::Assistant => assistant(&mut draft, turn),
             Role::User => push_message(&mut draft, turn, "user", Target::Input),
             Role::System | Role::Developer => {
-                let role = instructions_role(draft.options());
+                let role = options.instructions_role.as_str();
                 push_message(&mut draft, turn, role, Target::Instructions);
             }
         }
@@ -55,16 +50,11 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     if draft.items.is_empty() {
         draft.items.push(Item::user_text(EMPTY_INPUT));
     }
-    let body = Body {
+    draft.notes.rendered(&Body {
         instructions,
-        prompt_cache_key: options.cache_key.as_deref().and_then(cache_key),
+        prompt_cache_key: options.prompt_cache_key(),
         input: draft.items,
-    };
-    Rendered {
-        body: serde_json::to_vec(&body).unwrap_or_default(),
-        names: draft.names,
-        losses: draft.losses,
-    }
+    })
 }
 
 /// Splits off the leading turns that join the instructions: instructions that contain only text.
@@ -81,7 +71,7 @@ fn split(turns: &[Turn]) -> (&[Turn], &[Turn]) {
 fn instructions(draft: &mut Draft<'_>, given: &[String], leading: &[Turn]) -> Option<String> {
     let mut sections: Vec<&str> = given.iter().map(String::as_str).collect();
     for turn in leading {
-        author(draft, turn);
+        draft.notes.omit_author(turn);
         for part in &turn.parts {
             if let Part::Text(text) = part
                 && !text.trim().is_empty()
@@ -91,12 +81,6 @@ fn instructions(draft: &mut Draft<'_>, given: &[String], leading: &[Turn]) -> Op
         }
     }
     (!sections.is_empty()).then(|| sections.join(SECTION_BREAK))
-}
-
-fn author(draft: &mut Draft<'_>, turn: &Turn) {
-    if turn.author.is_some() {
-        draft.lose(turn.version, LostContent::Author, Replacement::Nothing);
-    }
 }
 
 /// Renders a user turn, or instructions within the conversation. Empty parts and empty messages are omitted.
@@ -109,7 +93,7 @@ fn push_message<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, t
                 draft.answer(answer, turn.version);
             }
             Some(OwnItem::Reasoning(_)) => {
-                draft.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
+                draft.notes.omit(turn.version, LostContent::Thinking);
             }
             Some(OwnItem::MessageMark { .. }) => {}
             Some(
@@ -133,29 +117,12 @@ fn close<'a>(draft: &mut Draft<'a>, role: &'static str, parts: &mut Vec<ContentP
     }
 }
 
-fn instructions_role(options: &RenderOptions) -> &'static str {
-    match options.instructions_role {
-        InstructionsRole::System => "system",
-        InstructionsRole::Developer => "developer",
-    }
-}
-
-fn cache_key(key: &str) -> Option<Cow<'_, str>> {
-    if key.is_empty() {
-        return None;
-    }
-    if key.chars().count() <= CACHE_KEY_CHARS_MAX {
-        return Some(Cow::Borrowed(key));
-    }
-    Some(Cow::Owned(hex::encode(Sha256::digest(key))))
-}
-
 #[cfg(test)]
 mod tests {
     use domain::event::Role::{Assistant, Developer, System, User};
 
-    use crate::openai_responses::testing::{Case, item, label, message_turn, text};
-    use crate::options::InstructionsRole;
+    use crate::options::{CACHE_KEY_CHARS_MAX, InstructionsRole};
+    use crate::tests::openai_responses::{Case, item, label, message_turn, text};
 
     use super::*;
 

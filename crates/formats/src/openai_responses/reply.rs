@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::{ParseError, Reply};
+use crate::values;
 
-use super::decode::{malformed, provider, valid};
+use super::decode::{malformed, provider};
 use super::pieces::{Piece, split_turn};
 use super::read::{ParsedCall, ParsedItem, read};
-use super::usage::TokenCounts;
 
 /// Maximum bytes of a reply, whole or in all its events.
 pub const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
@@ -34,6 +34,41 @@ pub(super) struct Response<'a> {
 #[derive(Deserialize)]
 struct IncompleteDetails {
     reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TokenCounts {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    output_tokens: u64,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    cached_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    #[serde(default)]
+    reasoning_tokens: u64,
+}
+
+impl From<TokenCounts> for Usage {
+    fn from(counts: TokenCounts) -> Self {
+        let read = counts.input_tokens_details;
+        let written = counts.output_tokens_details;
+        Self {
+            input_tokens: counts.input_tokens,
+            output_tokens: counts.output_tokens,
+            cached_tokens: read.map_or(0, |it| it.cached_tokens),
+            reasoning_tokens: written.map_or(0, |it| it.reasoning_tokens),
+        }
+    }
 }
 
 /// An error of the provider.
@@ -102,18 +137,16 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
     let reason = response.incomplete_details.and_then(|it| it.reason);
     let source = Source {
         provider: provider()?,
-        model: label(response.model, "model")?,
-        response: label(response.id, "id")?,
+        model: values::label("model", response.model.as_deref())?,
+        response: values::label("id", response.id.as_deref())?,
     };
     let message = MessageAppended {
-        role: Role::Assistant,
-        parts,
-        author: None,
         model: source.model.clone(),
         provider: Some(source.provider.clone()),
         provider_response_id: source.response.clone(),
-        finish_reason: label(reason.or(response.status), "status")?,
+        finish_reason: values::label("status", reason.or(response.status).as_deref())?,
         usage: response.usage.map(Usage::from),
+        ..MessageAppended::new(Role::Assistant, parts)
     };
     let calls = calls.into_iter().map(|call| called(call, &source));
     let facts = std::iter::once(Fact::MessageAppended(message)).chain(calls);
@@ -147,28 +180,18 @@ pub(super) fn failed(failure: Option<Failure>) -> ParseError {
 
 fn called(call: ParsedCall, source: &Source) -> Fact {
     Fact::ToolCalled(ToolCalled {
-        call_id: call.call_id,
-        tool_name: call.tool_name,
-        input: call.input,
         model: source.model.clone(),
         provider: Some(source.provider.clone()),
         provider_response_id: source.response.clone(),
-        signature: None,
+        ..ToolCalled::new(call.call_id, call.tool_name, call.input)
     })
-}
-
-/// A label; `None` for an empty text.
-fn label(text: Option<String>, field: &str) -> Result<Option<Label>, ParseError> {
-    let text = text.filter(|text| !text.is_empty());
-    text.map(|text| valid(Label::parse(text), "", field))
-        .transpose()
 }
 
 #[cfg(test)]
 mod tests {
     use domain::{JsonText, Part};
 
-    use crate::openai_responses::testing::{item, label, text};
+    use crate::tests::openai_responses::{item, label, text};
 
     use super::*;
 

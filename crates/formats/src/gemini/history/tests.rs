@@ -1,9 +1,9 @@
 use context::Transcript;
 
-use super::super::fixtures::{call, foreign, item, own, text, thought, turn, turns_from, user};
 use super::super::render;
 use super::*;
 use crate::RenderOptions;
+use crate::tests::gemini::{call, foreign, item, own, text, thought, turn, turns_from, user};
 
 #[test]
 fn what_was_written_is_read_back() {
@@ -147,7 +147,7 @@ fn check(body: &str, expected: &str) {
     let facts = parse_history(body.as_bytes()).unwrap();
     let facts: Vec<String> = facts
         .iter()
-        .map(super::super::fixtures::describe_fact)
+        .map(crate::tests::gemini::describe_fact)
         .collect();
     assert_eq!(facts.join(" "), expected);
 }

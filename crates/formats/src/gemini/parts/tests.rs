@@ -2,9 +2,9 @@ use context::{Transcript, Turn};
 use domain::event::{Role, ToolOutput};
 use domain::{MediaSource, Part};
 
-use super::super::fixtures::{call, foreign, item, label, losses, own, thought, turn, user};
 use super::super::render;
 use crate::RenderOptions;
+use crate::tests::gemini::{call, foreign, item, label, losses, own, thought, turn, user};
 
 #[test]
 fn losses_are_ordered_by_version() {

@@ -2,11 +2,9 @@ use context::AnsweredCall;
 use domain::event::{ToolOutcome, ToolOutput};
 use domain::{MediaSource, Part, ToolName};
 
-use super::super::fixtures::{
-    answered, call, foreign, item, losses, own, text, thought, turn, user,
-};
 use super::*;
 use crate::Thoughts;
+use crate::tests::gemini::{answered, call, foreign, item, losses, own, text, thought, turn, user};
 
 const SKIPPED: &str = r#"{"functionCall":{"id":"a","name":"search","args":{"q":1}},"thoughtSignature":"skip_thought_signature_validator"}"#;
 const ANSWER: &str =

@@ -1,10 +1,10 @@
 use context::Transcript;
 use domain::Fact;
 
-use super::super::fixtures::{describe_fact, turns_from, user};
 use super::super::render;
 use super::*;
 use crate::RenderOptions;
+use crate::tests::gemini::{describe_fact, turns_from, user};
 
 const PARTS: &str = r#"[{"text":"hm","thought":true},{"text":"Let me see.","thoughtSignature":"s1"},{"functionCall":{"id":"a","name":"search","args":{"q": 1.0}},"thoughtSignature":"s2"},{"functionCall":{"id":"b","name":"search","args":{}}}]"#;
 

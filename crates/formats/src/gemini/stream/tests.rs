@@ -1,6 +1,6 @@
-use super::super::fixtures::describe_fact;
 use super::super::parse_reply;
 use super::*;
+use crate::tests::gemini::describe_fact;
 
 #[test]
 fn streamed_replies_equal_whole_replies() {

@@ -1,12 +1,12 @@
 use context::Turn;
 use domain::event::{Role, ToolOutput};
 
-use crate::chat::fixtures::{
-    answered, calling, describe_facts, image, json, label, text, thought, transcript, turn, user,
-};
 use crate::ollama::{parse_history, render};
 use crate::options::RenderOptions;
 use crate::reply::ParseError;
+use crate::tests::chat::{
+    answered, calling, describe_facts, image, json, label, text, thought, transcript, turn, user,
+};
 
 #[test]
 fn any_valid_history_is_parsed() {

@@ -2,12 +2,12 @@ use context::{Transcript, Turn};
 use domain::Part;
 use domain::event::{Role, ToolOutput};
 
-use crate::chat::fixtures::{
+use crate::ollama::render;
+use crate::options::{RenderOptions, Thoughts};
+use crate::tests::chat::{
     answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
     transcript, turn, user, with_input,
 };
-use crate::ollama::render;
-use crate::options::{RenderOptions, Thoughts};
 
 const SYSTEM: &str = r#"{"role":"system","content":"You are a helpful assistant."}"#;
 

@@ -1,9 +1,9 @@
 use domain::Fact;
 use domain::event::Usage;
 
-use crate::chat::fixtures::describe_facts;
 use crate::ollama::{ReplyStream, parse_reply};
 use crate::reply::{Delta, ParseError, Reply};
+use crate::tests::chat::describe_facts;
 
 const WHOLE: &str = r#"{"model":"m","created_at":"2025-01-01T00:00:00Z","message":{"role":"assistant",
     "content":"Let me look.","thinking":"hm, well","tool_calls":[

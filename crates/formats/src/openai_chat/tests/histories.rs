@@ -2,12 +2,12 @@ use context::Turn;
 use domain::event::{Role, ToolOutput};
 use domain::{MediaSource, Part};
 
-use crate::chat::fixtures::{
-    answered, calling, describe_facts, image, item, json, label, text, transcript, turn, user,
-};
 use crate::openai_chat::{parse_history, render};
 use crate::options::RenderOptions;
 use crate::reply::ParseError;
+use crate::tests::chat::{
+    answered, calling, describe_facts, image, item, json, label, text, transcript, turn, user,
+};
 
 #[test]
 fn any_valid_history_is_parsed() {

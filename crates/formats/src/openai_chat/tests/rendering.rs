@@ -2,12 +2,12 @@ use context::{Transcript, Turn};
 use domain::event::{Role, ToolOutput};
 use domain::{MediaSource, Part};
 
-use crate::chat::fixtures::{
+use crate::openai_chat::render;
+use crate::options::{InstructionsRole, RenderOptions};
+use crate::tests::chat::{
     answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
     transcript, turn, user, with_input,
 };
-use crate::openai_chat::render;
-use crate::options::{InstructionsRole, RenderOptions};
 
 /// Checks the messages of these turns, and the losses.
 fn check(turns: Vec<Turn>, messages: &str, losses: &str) {

@@ -2,9 +2,9 @@ use domain::Fact;
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::event::Usage;
 
-use crate::chat::fixtures::describe_facts;
 use crate::openai_chat::{ReplyStream, parse_reply};
 use crate::reply::{Delta, ParseError, Reply};
+use crate::tests::chat::describe_facts;
 
 const WHOLE: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","model":"m","choices":[{"index":0,
     "message":{"role":"assistant","content":"Let me look.","refusal":null,"reasoning_content":"hm, well",

@@ -6,29 +6,29 @@ use domain::{CallId, Fact, JsonText, Label, MediaSource, Part, ToolName, Version
 
 use crate::Rendered;
 
-pub(super) fn label(text: &str) -> Label {
+pub(crate) fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
-pub(super) fn text(text: &str) -> Part {
+pub(crate) fn text(text: &str) -> Part {
     Part::Text(text.to_owned())
 }
 
-pub(super) fn thought(text: &str, signature: Option<&str>) -> Part {
+pub(crate) fn thought(text: &str, signature: Option<&str>) -> Part {
     Part::Thinking {
         text: text.to_owned(),
         signature: signature.map(str::to_owned),
     }
 }
 
-pub(super) fn item(provider: &str, json: &str) -> Part {
+pub(crate) fn item(provider: &str, json: &str) -> Part {
     Part::ProviderItem {
         provider: label(provider),
         item: JsonText::parse(json).unwrap(),
     }
 }
 
-pub(super) fn turn(version: u64, role: Role, parts: Vec<Part>) -> Turn {
+pub(crate) fn turn(version: u64, role: Role, parts: Vec<Part>) -> Turn {
     Turn {
         version: Version(version),
         role,
@@ -40,12 +40,12 @@ pub(super) fn turn(version: u64, role: Role, parts: Vec<Part>) -> Turn {
     }
 }
 
-pub(super) fn user(version: u64, said: &str) -> Turn {
+pub(crate) fn user(version: u64, said: &str) -> Turn {
     turn(version, Role::User, vec![text(said)])
 }
 
 /// A turn of Gemini.
-pub(super) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+pub(crate) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
     Turn {
         provider: Some(label("gemini")),
         calls,
@@ -54,7 +54,7 @@ pub(super) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> T
 }
 
 /// A turn of another provider.
-pub(super) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+pub(crate) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
     Turn {
         provider: Some(label("anthropic")),
         ..own(version, parts, calls)
@@ -62,7 +62,7 @@ pub(super) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) 
 }
 
 /// A call of `search` with the result `{"n":1}`. A call with a signature is Gemini's.
-pub(super) fn call(version: u64, id: &str, input: &str, signature: Option<&str>) -> AnsweredCall {
+pub(crate) fn call(version: u64, id: &str, input: &str, signature: Option<&str>) -> AnsweredCall {
     AnsweredCall {
         version: Version(version),
         called: ToolCalled {
@@ -78,7 +78,7 @@ pub(super) fn call(version: u64, id: &str, input: &str, signature: Option<&str>)
     }
 }
 
-pub(super) fn answered(json: &str) -> Answer {
+pub(crate) fn answered(json: &str) -> Answer {
     Answer {
         output: ToolOutput::Json(JsonText::parse(json).unwrap()),
         outcome: ToolOutcome::Succeeded,
@@ -91,7 +91,7 @@ pub(super) fn answered(json: &str) -> Answer {
     clippy::wildcard_enum_match_arm,
     reason = "a history is made of three kinds of fact"
 )]
-pub(super) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
+pub(crate) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (version, fact) in (1..).zip(facts) {
         match fact {
@@ -125,7 +125,7 @@ pub(super) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
     clippy::wildcard_enum_match_arm,
     reason = "a history is made of three kinds of fact"
 )]
-pub(super) fn describe_fact(fact: &Fact) -> String {
+pub(crate) fn describe_fact(fact: &Fact) -> String {
     let by = |provider: &Option<Label>| match provider {
         Some(provider) => format!("@{provider}"),
         None => String::new(),
@@ -174,7 +174,7 @@ fn address(source: &MediaSource) -> &str {
 }
 
 /// The losses in one line.
-pub(super) fn losses(rendered: &Rendered) -> String {
+pub(crate) fn losses(rendered: &Rendered) -> String {
     let losses = rendered.losses.iter().map(|loss| {
         let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());
         format!("{} {lost} {replacement}", loss.version)

@@ -6,19 +6,18 @@ use domain::{CallId, Fact, JsonText, Label, Part, ToolName, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::openai_responses::render;
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 
-use super::render;
-
 /// A transcript and its options.
 #[derive(Default)]
-pub(super) struct Case {
-    pub(super) instructions: Vec<String>,
-    pub(super) opening: Option<String>,
-    pub(super) turns: Vec<Turn>,
-    pub(super) closing: Option<String>,
-    pub(super) options: RenderOptions,
+pub(crate) struct Case {
+    pub(crate) instructions: Vec<String>,
+    pub(crate) opening: Option<String>,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) closing: Option<String>,
+    pub(crate) options: RenderOptions,
 }
 
 #[derive(Deserialize)]
@@ -32,7 +31,7 @@ struct Written<'a> {
 }
 
 impl Case {
-    pub(super) fn of(turns: Vec<Turn>) -> Self {
+    pub(crate) fn of(turns: Vec<Turn>) -> Self {
         Self {
             turns,
             ..Self::default()
@@ -40,11 +39,11 @@ impl Case {
     }
 
     /// Checks the lines of the rendering: fields, items, losses. Turns have versions from 1.
-    pub(super) fn check(self, expected: &[&str]) {
+    pub(crate) fn check(self, expected: &[&str]) {
         assert_eq!(lines(&self.rendered()), expected);
     }
 
-    pub(super) fn rendered(self) -> Rendered {
+    pub(crate) fn rendered(self) -> Rendered {
         let mut turns = self.turns;
         for (version, turn) in (1..).zip(&mut turns) {
             turn.version = Version(version);
@@ -74,12 +73,12 @@ fn lines(rendered: &Rendered) -> Vec<String> {
 }
 
 /// A turn without calls.
-pub(super) fn message_turn(role: Role, parts: Vec<Part>) -> Turn {
+pub(crate) fn message_turn(role: Role, parts: Vec<Part>) -> Turn {
     called(role, parts, Vec::new())
 }
 
 /// A turn with calls.
-pub(super) fn called(role: Role, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+pub(crate) fn called(role: Role, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
     Turn {
         version: Version(1),
         role,
@@ -92,7 +91,7 @@ pub(super) fn called(role: Role, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> 
 }
 
 /// A call of `search`, of version 9.
-pub(super) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
+pub(crate) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
     AnsweredCall {
         version: Version(9),
         called: ToolCalled {
@@ -112,20 +111,20 @@ pub(super) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
     }
 }
 
-pub(super) fn json(text: &str) -> ToolOutput {
+pub(crate) fn json(text: &str) -> ToolOutput {
     ToolOutput::Json(JsonText::parse(text).unwrap())
 }
 
-pub(super) fn text(text: &str) -> Part {
+pub(crate) fn text(text: &str) -> Part {
     Part::Text(text.to_owned())
 }
 
-pub(super) fn label(text: &str) -> Label {
+pub(crate) fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
 /// A provider item.
-pub(super) fn item(json: &str) -> Part {
+pub(crate) fn item(json: &str) -> Part {
     Part::ProviderItem {
         provider: label("openai"),
         item: JsonText::parse(json).unwrap(),
@@ -133,7 +132,7 @@ pub(super) fn item(json: &str) -> Part {
 }
 
 /// The turns of these facts.
-pub(super) fn turns(facts: Vec<Fact>) -> Vec<Turn> {
+pub(crate) fn turns(facts: Vec<Fact>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut open = false;
     for fact in facts {

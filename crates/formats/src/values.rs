@@ -1,7 +1,7 @@
-//! Parses a provider's texts into ids, names and documents.
+//! Parses the texts of providers into ids, names and documents.
 
 use domain::event::ToolOutput;
-use domain::{CallId, JsonText, Label, Part, ToolName, Violation};
+use domain::{CallId, JsonText, Label, Part, ToolName};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -22,36 +22,26 @@ pub(crate) fn malformed(format: &'static str, error: &serde_json::Error) -> Pars
         serde_json::error::Category::Eof => "an unexpected end",
         serde_json::error::Category::Syntax | serde_json::error::Category::Io => "invalid JSON",
     };
-    ParseError::Malformed {
-        format,
-        reason: format!("{what} at line {}, column {}", error.line(), error.column()),
-    }
-}
-
-/// The error of a value that an event cannot contain.
-pub(crate) fn unusable(field: &str, violation: &Violation) -> ParseError {
-    ParseError::Unusable {
-        field: field.to_owned(),
-        reason: violation.description.clone(),
-    }
+    let (line, column) = (error.line(), error.column());
+    ParseError::malformed(format, format!("{what} at line {line}, column {column}"))
 }
 
 /// A label; `None` for an empty text.
 pub(crate) fn label(field: &str, text: Option<&str>) -> Result<Option<Label>, ParseError> {
     text.filter(|text| !text.is_empty())
-        .map(|text| Label::parse(text).map_err(|violation| unusable(field, &violation)))
+        .map(|text| Label::parse(text).map_err(|violation| ParseError::unusable(field, violation)))
         .transpose()
 }
 
 /// The id of a call.
 pub(crate) fn call_id(field: &str, text: &str) -> Result<CallId, ParseError> {
-    CallId::parse(text).map_err(|violation| unusable(field, &violation))
+    CallId::parse(text).map_err(|violation| ParseError::unusable(field, violation))
 }
 
 /// The name of a tool; [`UNNAMED_TOOL`] for an empty text.
 pub(crate) fn tool_name(field: &str, text: &str) -> Result<ToolName, ParseError> {
     let name = if text.is_empty() { UNNAMED_TOOL } else { text };
-    ToolName::parse(name).map_err(|violation| unusable(field, &violation))
+    ToolName::parse(name).map_err(|violation| ParseError::unusable(field, violation))
 }
 
 /// Generates the id of a call. Equal seeds (of the reply) and indexes give equal ids.
@@ -82,6 +72,16 @@ pub(crate) fn output(text: &str) -> ToolOutput {
 /// The content of a JSON string, or the JSON text of another value. Servers write inputs in both ways.
 pub(crate) fn unquoted(raw: &RawValue) -> String {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+/// Whether the text is padded base64 of the standard alphabet, and not empty.
+pub(crate) fn is_base64(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
+    text.len().is_multiple_of(4)
+        && text.len() - digits.len() <= 2
+        && !digits.is_empty()
+        && digits.chars().all(is_digit)
 }
 
 /// A provider's error: a text, or an object with `message` and `type` or `code`.
