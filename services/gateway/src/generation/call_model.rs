@@ -25,14 +25,6 @@ pub(super) enum CallError {
     Model(ModelError),
 }
 
-/// The account, the model and the purpose of a call.
-#[derive(Debug)]
-pub(super) struct CallSpec<'a> {
-    pub(super) account: &'a Account,
-    pub(super) model: &'a ModelChoice,
-    pub(super) purpose: CallPurpose,
-}
-
 /// A streamed reply that counts its tokens.
 #[derive(Debug)]
 pub(super) struct MeteredReply {
@@ -61,14 +53,11 @@ impl Generations {
     /// [`CallError`].
     pub(super) async fn call_model(
         &self,
-        call: CallSpec<'_>,
+        account: &Account,
+        model: &ModelChoice,
+        purpose: CallPurpose,
         mut request: ModelRequest,
     ) -> Result<MeteredReply, CallError> {
-        let CallSpec {
-            account,
-            model,
-            purpose,
-        } = call;
         let within = self.quotas.check_tokens(account).await;
         within.map_err(CallError::Quota)?;
         let permit = self.quotas.reserve().map_err(CallError::Quota)?;

@@ -6,25 +6,63 @@
 use std::time::{Duration, Instant};
 
 use backon::Retryable as _;
-use domain::{RunEnd, RunOutcome, RunPartKind};
+use domain::event::{MessageAppended, RunStarted};
+use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
+use event_log::registry::AgentAccess;
+use history::{Deadline, Freshness, Target};
 use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
 
-use super::close::{CloseResult, close};
 use super::finish::{Finished, finish};
 use super::interruption::{self, Interruption};
-use super::metrics::{self, Gauge};
 use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
-use super::run_end::{end_with, fail_with, log_failure};
-use super::run_spec::RunSpec;
+use super::run_end::{CloseResult, close, end_with, fail_with, log_failure};
+use super::run_key::RunKey;
+use super::settings::RunSettings;
 use super::steps::Steps;
-use super::{Generations, summarise};
+use super::{Generations, RunPermit, metrics, summarise};
+use crate::quotas::account::Account;
 
 /// First wait between two attempts to close or finish a run.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
 /// Maximum wait between two attempts to close or finish a run.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// The specification of a run.
+#[derive(Debug)]
+pub(super) struct RunSpec {
+    pub(super) run: RunKey,
+    pub(super) started: RunStarted,
+    /// The right to read the conversation.
+    pub(super) access: AgentAccess,
+    /// The account that it counts against.
+    pub(super) account: Account,
+    pub(super) settings: RunSettings,
+    /// The messages that the model reads instead of the conversation; `None`: the conversation.
+    pub(super) messages: Option<Vec<MessageAppended>>,
+    /// Open calls that a person has approved.
+    pub(super) approved_calls: Vec<CallId>,
+    /// The conversation's owner, if a token has named them.
+    pub(super) verified_user: Option<UserId>,
+    /// The position of the starting commit: reads of the run must include it.
+    pub(super) fence: Option<Position>,
+    /// `None`: an earlier attempt of the same start holds the permit.
+    pub(super) _permit: Option<RunPermit>,
+}
+
+impl RunSpec {
+    /// The target of reads that include the position `fence`.
+    pub(super) fn target(&self, fence: Option<Position>) -> Target {
+        Target {
+            access: self.access.clone(),
+            key: self.run.key.clone(),
+            freshness: Freshness::Fresh,
+            fence,
+            deadline: Deadline::until(None),
+        }
+    }
+}
 
 /// Executes the run and finishes it.
 pub(super) async fn drive(generations: Generations, spec: RunSpec) {
@@ -35,7 +73,7 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
         run.id = %spec.run.run,
     );
     let run = async {
-        let gauge = Gauge::run();
+        let gauge = metrics::count_run();
         let started = Instant::now();
         if !execute_and_close(&generations, &spec).await {
             return;
@@ -53,7 +91,7 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
 /// Executes the run and publishes its parts. Returns whether it is closed.
 async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
-    let keep_alive = generations.rules.keep_alive;
+    let keep_alive = Duration::from_millis(generations.config.keep_alive_ms);
     let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
     let end = {
         let mut publishing = std::pin::pin!(publisher.run());
@@ -105,7 +143,7 @@ async fn execute(
     spec: &RunSpec,
     part_sender: &PartSender,
 ) -> Option<RunEnd> {
-    let rules = &generations.rules;
+    let timeout = Duration::from_millis(generations.config.run_timeout_ms);
     let (key, run) = (&spec.run.key, spec.run.run);
     tokio::select! {
         end = Steps::new(generations, spec, part_sender).run() => end.ok(),
@@ -113,8 +151,8 @@ async fn execute(
             Interruption::StopRequested => Some(end_with(RunOutcome::Stopped)),
             Interruption::Over => None,
         },
-        () = tokio::time::sleep(rules.run_timeout) => {
-            let message = format!("the run took longer than {} s", rules.run_timeout.as_secs());
+        () = tokio::time::sleep(timeout) => {
+            let message = format!("the run took longer than {} s", timeout.as_secs());
             Some(fail_with("run_timed_out", &message))
         }
         () = generations.wait_for_drain() => Some(end_with(RunOutcome::Abandoned)),

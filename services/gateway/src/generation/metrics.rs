@@ -18,37 +18,16 @@
 
 use std::time::Duration;
 
-use ::metrics::{counter, gauge, histogram};
+use ::metrics::{counter, histogram};
 use domain::RunOutcome;
 
-/// A gauge that counts one until it is dropped.
-#[derive(Debug)]
-pub struct Gauge(&'static str);
+use crate::metrics::Gauge;
 
-impl Gauge {
-    /// Counts a run.
-    #[must_use]
-    pub fn run() -> Self {
-        counter!("hansard_gateway_runs_started_total").increment(1);
-        Self::up("hansard_gateway_runs")
-    }
-
-    /// Counts a follower.
-    #[must_use]
-    pub fn follower() -> Self {
-        Self::up("hansard_gateway_run_followers")
-    }
-
-    fn up(name: &'static str) -> Self {
-        gauge!(name).increment(1.0);
-        Self(name)
-    }
-}
-
-impl Drop for Gauge {
-    fn drop(&mut self) {
-        gauge!(self.0).decrement(1.0);
-    }
+/// Counts a run until the gauge is dropped.
+#[must_use]
+pub fn count_run() -> Gauge {
+    counter!("hansard_gateway_runs_started_total").increment(1);
+    Gauge::up("hansard_gateway_runs")
 }
 
 /// Parts were published.

@@ -11,7 +11,7 @@ use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
-use super::call_model::{CallSpec, MeteredReply};
+use super::call_model::MeteredReply;
 use super::publisher::{Closed, PartSender};
 use super::run_end::{end_with, fail_with, from_model_error, from_problem};
 use super::run_parts::{self, RunSize};
@@ -19,9 +19,8 @@ use super::settings::Webhook;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
 use super::{Generations, RunSpec, tool_calls};
-use crate::assembly::{self, ContextRequest, given_facts};
-use history::Deadline;
-use history::Target;
+use crate::assembly;
+use history::{Deadline, Target};
 
 /// Maximum number of retries of a context while a dependency is unavailable.
 const CONTEXT_RETRIES_MAX: usize = 6;
@@ -108,22 +107,17 @@ impl<'a> Steps<'a> {
     }
 
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
-        let gateway = &self.generations.gateway;
         self.target.deadline = Deadline::until(None);
-        let (models, server) = (&self.generations.models, &self.spec.settings.model.server);
-        let format = models.format(server);
-        let format = format.unwrap_or(formats::Format::Canonical);
-        let outputs = models.call_outputs(server);
+        let (access, model) = (&self.spec.access, &self.spec.settings.model);
+        let request = self.generations.context_request(access, model).await?;
         let settled = self.fold.finished_facts();
         if let Some(messages) = &self.spec.messages {
             let messages = messages.iter().cloned().map(Fact::MessageAppended);
             let facts = messages.chain(settled.iter().cloned()).collect();
-            return given_facts::assemble(gateway, &self.spec.access, (format, outputs), facts)
-                .await;
+            return assembly::assemble_given(&request, facts);
         }
-        let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
-        let order = order.with_outputs(outputs);
-        let made = assembly::assemble_with(gateway, &self.target, &order, settled).await?;
+        let gateway = &self.generations.gateway;
+        let made = assembly::assemble(gateway, &self.target, &request, settled).await?;
         Ok((made.body, made.names))
     }
 
@@ -134,21 +128,15 @@ impl<'a> Steps<'a> {
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
         let request = ModelRequest {
-            model: model.model.clone(),
-            body,
             tools: self.spec.settings.tools.clone(),
-            max_output_tokens: model.output_tokens_max,
-            temperature: model.temperature,
-            names,
             listener,
-            ..ModelRequest::default()
+            ..model.request(body, names)
         };
-        let call = CallSpec {
-            account: &self.spec.account,
-            model,
-            purpose: CallPurpose::Answer,
-        };
-        let reply = self.generations.call_model(call, request).await;
+        let account = &self.spec.account;
+        let reply = self
+            .generations
+            .call_model(account, model, CallPurpose::Answer, request)
+            .await;
         let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         let facts = self.stream(&mut reply).await?;
         let offset = self.fold.finished_facts().len();

@@ -32,5 +32,9 @@ pub mod state;
 pub mod turns;
 pub mod v1;
 
+pub use callers::admin::Admin;
+pub use callers::frontend::{CallerHeaders, CallerIds, Frontend};
 pub use config::HttpSection;
+pub use idempotency::IdempotencyKey;
+pub use owned_chat::OwnedChat;
 pub use state::HttpState;

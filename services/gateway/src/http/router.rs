@@ -11,8 +11,6 @@ use utoipa_axum::routes;
 
 use super::callers::session_renewal;
 use super::chat::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
-use super::chat::stop_ui_chat;
-use super::chat::stream::follow_ui_chat;
 use super::chats::export::export_chat;
 use super::chats::messages::send_message;
 use super::chats::stream::follow_chat;
@@ -50,8 +48,8 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(follow_chat::follow_chat))
         .routes(routes!(stop_chat::stop_chat))
         .routes(routes!(send_ui_messages::send_ui_messages).layer(body_limit(UI_REQUEST_BYTES_MAX)))
-        .routes(routes!(follow_ui_chat::follow_ui_chat))
-        .routes(routes!(stop_ui_chat::stop_ui_chat))
+        .routes(routes!(follow_chat::follow_ui_chat))
+        .routes(routes!(stop_chat::stop_ui_chat))
         .routes(routes!(send_turn::chat))
         .routes(routes!(
             create_session::create_session,

@@ -15,7 +15,6 @@ pub mod metrics;
 mod progress;
 mod resume_points;
 mod round;
-mod round_result;
 mod rules;
 
 use std::convert::Infallible;
@@ -32,9 +31,9 @@ use tracing::Instrument as _;
 pub use config::{Limits, RetentionConfig};
 pub use progress::FAILURES_MAX;
 pub use resume_points::ResumePoints;
-pub use round::{PAGES_PER_RULE_MAX, round};
-pub use round_result::{RoundError, Tally};
+pub use round::{PAGES_PER_RULE_MAX, RoundError, Tally, round};
 
+use crate::generation::jittered;
 use crate::writer::WriterClient;
 
 /// The dependencies of the job. Clones share them.
@@ -91,9 +90,4 @@ fn log(result: &Result<Tally, RoundError>, took: Duration) {
         }
         Err(error) => tracing::warn!(%error, "a retention round is postponed"),
     }
-}
-
-/// Keeps gateways that started together from running rounds at the same time.
-fn jittered(every: Duration) -> Duration {
-    rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }

@@ -4,7 +4,6 @@
 //! dropped and counted if the queue is full or the writer does not answer after a few attempts. Secrets are redacted here, by
 //! the rules of the agent's context policy, before the entry leaves the process.
 
-pub mod entry;
 pub mod metrics;
 mod ship;
 

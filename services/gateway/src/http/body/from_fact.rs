@@ -7,10 +7,9 @@ use domain::event::{
 };
 use runs::ui_message::outcome_name;
 
-use super::content::{PartBody, json, text};
+use super::content::{PartBody, Verbatim, json, text};
 use super::conversation::{ContextBody, ForkPointBody};
 use super::fact::{FactBody, UsageBody};
-use super::verbatim::Verbatim;
 
 impl From<&Fact> for FactBody {
     fn from(fact: &Fact) -> Self {

@@ -10,7 +10,7 @@ use axum::response::Response;
 use domain::AgentId;
 
 use super::headers::SESSION_HEADER;
-use crate::http::cookies::session_cookie;
+use crate::http::cookies;
 
 /// How a caller stores and sends a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(in crate::http) fn session_header(
             let value = HeaderValue::try_from(token).ok()?;
             Some((HeaderName::from_static(SESSION_HEADER), value))
         }
-        Transport::Cookie => Some((header::SET_COOKIE, session_cookie::set(agent, token)?)),
+        Transport::Cookie => Some((header::SET_COOKIE, cookies::set_session(agent, token)?)),
     }
 }
 

@@ -6,9 +6,8 @@ use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 
 use crate::http::message_pages::{MessagesPage, search};
-use crate::http::owned_chat::OwnedChat;
-use crate::http::state::HttpState;
 use crate::http::turns::{problems, turn};
+use crate::http::{HttpState, OwnedChat};
 
 /// The version of the user's message whose answer is regenerated. The request names this message, or its answer;
 /// otherwise it is the last one. An answer that is not recorded yet is rewound when it is.

@@ -11,13 +11,9 @@ use utoipa::{IntoParams, ToSchema};
 use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
-use super::erasure::{Erasure, erase};
-use super::forks;
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
+use super::forks::{self, Erasure, erase};
 use crate::http::owned_chat::{ChatAccess, chat_access, not_found, read_target};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 use crate::identity::Caller;
 use history::{Freshness, Target};
 

@@ -10,13 +10,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ForkPoint;
 
-use super::create_chat::{created, text};
-use super::new_chat::{NewChat, create};
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
+use super::create_chat::{NewChat, create, created, text};
 use crate::http::message_pages::search;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 
 /// The point of the fork, and its values.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -14,8 +14,7 @@ use runtime::http::HttpProblem;
 use wire::status::Problem;
 
 use crate::http::owned_chat::{OwnedChat, from_read_error};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{HttpState, problem};
 use crate::request::BoundedNumber;
 
 /// Page size.

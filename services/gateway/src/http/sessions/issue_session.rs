@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::body::rfc3339;
-use crate::http::callers::frontend::Frontend;
 use crate::http::callers::session_renewal::Transport;
-use crate::http::state::HttpState;
+use crate::http::{Frontend, HttpState};
 
 /// How the caller stores the session.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -5,11 +5,9 @@
 
 pub mod allowed_roles;
 pub mod answer_stream;
-pub mod approvers;
-pub mod client_results;
-pub mod finish_closed_run;
 pub mod first_attempt;
 pub mod last_turn;
+pub mod permissions;
 pub mod problems;
 pub mod reply;
 pub mod turn;

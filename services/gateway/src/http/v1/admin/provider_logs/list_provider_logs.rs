@@ -10,11 +10,9 @@ use uuid::Uuid;
 use wire::status::Problem;
 
 use crate::http::body::ProviderLogBody;
-use crate::http::callers::admin::Admin;
 use crate::http::chats::list_chats::named;
-use crate::http::problem;
-use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::list_conversations::time;
+use crate::http::{Admin, HttpState, problem};
 use crate::page_token::{self, QueryHash, take_number};
 use crate::problem::page_token_invalid;
 use crate::request::BoundedNumber;
