@@ -6,9 +6,8 @@ use formats::Delta;
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 
-use super::Generations;
 use super::run_end::{from_model_error, from_problem};
-use super::settings::ModelChoice;
+use super::{Generations, ModelChoice};
 use crate::quotas::account::Account;
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};
@@ -21,7 +20,6 @@ const BYTES_PER_TOKEN: usize = 4;
 pub(super) enum CallError {
     /// The tokens of the day are used, or the call cannot be metered.
     Quota(Problem),
-    /// The model server failed.
     Model(ModelError),
 }
 

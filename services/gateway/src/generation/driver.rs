@@ -18,10 +18,8 @@ use super::finish::{Finished, finish};
 use super::interruption::{self, Interruption};
 use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
 use super::run_end::{CloseResult, close, end_with, fail_with, log_failure};
-use super::run_key::RunKey;
-use super::settings::RunSettings;
-use super::steps::Steps;
-use super::{Generations, RunPermit, metrics, summarise};
+use super::steps::run_steps;
+use super::{Generations, RunKey, RunPermit, RunSettings, metrics, summarise};
 use crate::quotas::account::Account;
 
 /// First wait between two attempts to close or finish a run.
@@ -34,9 +32,7 @@ const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
 pub(super) struct RunSpec {
     pub(super) run: RunKey,
     pub(super) started: RunStarted,
-    /// The right to read the conversation.
     pub(super) access: AgentAccess,
-    /// The account that it counts against.
     pub(super) account: Account,
     pub(super) settings: RunSettings,
     /// The messages that the model reads instead of the conversation; `None`: the conversation.
@@ -146,7 +142,7 @@ async fn execute(
     let timeout = Duration::from_millis(generations.config.run_timeout_ms);
     let (key, run) = (&spec.run.key, spec.run.run);
     tokio::select! {
-        end = Steps::new(generations, spec, part_sender).run() => end.ok(),
+        end = run_steps(generations, spec, part_sender) => end.ok(),
         interruption = interruption::wait(&generations.gateway, key, run) => match interruption {
             Interruption::StopRequested => Some(end_with(RunOutcome::Stopped)),
             Interruption::Over => None,

@@ -14,11 +14,10 @@ use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
-use super::run_key::RunKey;
 use super::run_parts::fits_an_event;
-use super::{Generations, metrics, parts_log, read_last_commit};
+use super::{Generations, RunKey, metrics, parts_log, read_last_commit};
 use crate::request;
-use crate::writer::error::WriterError;
+use crate::writer::WriterError;
 
 /// The error type of a run that cannot be recorded completely.
 const UNRECORDABLE: &str = "run_unrecordable";

@@ -8,9 +8,8 @@ use models::ModelError;
 use wire::status::{Problem, Reason};
 
 use super::publisher::request;
-use super::run_key::RunKey;
-use super::{Generations, parts_log};
-use crate::writer::error::WriterError;
+use super::{Generations, RunKey, parts_log};
+use crate::writer::WriterError;
 
 /// Maximum number of attempts. An attempt fails if another process publishes parts at the same time.
 const ATTEMPTS_MAX: u32 = 32;

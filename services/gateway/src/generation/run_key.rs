@@ -2,7 +2,9 @@
 
 use domain::{AgentId, CommitId, ConversationKey, RunId};
 use uuid::Uuid;
-use wire::proto::write::v1 as write;
+use wire::proto::write::v1::CommandTarget;
+
+use crate::writer::command_target;
 
 /// A run and its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,13 +20,9 @@ pub struct RunKey {
 impl RunKey {
     /// The target of a command; `key` is its idempotency key.
     #[must_use]
-    pub fn target(&self, key: Option<CommitId>) -> write::CommandTarget {
-        write::CommandTarget {
-            agent_id: self.agent.as_str().to_owned(),
-            conversation_id: self.key.conversation.as_str().to_owned(),
-            idempotency_key: key.map(|key| key.to_string()).unwrap_or_default(),
-            expected_version: None,
-        }
+    pub fn target(&self, key: Option<CommitId>) -> CommandTarget {
+        let key = key.map(|key| key.to_string()).unwrap_or_default();
+        command_target(&self.agent, &self.key.conversation, key)
     }
 
     /// The id of the finishing commit. Every gateway derives the same id.

@@ -18,7 +18,7 @@ use super::finish::finish;
 use super::run_key::{RunKey, run_started_by};
 use super::{Generations, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
-use crate::writer::error::WriterError;
+use crate::writer::WriterError;
 use crate::{problem, request};
 use history::Deadline;
 

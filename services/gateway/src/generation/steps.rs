@@ -33,7 +33,6 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 enum Halt {
     /// The publisher has stopped.
     Closed,
-    /// The run ends.
     Ended(RunEnd),
 }
 
@@ -44,7 +43,7 @@ impl From<Closed> for Halt {
 }
 
 /// The state of a run between its steps.
-pub(super) struct Steps<'a> {
+struct Steps<'a> {
     generations: &'a Generations,
     spec: &'a RunSpec,
     part_sender: &'a PartSender,
@@ -53,34 +52,31 @@ pub(super) struct Steps<'a> {
     size: RunSize,
 }
 
-impl<'a> Steps<'a> {
-    pub(super) fn new(
-        generations: &'a Generations,
-        spec: &'a RunSpec,
-        part_sender: &'a PartSender,
-    ) -> Self {
-        Self {
-            generations,
-            spec,
-            part_sender,
-            target: spec.target(spec.fence),
-            fold: RunFold::new(spec.started.clone()),
-            size: RunSize::default(),
-        }
+/// Executes the steps of a run. Returns its end, which is not published yet.
+///
+/// # Errors
+/// [`Closed`]: the publisher has stopped.
+pub(super) async fn run_steps(
+    generations: &Generations,
+    spec: &RunSpec,
+    part_sender: &PartSender,
+) -> Result<RunEnd, Closed> {
+    let mut run = Steps {
+        generations,
+        spec,
+        part_sender,
+        target: spec.target(spec.fence),
+        fold: RunFold::new(spec.started.clone()),
+        size: RunSize::default(),
+    };
+    match run.steps().await {
+        Ok(()) => Ok(end_with(RunOutcome::Completed)),
+        Err(Halt::Ended(end)) => Ok(end),
+        Err(Halt::Closed) => Err(Closed),
     }
+}
 
-    /// Executes the run. Returns its end, which is not published yet.
-    ///
-    /// # Errors
-    /// [`Closed`]: the publisher has stopped.
-    pub(super) async fn run(mut self) -> Result<RunEnd, Closed> {
-        match self.steps().await {
-            Ok(()) => Ok(end_with(RunOutcome::Completed)),
-            Err(Halt::Ended(end)) => Ok(end),
-            Err(Halt::Closed) => Err(Closed),
-        }
-    }
-
+impl Steps<'_> {
     async fn steps(&mut self) -> Result<(), Halt> {
         self.post_approved().await?;
         for _ in 0..self.spec.settings.model.steps_max {

@@ -20,10 +20,9 @@ use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use super::settings::ModelChoice;
 use super::summary_boundary::{EventWeight, SummaryRule, boundary};
 use super::summary_room::{policy_for, rule_within_room};
-use super::{Generations, RunKey, RunSpec, metrics};
+use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
 use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
@@ -216,12 +215,7 @@ impl Task {
             previous: None,
         };
         let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget {
-                agent_id: self.target.access.agent.as_str().to_owned(),
-                conversation_id: self.target.key.conversation.as_str().to_owned(),
-                idempotency_key: self.commit.to_string(),
-                expected_version: None,
-            }),
+            target: Some(self.run.target(Some(self.commit))),
             events: vec![wire::event::fact_to_proto(&Fact::from(summarised))],
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);

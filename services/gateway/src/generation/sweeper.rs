@@ -15,9 +15,8 @@ use wire::status::{Problem, Reason};
 
 use super::finish::finish;
 use super::run_end::{CloseResult, close, end_with};
-use super::run_key::RunKey;
 use super::sweep_window::{Scan, WINDOW_RUNS_MAX, Window};
-use super::{Generations, metrics, parts_log, read_head};
+use super::{Generations, RunKey, metrics, parts_log, read_head};
 use history::Deadline;
 
 /// Active runs per page.

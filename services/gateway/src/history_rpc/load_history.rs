@@ -12,9 +12,8 @@ use super::messages;
 use super::resolved_key::{HistoryLocation, ResolvedKey};
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
-use crate::Gateway;
-use crate::metrics;
 use crate::request::{BoundedNumber, Call};
+use crate::{Gateway, metrics};
 
 /// The number of messages of a loaded history.
 pub const MESSAGES: BoundedNumber = BoundedNumber {

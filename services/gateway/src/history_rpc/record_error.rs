@@ -13,7 +13,6 @@ pub(super) enum RecordError {
     Retryable(Warning),
     /// A retry cannot succeed. The caller receives the warning.
     Permanent(Warning),
-    /// The call is rejected.
     Refused(Status),
 }
 

@@ -11,9 +11,8 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest, MESSAGES, reach};
-use crate::metrics;
 use crate::request::{Call, read_target};
-use crate::{Gateway, render};
+use crate::{Gateway, metrics, render};
 
 /// Events of the first read, in addition to nine eighths of the requested messages. Each row costs about a microsecond, and
 /// one read is enough unless the newest turns are mostly tool calls.

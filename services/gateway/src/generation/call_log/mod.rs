@@ -15,8 +15,7 @@ use models::{Exchange, ExchangeDetail, ExchangeListener};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::run_key::RunKey;
-use super::settings::ModelChoice;
+use super::{ModelChoice, RunKey};
 use crate::Gateway;
 use crate::writer::WriterClient;
 

@@ -17,8 +17,7 @@ use wire::proto::run::v1 as proto;
 use super::{CallLog, CallOrigin, QueuedCall, metrics};
 use crate::Gateway;
 use crate::policies::ReadyPolicy;
-use crate::writer::WriterClient;
-use crate::writer::error::WriterError;
+use crate::writer::{WriterClient, WriterError};
 
 /// Maximum number of concurrent sends.
 const SENDS_AT_ONCE: usize = 4;

@@ -12,9 +12,7 @@ use super::problems;
 use crate::http::owned_chat::not_found;
 use crate::http::{HttpState, cors, positions, problem};
 use crate::identity::Refusal;
-use history::CommitPosition;
-use history::Deadline;
-use history::{Freshness, Target};
+use history::{CommitPosition, Deadline, Freshness, Target};
 
 /// A caller who may read everything of a tenant.
 #[derive(Debug, Clone)]

@@ -14,11 +14,10 @@ use utoipa::ToSchema;
 
 use super::rewind_version;
 use crate::http::chats::create_chat::{NewChat, create};
-use crate::http::chats::messages::send_message::stream_answer;
+use crate::http::chats::send_message::stream_answer;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat, not_found};
-use crate::http::turns::allowed_roles::{self, AllowedRoles};
 use crate::http::turns::answer_stream::StreamedEvent;
-use crate::http::turns::permissions::Webhooks;
+use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn, finish_closed_run};
 use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
@@ -143,7 +142,7 @@ fn check_instructions(
     };
     let mut instructions = request.instructions.iter();
     match instructions.find(|(_, role)| !is_allowed(*role)) {
-        Some((index, _)) => Err(allowed_roles::not_allowed(*index)),
+        Some((index, _)) => Err(problems::role_not_allowed(*index)),
         None => Ok(()),
     }
 }

@@ -11,9 +11,10 @@ use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use crate::http::owned_chat::{command_target, is_not_owned};
+use crate::http::owned_chat::is_not_owned;
 use crate::http::{HttpState, IdempotencyKey, commands, problem};
 use crate::identity::Caller;
+use crate::writer::command_target;
 
 /// Maximum number of forks that one request erases.
 pub const FORKS_MAX: u32 = 200;
@@ -61,7 +62,7 @@ pub(super) async fn erase(
     let key = IdempotencyKey(key);
     // The owner is part of the request that the key identifies: another owner's retry does not get the first answer.
     let request = proto::EraseConversationRequest {
-        target: Some(command_target(&caller.access, chat, key.text())),
+        target: Some(command_target(&caller.access.agent, chat, key.text())),
         expected_owner: Some(owner_to_proto(&caller.owner)),
         forks: forks.into(),
     };

@@ -11,8 +11,9 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::owned_chat::{command_target, find_chat, is_not_owned, not_found, read_target};
+use crate::http::owned_chat::{find_chat, is_not_owned, not_found, read_target};
 use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
+use crate::writer::command_target;
 
 /// The conversation and the session.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,7 +51,7 @@ pub(in crate::http) async fn release_chat(
     // The writer is called first: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
         target: Some(command_target(
-            &user.access,
+            &user.access.agent,
             &target.key.conversation,
             key.text(),
         )),

@@ -58,7 +58,6 @@ pub(in crate::http) struct AnswerStream {
     pub(in crate::http) finished: BoxFuture<'static, ()>,
     /// Converts parts to chunks.
     pub(in crate::http) ui: UiStream,
-    /// The first chunks.
     pub(in crate::http) opening: Vec<UiChunk>,
     /// The client has the parts up to this number; they are not sent again.
     pub(in crate::http) after: u64,

@@ -3,7 +3,6 @@
 //! A `turn` starts a run, which continues without its client. `answer_stream` sends the run's parts to one client as
 //! server-sent events; `reply` collects them into one answer.
 
-pub mod allowed_roles;
 pub mod answer_stream;
 pub mod first_attempt;
 pub mod last_turn;

@@ -1,18 +1,47 @@
 //! What the caller of a turn may send: who may approve and refuse tool calls, by the agent's settings, and results of tools
-//! without a webhook only. Refusals are accepted for every tool.
+//! without a webhook only. Refusals are accepted for every tool. Callers with a public key may send messages of the roles that
+//! the agent allows: without this check anybody could send instructions to the model, or messages in its name.
 
 use std::collections::BTreeSet;
 
-use domain::event::ToolReturned;
+use domain::event::{Role, ToolReturned};
 use domain::{AgentId, CallId, ToolName};
 use runs::denial::denial_of;
 use runtime::http::HttpProblem;
+use wire::proto::event::v1 as event;
 use wire::proto::operate::v1::{AgentSettings, Approvers};
 
 use super::turn::{self, StartedRun, Turn};
 use super::{first_attempt, problems};
 use crate::http::owned_chat::{Authority, OwnedChat};
 use crate::http::state::HttpState;
+
+/// The roles that an agent allows its public callers in addition to `user`.
+#[derive(Debug, Default)]
+pub(in crate::http) struct AllowedRoles(Vec<Role>);
+
+impl AllowedRoles {
+    /// The roles in the agent's current settings.
+    pub(in crate::http) fn for_agent(state: &HttpState, agent: &AgentId) -> Self {
+        let settings = state.agent_settings(agent);
+        Self(settings.allowed_roles().filter_map(allowed_role).collect())
+    }
+
+    /// Whether a message may have this role.
+    pub(in crate::http) fn contains(&self, role: Role) -> bool {
+        role == Role::User || self.0.contains(&role)
+    }
+}
+
+/// A later version may write settings with more roles.
+fn allowed_role(role: event::Role) -> Option<Role> {
+    match role {
+        event::Role::Assistant => Some(Role::Assistant),
+        event::Role::System => Some(Role::System),
+        event::Role::Developer => Some(Role::Developer),
+        event::Role::Unspecified | event::Role::User => None,
+    }
+}
 
 /// The tools of an agent that have a webhook.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use super::turn_with_history::GivenHistory;
 use super::{delayed_answer, turn_messages, turn_with_history};
 use crate::generation::FollowItem;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::turns::allowed_roles::AllowedRoles;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::last_turn::failed_message_version;
+use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::reply::{Reply, collect_reply};
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::{
