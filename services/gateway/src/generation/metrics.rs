@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use ::metrics::{counter, histogram};
 use domain::RunOutcome;
+use runs::ui_message::outcome_name;
 
 use crate::metrics::Gauge;
 
@@ -46,17 +47,6 @@ pub fn first_part_published(took: Duration) {
     histogram!("hansard_gateway_run_first_part_seconds").record(took.as_secs_f64());
 }
 
-/// The label of a run's outcome.
-#[must_use]
-pub fn outcome_label(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Completed => "completed",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
-}
-
 /// The finishing commit of a run was appended.
 pub fn run_finished(outcome: &'static str) {
     counter!("hansard_gateway_runs_finished_total", "outcome" => outcome).increment(1);
@@ -64,7 +54,7 @@ pub fn run_finished(outcome: &'static str) {
 
 /// A run of this gateway is finished.
 pub fn run_completed(outcome: RunOutcome, took: Duration) {
-    histogram!("hansard_gateway_run_seconds", "outcome" => outcome_label(outcome))
+    histogram!("hansard_gateway_run_seconds", "outcome" => outcome_name(outcome))
         .record(took.as_secs_f64());
 }
 

@@ -72,7 +72,10 @@ impl Generations {
     /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
     pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
         if self.shutdown.has_begun() {
-            return Err(draining().into());
+            let message = "this gateway is shutting down: try another one";
+            return Err(Problem::new(Reason::Draining, message)
+                .retry_after(problem::RETRY_AFTER)
+                .into());
         }
         let settings = self.settings(&start.access)?;
         let command = start
@@ -229,11 +232,6 @@ pub(super) fn unavailable(status: &Status) -> Status {
     Problem::new(Reason::RecordUnavailable, message)
         .retry_after(problem::RETRY_AFTER)
         .into()
-}
-
-fn draining() -> Problem {
-    let message = "this gateway is shutting down: try another one";
-    Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
 }
 
 pub(super) fn too_many_runs(runs_max: usize) -> Problem {

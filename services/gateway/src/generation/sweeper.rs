@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::{RunOutcome, Sequence, SweepAccess};
 use futures::StreamExt as _;
 use futures::stream;
-use read_model::queries::{self, ActiveRunRow};
+use read_model::queries;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
@@ -91,7 +91,11 @@ impl Sweeper {
             let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
-            let runs = rows.into_iter().map(run_key);
+            let runs = rows.into_iter().map(|row| RunKey {
+                agent: row.agent,
+                key: row.key,
+                run: row.run.id,
+            });
             let checks = runs.map(|run| self.check(generations, run));
             // Collected first: the compiler cannot prove that the lazy map is `Send`.
             let checks = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY);
@@ -181,14 +185,6 @@ async fn access(generations: &Generations) -> Result<SweepAccess, Problem> {
         let message = "`writer_token` is not a token with the scope append for all tenants";
         Problem::new(Reason::MissingScope, message)
     })
-}
-
-fn run_key(row: ActiveRunRow) -> RunKey {
-    RunKey {
-        agent: row.agent,
-        key: row.key,
-        run: row.run.id,
-    }
 }
 
 #[cfg(test)]

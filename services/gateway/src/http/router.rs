@@ -45,7 +45,10 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
         .routes(routes!(stop_chat::stop_chat))
-        .routes(routes!(send_ui_messages::send_ui_messages).layer(body_limit(UI_REQUEST_BYTES_MAX)))
+        .routes(
+            routes!(send_ui_messages::send_ui_messages)
+                .layer(DefaultBodyLimit::max(UI_REQUEST_BYTES_MAX)),
+        )
         .routes(routes!(follow_chat::follow_ui_chat))
         .routes(routes!(stop_chat::stop_ui_chat))
         .routes(routes!(send_turn::chat))
@@ -66,11 +69,6 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_usage::get_usage))
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
-}
-
-/// The bound of a route that accepts larger bodies than others.
-fn body_limit(bytes_max: usize) -> DefaultBodyLimit {
-    DefaultBodyLimit::max(bytes_max)
 }
 
 /// The OpenAPI description.

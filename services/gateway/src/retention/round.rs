@@ -112,6 +112,7 @@ fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
     let tenants = registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
+    let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
     let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));
     let ids = agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok());
     ids.collect()
@@ -119,10 +120,6 @@ fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
 
 fn retention_of(agent: &Agent) -> Option<&RetentionSettings> {
     agent.settings.as_ref()?.retention.as_ref()
-}
-
-fn has_rule(settings: &RetentionSettings) -> bool {
-    !rules_of(settings, Timestamp(0)).is_empty()
 }
 
 /// Processes an agent. Corrupt rows of one agent do not end the round.

@@ -1,7 +1,7 @@
 //! Sends the calls of the provider log to the writer, redacted and truncated, with bounded concurrency and retries.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use backon::Retryable as _;
 use domain::{Label, LogId, LoggedBody, ModelCall, Timestamp, Violation};
@@ -132,6 +132,8 @@ pub(super) fn entry(
     exchange: Exchange,
     rules: Option<&Rules>,
 ) -> Result<ModelCall, Violation> {
+    let since_epoch = exchange.started_at.duration_since(UNIX_EPOCH);
+    let since_epoch = since_epoch.unwrap_or_default();
     let request = exchange
         .request
         .map(|body| String::from_utf8_lossy(&body).into_owned());
@@ -142,7 +144,7 @@ pub(super) fn entry(
         attempt: exchange.attempt,
         server: origin.server.clone(),
         model: origin.model.clone(),
-        started_at: timestamp(exchange.started_at),
+        started_at: Timestamp(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)),
         first_piece_ms: exchange.first_piece.map(ms),
         took_ms: ms(exchange.took),
         http_status: exchange.http_status,
@@ -161,11 +163,6 @@ fn redacted(body: Option<String>, rules: Option<&Rules>) -> Option<LoggedBody> {
     // The counts are in the receipts of contexts.
     let redacted = redact_text(&text, rules, &mut Counts::default());
     Some(LoggedBody::of(redacted.unwrap_or(text)))
-}
-
-fn timestamp(time: SystemTime) -> Timestamp {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 fn ms(took: Duration) -> u64 {

@@ -220,7 +220,8 @@ impl EventReader<'_> {
     }
 }
 
-fn is_user_message(event: &RecordedEvent) -> bool {
+/// Whether an event is a message of the user.
+pub(in crate::http) fn is_user_message(event: &RecordedEvent) -> bool {
     matches!(&event.event.fact, Fact::MessageAppended(message) if message.role == Role::User)
 }
 
