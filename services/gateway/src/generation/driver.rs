@@ -6,10 +6,7 @@
 use std::time::{Duration, Instant};
 
 use backon::Retryable as _;
-use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
-use event_log::registry::AgentAccess;
-use history::{Deadline, Freshness, Target};
+use domain::{RunEnd, RunOutcome, RunPartKind};
 use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
@@ -19,46 +16,12 @@ use super::interruption::{self, Interruption};
 use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
 use super::run_end::{CloseResult, close, end_with, fail_with, log_failure};
 use super::steps::run_steps;
-use super::{Generations, RunKey, RunPermit, RunSettings, metrics, summarise};
-use crate::quotas::account::Account;
+use super::{Generations, RunSpec, metrics, summarise};
 
 /// First wait between two attempts to close or finish a run.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
 /// Maximum wait between two attempts to close or finish a run.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// The specification of a run.
-#[derive(Debug)]
-pub(super) struct RunSpec {
-    pub(super) run: RunKey,
-    pub(super) started: RunStarted,
-    pub(super) access: AgentAccess,
-    pub(super) account: Account,
-    pub(super) settings: RunSettings,
-    /// The messages that the model reads instead of the conversation; `None`: the conversation.
-    pub(super) messages: Option<Vec<MessageAppended>>,
-    /// Open calls that a person has approved.
-    pub(super) approved_calls: Vec<CallId>,
-    /// The conversation's owner, if a token has named them.
-    pub(super) verified_user: Option<UserId>,
-    /// The position of the starting commit: reads of the run must include it.
-    pub(super) fence: Option<Position>,
-    /// `None`: an earlier attempt of the same start holds the permit.
-    pub(super) _permit: Option<RunPermit>,
-}
-
-impl RunSpec {
-    /// The target of reads that include the position `fence`.
-    pub(super) fn target(&self, fence: Option<Position>) -> Target {
-        Target {
-            access: self.access.clone(),
-            key: self.run.key.clone(),
-            freshness: Freshness::Fresh,
-            fence,
-            deadline: Deadline::until(None),
-        }
-    }
-}
 
 /// Executes the run and finishes it.
 pub(super) async fn drive(generations: Generations, spec: RunSpec) {

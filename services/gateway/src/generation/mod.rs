@@ -57,7 +57,7 @@ pub(crate) use sweeper::jittered;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
 use call_log::CallLog;
-use driver::RunSpec;
+use run_key::RunSpec;
 use settings::{ModelChoice, RunSettings};
 use start::{hide_token_errors, too_many_runs};
 use webhooks::Webhooks;

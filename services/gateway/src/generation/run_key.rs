@@ -1,9 +1,14 @@
-//! The key of a run, and the ids that are derived from it.
+//! The key of a run, the ids that are derived from it, and the specification of a run.
 
-use domain::{AgentId, CommitId, ConversationKey, RunId};
+use domain::event::{MessageAppended, RunStarted};
+use domain::{AgentId, CallId, CommitId, ConversationKey, Position, RunId, UserId};
+use event_log::registry::AgentAccess;
+use history::{Deadline, Freshness, Target};
 use uuid::Uuid;
 use wire::proto::write::v1::CommandTarget;
 
+use super::{RunPermit, RunSettings};
+use crate::quotas::account::Account;
 use crate::writer::command_target;
 
 /// A run and its conversation.
@@ -29,6 +34,39 @@ impl RunKey {
     #[must_use]
     pub fn finish_commit(&self) -> CommitId {
         CommitId(Uuid::new_v5(&self.run.0, b"finish"))
+    }
+}
+
+/// The specification of a run.
+#[derive(Debug)]
+pub(super) struct RunSpec {
+    pub(super) run: RunKey,
+    pub(super) started: RunStarted,
+    pub(super) access: AgentAccess,
+    pub(super) account: Account,
+    pub(super) settings: RunSettings,
+    /// The messages that the model reads instead of the conversation; `None`: the conversation.
+    pub(super) messages: Option<Vec<MessageAppended>>,
+    /// Open calls that a person has approved.
+    pub(super) approved_calls: Vec<CallId>,
+    /// The conversation's owner, if a token has named them.
+    pub(super) verified_user: Option<UserId>,
+    /// The position of the starting commit: reads of the run must include it.
+    pub(super) fence: Option<Position>,
+    /// `None`: an earlier attempt of the same start holds the permit.
+    pub(super) _permit: Option<RunPermit>,
+}
+
+impl RunSpec {
+    /// The target of reads that include the position `fence`.
+    pub(super) fn target(&self, fence: Option<Position>) -> Target {
+        Target {
+            access: self.access.clone(),
+            key: self.run.key.clone(),
+            freshness: Freshness::Fresh,
+            fence,
+            deadline: Deadline::until(None),
+        }
     }
 }
 

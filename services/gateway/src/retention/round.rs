@@ -4,59 +4,23 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
+use event_log::Registry;
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
-use event_log::{Registry, Unavailable};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{
     ExpiredConversation, ExpiryRule, ReadModelError, expired_conversations, parents_of_forks,
 };
-use thiserror::Error;
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
-use super::Dependencies;
 use super::change::{Change, Target};
 use super::config::Limits;
 use super::progress::{Completion, Progress};
 use super::resume_points::ResumePoints;
 use super::rules::{RuleKind, resumed, rules_of};
+use super::{Dependencies, RoundError, Tally};
 
 /// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
-
-/// The counts of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Agents with rules.
-    pub agents: usize,
-    /// Conversations that it erased or archived.
-    pub changed: u32,
-    /// Conversations that another process changed, or that have new events.
-    pub settled: u32,
-    /// Failed changes and failed reads of pages.
-    pub failed: u32,
-    /// Agents that it did not process completely.
-    pub left_over: usize,
-}
-
-/// Why a round was postponed or ended early.
-#[derive(Debug, Error)]
-pub enum RoundError {
-    /// The rules may be outdated: wait for the registry.
-    #[error("the gateway receives no changes of the registry")]
-    RegistryStale,
-    /// Conversations cannot be counted yet: wait for the projector.
-    #[error("the rows are behind the record")]
-    RowsBehind,
-    /// The gateway's own token is invalid or lacks a scope.
-    #[error("the gateway's own token does not allow it")]
-    Refused,
-    /// The record does not answer.
-    #[error("the record is unavailable")]
-    Record(#[from] Unavailable),
-    /// The rows cannot be read.
-    #[error("the rows cannot be read")]
-    ReadModel(#[from] ReadModelError),
-}
 
 /// Runs a round: erases and archives conversations by the agents' rules.
 ///
