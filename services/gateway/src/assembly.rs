@@ -1,13 +1,9 @@
 //! Assembles contexts: reads what the plan needs, lets pure code build the context, and fills its receipt.
 
-pub mod bounds;
-mod client;
 mod context_request;
-pub mod given_facts;
+mod inputs;
 pub mod outcome;
-mod own_instructions;
 mod receipt;
-mod summary;
 mod unrecorded;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
@@ -26,10 +22,19 @@ use wire::status::{Problem, Reason};
 
 pub use context_request::ContextRequest;
 use unrecorded::After;
+pub use unrecorded::assemble_given;
 
 use crate::Gateway;
-use crate::assembly::bounds::CONTEXT_BYTES_MAX;
+use crate::request::BoundedNumber;
 
+/// Messages of a context.
+pub const MESSAGES: BoundedNumber = BoundedNumber {
+    field: "messages_max",
+    default: 50,
+    max: 1_000,
+};
+/// Most bytes of the newest events that a context is selected from; older units are omitted.
+pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Events of the first read: enough for a context of usual turns.
 const EVENTS_LIKELY: usize = 256;
 /// Fewest tokens of an event that a model reads. With the budget it bounds the number of events.
@@ -52,23 +57,11 @@ pub struct AssembledContext {
     pub is_in_rows: bool,
 }
 
-/// Assembles a context.
+/// Assembles a context as if the `unrecorded` facts had been appended to the conversation.
 ///
 /// # Errors
 /// As [`Snapshot::open`]; the version does not exist yet; the budget is too small; a template fails.
 pub async fn assemble(
-    gateway: &Gateway,
-    target: &Target,
-    request: &ContextRequest,
-) -> Result<AssembledContext, Problem> {
-    assemble_with(gateway, target, request, &[]).await
-}
-
-/// Assembles a context as if `unrecorded` facts had been appended to the conversation.
-///
-/// # Errors
-/// As [`assemble`].
-pub async fn assemble_with(
     gateway: &Gateway,
     target: &Target,
     request: &ContextRequest,
@@ -88,14 +81,12 @@ pub async fn assemble_with(
     let effective = snapshot.effective(at).await?;
     let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
     let mut newest = Newest::read(cursor, bounds, likely).await?;
-    let summary = summary::newest(&snapshot, &effective, policy, at).await?;
+    let summary = inputs::newest_summary(&snapshot, &effective, policy, at).await?;
     let shared = effective.inherited_before(at);
-    let after = After {
-        at,
-        inherited: effective.inherited_before(at.next()),
-    };
+    let inherited = effective.inherited_before(at.next());
+    let after = After { at, inherited };
     unrecorded::push(&mut newest, after, unrecorded)?;
-    let client = client::context(&snapshot, policy, shared.next()).await?;
+    let client = inputs::client(&snapshot, policy, shared.next()).await?;
     let rewind = effective.latest_rewind();
     let settings = Settings {
         policy,
@@ -107,15 +98,14 @@ pub async fn assemble_with(
         rewound: rewind.map_or(Version::ZERO, |rewind| rewind.at),
     };
     let mut assembled = run_plan(request, settings.clone(), &mut newest).await?;
-    if assembled.report.is_without_the_beginning() {
-        let own = own_instructions::read(&snapshot, &effective, at).await?;
-        if own.is_some() {
-            let with_own = Settings { own, ..settings };
-            let with_own = run_plan(request, with_own, &mut newest).await;
-            assembled = if_it_fits(with_own, assembled)?;
-        }
+    if assembled.report.is_without_the_beginning()
+        && let Some(own) = inputs::first_instructions(&snapshot, &effective, at).await?
+    {
+        let own = Some(own);
+        let with_own = run_plan(request, Settings { own, ..settings }, &mut newest).await;
+        assembled = if_it_fits(with_own, assembled)?;
     }
-    let options = request.options(&cache_key(target));
+    let options = request.options(Some(cache_key(target)));
     let rendered = formats::render(request.format, &assembled.transcript, &options);
     let turns = assembled.transcript.turns.len();
     let mut receipt = receipt::of(&assembled.report, &rendered, policy);

@@ -1,7 +1,6 @@
 //! The configuration of the gateway, with its bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 use egress::EgressConfig;
 use event_log::RecordConfig;
@@ -78,20 +77,6 @@ impl Default for GatewayConfig {
             watch_idle_check_ms: 5_000,
             retention: RetentionConfig::default(),
         }
-    }
-}
-
-impl GatewayConfig {
-    /// Maximum wait of a read for the position in its token.
-    #[must_use]
-    pub fn fence_wait(&self) -> Duration {
-        Duration::from_millis(self.fence_wait_ms)
-    }
-
-    /// A watcher without events for this long reads the record again.
-    #[must_use]
-    pub fn watch_idle_check(&self) -> Duration {
-        Duration::from_millis(self.watch_idle_check_ms)
     }
 }
 

@@ -5,9 +5,9 @@ use read_model::queries::{self, ListCursor, ListFilter, ListQuery};
 use wire::proto::event::v1::ConversationStatus;
 use wire::status::Problem;
 
+use crate::Gateway;
 use crate::page_token::{self, QueryHash, take_number};
 use crate::request::BoundedNumber;
-use crate::{Gateway, problem};
 use history::Deadline;
 
 /// The number of conversations of a page.
@@ -81,7 +81,7 @@ impl Listing {
             status: self.status,
             active_after: self.active_after,
             active_before: self.active_before,
-            after: cursor(paging.token, hash)?,
+            after: page_token::cursor(paging.token, hash, read_cursor)?,
             limit: paging.size.saturating_add(1),
         };
         let found = queries::list_conversations(&gateway.reader.read_model, access, &query);
@@ -150,12 +150,6 @@ fn token(hash: QueryHash, cursor: &ListCursor) -> String {
     let mut bytes = cursor.last_event_at.0.to_be_bytes().to_vec();
     bytes.extend_from_slice(cursor.conversation.as_str().as_bytes());
     page_token::encode(hash, &bytes)
-}
-
-fn cursor(token: &str, hash: QueryHash) -> Result<Option<ListCursor>, Problem> {
-    let cursor = page_token::decode(token, hash)?;
-    let cursor = cursor.map(|bytes| read_cursor(&bytes).ok_or_else(problem::page_token_invalid));
-    cursor.transpose()
 }
 
 fn read_cursor(bytes: &[u8]) -> Option<ListCursor> {

@@ -15,39 +15,13 @@ use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 
-/// A context was assembled.
-pub fn context_assembled(took: Duration, source: Source) {
-    let source = match source {
-        Source::Rows => "rows",
-        Source::Tail => "tail",
-    };
+/// A context was assembled from `rows`, or with the `tail` of the record.
+pub fn context_assembled(took: Duration, source: &'static str) {
     histogram!("hansard_gateway_context_seconds", "source" => source).record(took.as_secs_f64());
 }
 
-/// The source of the events of a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// The rows alone.
-    Rows,
-    /// Rows that were behind, and the record.
-    Tail,
-}
-
-/// A call of the history service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryCall {
-    /// A history was loaded.
-    Load,
-    /// New messages were recorded.
-    Record,
-}
-
-/// A call of the history service was answered; `warning` is the code of its warning.
-pub fn history_answered(call: HistoryCall, warning: Option<&'static str>, took: Duration) {
-    let rpc = match call {
-        HistoryCall::Load => "load",
-        HistoryCall::Record => "record",
-    };
+/// A call of the history service, `load` or `record`, was answered; `warning` is the code of its warning.
+pub fn history_answered(rpc: &'static str, warning: Option<&'static str>, took: Duration) {
     let outcome = warning.unwrap_or("ok");
     histogram!("hansard_gateway_history_seconds", "rpc" => rpc, "outcome" => outcome)
         .record(took.as_secs_f64());
@@ -73,21 +47,21 @@ pub fn watch_reread() {
     counter!("hansard_gateway_watch_rereads_total").increment(1);
 }
 
-/// Counts a watcher until it is dropped.
+/// A gauge that counts one until it is dropped.
 #[derive(Debug)]
-pub struct WatcherGauge(());
+pub struct Gauge(&'static str);
 
-impl WatcherGauge {
-    /// Counts a watcher.
+impl Gauge {
+    /// Counts one.
     #[must_use]
-    pub fn up() -> Self {
-        gauge!("hansard_gateway_watchers").increment(1.0);
-        Self(())
+    pub fn up(name: &'static str) -> Self {
+        gauge!(name).increment(1.0);
+        Self(name)
     }
 }
 
-impl Drop for WatcherGauge {
+impl Drop for Gauge {
     fn drop(&mut self) {
-        gauge!("hansard_gateway_watchers").decrement(1.0);
+        gauge!(self.0).decrement(1.0);
     }
 }

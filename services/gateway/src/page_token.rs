@@ -46,7 +46,7 @@ pub fn encode(query: QueryHash, cursor: &[u8]) -> String {
 ///
 /// # Errors
 /// The token is invalid, or of another query.
-pub fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
+fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
     if token.is_empty() {
         return Ok(None);
     }
@@ -57,6 +57,20 @@ pub fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem>
         return Err(problem::page_token_of_other_query());
     }
     Ok(Some(cursor.to_vec()))
+}
+
+/// The cursor of a token as `read` understands it; `None`: the token is empty, for the first page.
+///
+/// # Errors
+/// As [`decode`]; or `read` does not understand the cursor.
+pub fn cursor<T>(
+    token: &str,
+    query: QueryHash,
+    read: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Option<T>, Problem> {
+    let cursor = decode(token, query)?;
+    let cursor = cursor.map(|bytes| read(&bytes).ok_or_else(problem::page_token_invalid));
+    cursor.transpose()
 }
 
 /// Reads a number from the start of a cursor. Returns it with the rest.

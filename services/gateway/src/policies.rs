@@ -60,7 +60,10 @@ impl Policies {
                 Some(_) | None => return self.default(),
             },
         };
-        let digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
+        let digest = digest.as_ref().try_into().map_err(|_| {
+            let rule = "is not 32 bytes: send the SHA-256 from a receipt";
+            Violation::new(ViolationReason::Malformed, rule).within("policy_digest")
+        })?;
         if PolicyDigest(digest) == DEFAULT_POLICY.digest {
             // Receipts of agents without a policy name the default policy, which no tenant has set.
             return self.default();
@@ -96,11 +99,6 @@ impl Policies {
 
 fn invalid(errors: Vec<PolicyError>) -> Problem {
     Problem::from_violations("policy_json", errors)
-}
-
-fn not_a_digest() -> Violation {
-    let rule = "is not 32 bytes: send the SHA-256 from a receipt";
-    Violation::new(ViolationReason::Malformed, rule).within("policy_digest")
 }
 
 fn unknown() -> Problem {

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egress::Policy;
-use event_log::{Record, Registry, Unavailable};
+use event_log::{Record, Registry};
 use history::Reader;
 use models::ModelServers;
 use read_model::ReadModel;
@@ -25,12 +26,11 @@ use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::policies::Policies;
-use crate::retention;
 use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts};
+use crate::{Gateway, GatewayConfig, Parts, retention};
 
 /// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
@@ -105,11 +105,11 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
 /// # Errors
 /// The record does not exist, or the read model is misconfigured.
 pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, StartError> {
-    let record = Record::open(config.record.clone())
-        .await
-        .map_err(StartError::dependency)?;
-    let registry = open_registry(&record).await;
+    let record = Record::open(config.record.clone()).await;
+    let record = record.map_err(StartError::dependency)?;
+    let registry = Registry::open(&record).await;
     let registry = registry.map_err(StartError::dependency)?;
+    registry.check_secrets().map_err(StartError::dependency)?;
     let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
     Ok(Gateway::new(Parts {
@@ -119,20 +119,14 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         reader: Reader {
             record,
             read_model,
-            fence_wait: config.fence_wait(),
+            fence_wait: Duration::from_millis(config.fence_wait_ms),
         },
         watchers: Watchers::new(
             config.watchers_max,
-            config.watch_idle_check(),
+            Duration::from_millis(config.watch_idle_check_ms),
             shutdown.token(),
         ),
     }))
-}
-
-async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
-    let registry = Registry::open(record).await?;
-    registry.check_secrets()?;
-    Ok(registry)
 }
 
 /// The runs of a gateway. They end with `shutdown`. Starts the sweeper of abandoned runs.

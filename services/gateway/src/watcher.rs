@@ -23,7 +23,7 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 use wire::status::Problem;
 
-use crate::metrics::{self, WatcherGauge};
+use crate::metrics::{self, Gauge};
 use crate::{Gateway, problem, render};
 
 /// Maximum number of buffered responses: at most 4 MiB.
@@ -51,7 +51,7 @@ pub struct Watchers {
 #[derive(Debug)]
 pub struct WatcherPermit {
     _permit: OwnedSemaphorePermit,
-    _gauge: WatcherGauge,
+    _gauge: Gauge,
 }
 
 impl Watchers {
@@ -76,7 +76,7 @@ impl Watchers {
         let permit = permit.map_err(|_| problem::too_many_watchers(self.max))?;
         Ok(WatcherPermit {
             _permit: permit,
-            _gauge: WatcherGauge::up(),
+            _gauge: Gauge::up("hansard_gateway_watchers"),
         })
     }
 }

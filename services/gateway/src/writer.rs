@@ -3,15 +3,19 @@
 //! A command of a caller with a service token is sent under that token, and the writer authorizes it. All other commands are
 //! sent under the gateway's token.
 
-pub mod error;
+mod error;
+
+pub use error::WriterError;
 
 use std::time::Duration;
 
+use domain::{AgentId, ConversationId};
 use runtime::config::Secret;
 use runtime::grpc::{Authenticated, Bearer};
 use runtime::tls::{self, EndpointError};
 use tonic::transport::{Channel, Endpoint};
 use wire::proto::run::v1::run_service_client::RunServiceClient;
+use wire::proto::write::v1::CommandTarget;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::problem;
@@ -73,5 +77,20 @@ impl WriterClient {
     fn under(&self, token: Option<&str>, timeout: Duration) -> Authenticated {
         let bearer = Bearer::new(token).invalid_token_status(|| problem::unauthenticated().into());
         bearer.timeout(timeout).intercept(self.channel.clone())
+    }
+}
+
+/// The target of a command; `key`: its idempotency key, or empty.
+#[must_use]
+pub fn command_target(
+    agent: &AgentId,
+    conversation: &ConversationId,
+    key: String,
+) -> CommandTarget {
+    CommandTarget {
+        agent_id: agent.to_string(),
+        conversation_id: conversation.to_string(),
+        idempotency_key: key,
+        expected_version: None,
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use context::MessageCount;
 use context::stages::budget;
 use domain::{Version, Violation};
+use event_log::registry::AgentAccess;
 use formats::{CallOutputs, Format, InstructionsRole, RenderOptions, Thoughts};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::assembly::bounds::MESSAGES;
+use crate::assembly::MESSAGES;
 use crate::policies::ReadyPolicy;
 use crate::request::{out_of_range, parse_enum};
 use history::Target;
@@ -53,12 +54,9 @@ impl ContextRequest {
         )?;
         parse_enum::<proto::Thoughts>(render.thoughts, "render.thoughts")?;
         parse_enum::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
-        let messages_max = match request.messages_max {
-            0 => None,
-            count => Some(MESSAGES.take(count).map_err(Problem::from)?),
-        };
-        let messages_max =
-            messages_max.map(|count| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
+        let count = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
+        let messages_max = (request.messages_max > 0)
+            .then(|| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
         let (tenant, agent) = (&target.key.tenant, &target.access.agent);
         let policies = &gateway.policies;
         let policy = policies.find(&gateway.registry, tenant, agent, request.policy);
@@ -72,38 +70,33 @@ impl ContextRequest {
         }))
     }
 
-    /// The request of a run: the newest version, with the agent's policy.
+    /// The request of a run: the newest version, with the agent's policy. The outputs of calls are where the model server
+    /// expects them.
     ///
     /// # Errors
     /// The policy cannot be read.
     pub async fn for_agent(
         gateway: &Gateway,
-        target: &Target,
+        access: &AgentAccess,
         format: Format,
+        outputs: CallOutputs,
     ) -> Result<Self, Problem> {
-        let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-        let policy = gateway
-            .policies
-            .find(&gateway.registry, tenant, agent, None);
+        let (tenant, agent) = (access.tenant.tenant(), &access.agent);
+        let policies = &gateway.policies;
+        let policy = policies.find(&gateway.registry, tenant, agent, None);
+        let mut render = proto::RenderSettings::default();
+        render.set_call_outputs(match outputs {
+            CallOutputs::Together => proto::CallOutputs::Together,
+            CallOutputs::Adjacent => proto::CallOutputs::Adjacent,
+        });
         Ok(Self {
             at: None,
             messages_max: None,
             format,
             policy: policy.await?,
             with_outcomes: false,
-            render: proto::RenderSettings::default(),
+            render,
         })
-    }
-
-    /// Places the outputs of calls where the model server expects them.
-    #[must_use]
-    pub fn with_outputs(mut self, outputs: CallOutputs) -> Self {
-        let outputs = match outputs {
-            CallOutputs::Together => proto::CallOutputs::Together,
-            CallOutputs::Adjacent => proto::CallOutputs::Adjacent,
-        };
-        self.render.set_call_outputs(outputs);
-        self
     }
 
     /// The requested version of a conversation whose newest version is `newest`.
@@ -123,7 +116,7 @@ impl ContextRequest {
 
     /// The options of the format.
     #[must_use]
-    pub fn options(&self, cache_key: &str) -> RenderOptions {
+    pub fn options(&self, cache_key: Option<String>) -> RenderOptions {
         let tokens = budget::context_tokens(&self.policy.policy);
         RenderOptions {
             instructions_role: match self.render.instructions_role() {
@@ -142,23 +135,15 @@ impl ContextRequest {
                 }
                 proto::CallOutputs::Adjacent => CallOutputs::Adjacent,
             },
-            cache_key: Some(cache_key.to_owned()),
+            cache_key,
             context_tokens_max: Some(u32::try_from(tokens).unwrap_or(u32::MAX)),
         }
     }
 
     /// Fills the fields of a receipt that come from the request.
     pub fn fill(&self, target: &Target, at: Version, receipt: &mut proto::Receipt) {
-        target
-            .key
-            .conversation
-            .as_str()
-            .clone_into(&mut receipt.conversation_id);
-        target
-            .access
-            .agent
-            .as_str()
-            .clone_into(&mut receipt.agent_id);
+        receipt.conversation_id = target.key.conversation.to_string();
+        receipt.agent_id = target.access.agent.to_string();
         receipt.version = at.0;
         receipt.policy_digest = self.policy.digest.0.to_vec().into();
         receipt.format = self.format.number();

@@ -1,13 +1,20 @@
-//! Facts of a run that are not recorded yet, appended to the events of a conversation.
+//! Facts that are not recorded: of a run that continues a conversation, or given by a caller instead of a conversation.
 
-use domain::{CommitId, Event, EventId, EventTokens, Fact, Timestamp, Version};
+use context::stages::own_instructions::own_instructions;
+use context::{Assembled, Plan, Reach, Selection, Settings, select};
+use domain::{
+    ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
+};
+use formats::Names;
 use history::{Newest, decode};
 use prost::Message as _;
 use read_model::EventRow;
 use uuid::Uuid;
 use wire::status::Problem;
 
-/// The commit id of unrecorded facts.
+use super::{ContextRequest, if_it_fits, problem};
+
+/// The commit id of facts that are not recorded.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
 
 /// What the facts follow.
@@ -30,19 +37,8 @@ pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Res
     // Token counts include hidden events.
     let rewind = newest.cursor().segments().latest_rewind();
     let rewind = rewind.filter(|rewind| rewind.at > after.inherited);
-    let mut through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
-    let mut version = after.at;
-    for (index, fact) in facts.iter().enumerate() {
-        version = version.next();
-        let own = tokens::count_fact(fact);
-        through += u64::from(own);
-        let event = Event {
-            id: EventId::derived(NO_COMMIT, index),
-            occurred_at: None,
-            metadata: None,
-            tokens: EventTokens { own, through },
-            fact: fact.clone(),
-        };
+    let through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
+    for (version, event) in events(after.at, through, facts.iter().cloned()) {
         newest.push_newer(EventRow {
             version,
             commit: NO_COMMIT,
@@ -51,4 +47,78 @@ pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Res
         });
     }
     Ok(())
+}
+
+/// Assembles and renders a context from facts instead of a conversation, oldest first. Returns the body and the names that
+/// the format rewrites.
+///
+/// # Errors
+/// The budget is too small.
+pub fn assemble_given(
+    request: &ContextRequest,
+    facts: Vec<Fact>,
+) -> Result<(Vec<u8>, Names), Problem> {
+    let settings = Settings {
+        policy: &request.policy.policy,
+        rules: &request.policy.rules,
+        client: &ClientContext::default(),
+        summary: None,
+        own: None,
+        shared: Version::ZERO,
+        rewound: Version::ZERO,
+    };
+    let events = events(Version::ZERO, 0, facts).map(|(version, event)| RecordedEvent {
+        version,
+        commit: NO_COMMIT,
+        recorded_at: Timestamp(0),
+        event,
+    });
+    let events: Vec<RecordedEvent> = events.collect();
+    let mut assembled = run_plan(settings.clone(), &events)?;
+    if assembled.report.is_without_the_beginning()
+        && let Some(own) = own_instructions(events.iter().cloned())
+    {
+        let own = Some(own);
+        assembled = if_it_fits(run_plan(Settings { own, ..settings }, &events), assembled)?;
+    }
+    let rendered = formats::render(
+        request.format,
+        &assembled.transcript,
+        &request.options(None),
+    );
+    Ok((rendered.body, rendered.names))
+}
+
+fn run_plan(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {
+    let plan = Plan::new(settings).map_err(|error| problem(&error))?;
+    let newest_first = events.iter().rev().cloned().map(Ok::<_, Problem>);
+    let Selection::Selected(selected) = select(newest_first, plan.extent(None), Reach::Beginning)?
+    else {
+        return Err(crate::problem::of_contradiction(
+            "a list that begins at its beginning needs nothing older".to_owned(),
+        ));
+    };
+    plan.complete(selected)
+        .map_err(|no_room| problem(&no_room.into()))
+}
+
+/// Events for facts that follow a version and a token count, numbered and counted as the writer does it.
+fn events(
+    mut version: Version,
+    mut through: u64,
+    facts: impl IntoIterator<Item = Fact>,
+) -> impl Iterator<Item = (Version, Event)> {
+    facts.into_iter().enumerate().map(move |(index, fact)| {
+        version = version.next();
+        let own = tokens::count_fact(&fact);
+        through += u64::from(own);
+        let event = Event {
+            id: EventId::derived(NO_COMMIT, index),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens { own, through },
+            fact,
+        };
+        (version, event)
+    })
 }

@@ -6,9 +6,8 @@ use formats::Delta;
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 
-use super::Generations;
 use super::run_end::{from_model_error, from_problem};
-use super::settings::ModelChoice;
+use super::{Generations, ModelChoice};
 use crate::quotas::account::Account;
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};
@@ -21,16 +20,7 @@ const BYTES_PER_TOKEN: usize = 4;
 pub(super) enum CallError {
     /// The tokens of the day are used, or the call cannot be metered.
     Quota(Problem),
-    /// The model server failed.
     Model(ModelError),
-}
-
-/// The account, the model and the purpose of a call.
-#[derive(Debug)]
-pub(super) struct CallSpec<'a> {
-    pub(super) account: &'a Account,
-    pub(super) model: &'a ModelChoice,
-    pub(super) purpose: CallPurpose,
 }
 
 /// A streamed reply that counts its tokens.
@@ -61,14 +51,11 @@ impl Generations {
     /// [`CallError`].
     pub(super) async fn call_model(
         &self,
-        call: CallSpec<'_>,
+        account: &Account,
+        model: &ModelChoice,
+        purpose: CallPurpose,
         mut request: ModelRequest,
     ) -> Result<MeteredReply, CallError> {
-        let CallSpec {
-            account,
-            model,
-            purpose,
-        } = call;
         let within = self.quotas.check_tokens(account).await;
         within.map_err(CallError::Quota)?;
         let permit = self.quotas.reserve().map_err(CallError::Quota)?;

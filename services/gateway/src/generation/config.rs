@@ -1,7 +1,5 @@
 //! The configuration of runs, with its bounds.
 
-use std::time::Duration;
-
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
@@ -82,30 +80,6 @@ impl Validate for GenerationConfig {
         if self.abandoned_after_ms < self.keep_alive_ms.saturating_mul(MISSED_KEEP_ALIVES_MIN) {
             let error = "is less than three times keep_alive_ms; set at least that".to_owned();
             checks.invalid("abandoned_after_ms", error);
-        }
-    }
-}
-
-/// The configuration in the units that the code uses.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
-    pub(super) runs_max: usize,
-    pub(super) run_timeout: Duration,
-    pub(super) drain: Duration,
-    pub(super) keep_alive: Duration,
-    pub(super) abandoned_after: Duration,
-    pub(super) sweep_every: Duration,
-}
-
-impl Rules {
-    pub(super) fn of(config: &GenerationConfig) -> Self {
-        Self {
-            runs_max: config.runs_max,
-            run_timeout: Duration::from_millis(config.run_timeout_ms),
-            drain: Duration::from_millis(config.drain_ms),
-            keep_alive: Duration::from_millis(config.keep_alive_ms),
-            abandoned_after: Duration::from_millis(config.abandoned_after_ms),
-            sweep_every: Duration::from_millis(config.sweep_every_ms),
         }
     }
 }

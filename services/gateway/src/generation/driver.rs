@@ -11,15 +11,12 @@ use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
 
-use super::close::{CloseResult, close};
 use super::finish::{Finished, finish};
 use super::interruption::{self, Interruption};
-use super::metrics::{self, Gauge};
 use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
-use super::run_end::{end_with, fail_with, log_failure};
-use super::run_spec::RunSpec;
-use super::steps::Steps;
-use super::{Generations, summarise};
+use super::run_end::{CloseResult, close, end_with, fail_with, log_failure};
+use super::steps::run_steps;
+use super::{Generations, RunSpec, metrics, summarise};
 
 /// First wait between two attempts to close or finish a run.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
@@ -35,7 +32,7 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
         run.id = %spec.run.run,
     );
     let run = async {
-        let gauge = Gauge::run();
+        let gauge = metrics::count_run();
         let started = Instant::now();
         if !execute_and_close(&generations, &spec).await {
             return;
@@ -53,7 +50,7 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
 /// Executes the run and publishes its parts. Returns whether it is closed.
 async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
-    let keep_alive = generations.rules.keep_alive;
+    let keep_alive = Duration::from_millis(generations.config.keep_alive_ms);
     let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
     let end = {
         let mut publishing = std::pin::pin!(publisher.run());
@@ -105,16 +102,16 @@ async fn execute(
     spec: &RunSpec,
     part_sender: &PartSender,
 ) -> Option<RunEnd> {
-    let rules = &generations.rules;
+    let timeout = Duration::from_millis(generations.config.run_timeout_ms);
     let (key, run) = (&spec.run.key, spec.run.run);
     tokio::select! {
-        end = Steps::new(generations, spec, part_sender).run() => end.ok(),
+        end = run_steps(generations, spec, part_sender) => end.ok(),
         interruption = interruption::wait(&generations.gateway, key, run) => match interruption {
             Interruption::StopRequested => Some(end_with(RunOutcome::Stopped)),
             Interruption::Over => None,
         },
-        () = tokio::time::sleep(rules.run_timeout) => {
-            let message = format!("the run took longer than {} s", rules.run_timeout.as_secs());
+        () = tokio::time::sleep(timeout) => {
+            let message = format!("the run took longer than {} s", timeout.as_secs());
             Some(fail_with("run_timed_out", &message))
         }
         () = generations.wait_for_drain() => Some(end_with(RunOutcome::Abandoned)),

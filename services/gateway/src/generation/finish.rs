@@ -10,15 +10,15 @@ use domain::{
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
+use runs::ui_message::outcome_name;
 use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
-use super::run_key::RunKey;
 use super::run_parts::fits_an_event;
-use super::{Generations, metrics, parts_log, read_last_commit};
+use super::{Generations, RunKey, metrics, parts_log, read_last_commit};
 use crate::request;
-use crate::writer::error::WriterError;
+use crate::writer::WriterError;
 
 /// The error type of a run that cannot be recorded completely.
 const UNRECORDABLE: &str = "run_unrecordable";
@@ -68,7 +68,7 @@ pub(super) async fn finish(
         match commit(generations, run, result.end.outcome, &events).await {
             Ok(finished) => {
                 let label = if is_complete {
-                    metrics::outcome_label(result.end.outcome)
+                    outcome_name(result.end.outcome)
                 } else {
                     "unrecordable"
                 };
@@ -91,26 +91,28 @@ pub(super) async fn finish(
     Err(Problem::new(Reason::RecordUnavailable, message))
 }
 
-/// Waits until a run is not active, for at most [`FINISH_WAIT_MAX`]. Returns the position of the conversation's last commit
-/// then.
-pub(super) async fn wait(
-    generations: &Generations,
-    key: &ConversationKey,
-    run: RunId,
-) -> Option<CommitPosition> {
-    let position = async {
-        let mut backoff = Backoff::new(POLL_WAIT_BASE, POLL_WAIT_MAX);
-        loop {
-            if let Ok(Some((head, sequence))) = read_last_commit(&generations.gateway, key).await
-                && head.active_run.is_none_or(|active| active.id != run)
-            {
-                let version = head.version;
-                return CommitPosition { version, sequence };
+impl Generations {
+    /// Waits until the finishing commit of a run with published end is in the record, for at most two seconds. Returns the
+    /// position of the conversation's last commit; `None`: the run is not finished yet. The caller checks access first.
+    pub async fn wait_for_finish(
+        &self,
+        key: &ConversationKey,
+        run: RunId,
+    ) -> Option<CommitPosition> {
+        let position = async {
+            let mut backoff = Backoff::new(POLL_WAIT_BASE, POLL_WAIT_MAX);
+            loop {
+                if let Ok(Some((head, sequence))) = read_last_commit(&self.gateway, key).await
+                    && head.active_run.is_none_or(|active| active.id != run)
+                {
+                    let version = head.version;
+                    return CommitPosition { version, sequence };
+                }
+                backoff.wait().await;
             }
-            backoff.wait().await;
-        }
-    };
-    tokio::time::timeout(FINISH_WAIT_MAX, position).await.ok()
+        };
+        tokio::time::timeout(FINISH_WAIT_MAX, position).await.ok()
+    }
 }
 
 /// The folded parts of a run.

@@ -11,14 +11,14 @@ use event_log::{LiveParts, LivePartsItem};
 use futures::Stream;
 use futures::stream::unfold;
 use runtime::backoff::Backoff;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tonic::Code;
 use wire::status::{Problem, Reason};
 
-use super::metrics::Gauge;
 use super::parts_log::{self, Batch, is_end};
-use super::read_head;
+use super::{Generations, read_head};
+use crate::metrics::Gauge;
 use crate::{Gateway, problem};
 use history::Deadline;
 
@@ -39,65 +39,45 @@ pub enum FollowItem {
     Gone,
 }
 
-/// Limits the number of followers of a gateway.
-#[derive(Debug, Clone)]
-pub(super) struct Followers {
-    permits: Arc<Semaphore>,
-    followers_max: usize,
+impl Generations {
+    /// The parts of a run of any gateway from the part `from_part`: the stored ones, then the live ones, each once. Ends
+    /// after the run's end, or after [`FollowItem::Gone`]. Drop the stream to stop. The caller checks access first.
+    ///
+    /// # Errors
+    /// `followers_max` is reached, or the record does not answer.
+    pub async fn follow(
+        &self,
+        key: &ConversationKey,
+        run: RunId,
+        from_part: u64,
+    ) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
+        let permit = Arc::clone(&self.followers).try_acquire_owned();
+        let permit = permit.map_err(|_| too_many_followers(self.config.followers_max))?;
+        let live = self.gateway.reader.record.live_parts(key, run);
+        let follower = Follower {
+            gateway: self.gateway.clone(),
+            key: key.clone(),
+            run,
+            next: from_part.max(1),
+            after: Sequence(0),
+            live: Deadline::until(None).record(live).await?,
+            queue: VecDeque::new(),
+            must_read: true,
+            is_over: false,
+            _permit: permit,
+            _gauge: Gauge::up("hansard_gateway_run_followers"),
+        };
+        Ok(unfold(follower, async |mut follower| {
+            let item = follower.next().await?;
+            Some((item, follower))
+        }))
+    }
 }
 
-impl Followers {
-    pub(super) fn new(followers_max: usize) -> Self {
-        Self {
-            permits: Arc::new(Semaphore::new(followers_max)),
-            followers_max,
-        }
-    }
-
-    fn acquire(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        permit.map_err(|_| {
-            let message = format!(
-                "this gateway has {} followers of runs, its maximum: try again",
-                self.followers_max
-            );
-            Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
-        })
-    }
-}
-
-/// The parts of a run from `from_part`. Ends after the run's end, or after [`FollowItem::Gone`]. Drop the stream to stop.
-///
-/// # Errors
-/// `followers_max` is reached, or the record does not answer.
-pub(super) async fn follow(
-    gateway: &Gateway,
-    followers: &Followers,
-    key: &ConversationKey,
-    run: RunId,
-    from_part: u64,
-) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
-    let permit = followers.acquire()?;
-    let live = Deadline::until(None)
-        .record(gateway.reader.record.live_parts(key, run))
-        .await?;
-    let follower = Follower {
-        gateway: gateway.clone(),
-        key: key.clone(),
-        run,
-        next: from_part.max(1),
-        after: Sequence(0),
-        live,
-        queue: VecDeque::new(),
-        must_read: true,
-        is_over: false,
-        _permit: permit,
-        _gauge: Gauge::follower(),
-    };
-    Ok(unfold(follower, async |mut follower| {
-        let item = follower.next().await?;
-        Some((item, follower))
-    }))
+fn too_many_followers(followers_max: usize) -> Problem {
+    let message =
+        format!("this gateway has {followers_max} followers of runs, its maximum: try again");
+    Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
 }
 
 #[derive(Debug)]

@@ -17,7 +17,6 @@ const RESUBSCRIBE: Duration = Duration::from_millis(500);
 /// An interruption of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
-    /// A stop is requested.
     StopRequested,
     /// Another process finished the run, or the conversation is erased.
     Over,

@@ -18,37 +18,17 @@
 
 use std::time::Duration;
 
-use ::metrics::{counter, gauge, histogram};
+use ::metrics::{counter, histogram};
 use domain::RunOutcome;
+use runs::ui_message::outcome_name;
 
-/// A gauge that counts one until it is dropped.
-#[derive(Debug)]
-pub struct Gauge(&'static str);
+use crate::metrics::Gauge;
 
-impl Gauge {
-    /// Counts a run.
-    #[must_use]
-    pub fn run() -> Self {
-        counter!("hansard_gateway_runs_started_total").increment(1);
-        Self::up("hansard_gateway_runs")
-    }
-
-    /// Counts a follower.
-    #[must_use]
-    pub fn follower() -> Self {
-        Self::up("hansard_gateway_run_followers")
-    }
-
-    fn up(name: &'static str) -> Self {
-        gauge!(name).increment(1.0);
-        Self(name)
-    }
-}
-
-impl Drop for Gauge {
-    fn drop(&mut self) {
-        gauge!(self.0).decrement(1.0);
-    }
+/// Counts a run until the gauge is dropped.
+#[must_use]
+pub fn count_run() -> Gauge {
+    counter!("hansard_gateway_runs_started_total").increment(1);
+    Gauge::up("hansard_gateway_runs")
 }
 
 /// Parts were published.
@@ -67,17 +47,6 @@ pub fn first_part_published(took: Duration) {
     histogram!("hansard_gateway_run_first_part_seconds").record(took.as_secs_f64());
 }
 
-/// The label of a run's outcome.
-#[must_use]
-pub fn outcome_label(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Completed => "completed",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
-}
-
 /// The finishing commit of a run was appended.
 pub fn run_finished(outcome: &'static str) {
     counter!("hansard_gateway_runs_finished_total", "outcome" => outcome).increment(1);
@@ -85,7 +54,7 @@ pub fn run_finished(outcome: &'static str) {
 
 /// A run of this gateway is finished.
 pub fn run_completed(outcome: RunOutcome, took: Duration) {
-    histogram!("hansard_gateway_run_seconds", "outcome" => outcome_label(outcome))
+    histogram!("hansard_gateway_run_seconds", "outcome" => outcome_name(outcome))
         .record(took.as_secs_f64());
 }
 

@@ -6,7 +6,6 @@
 
 pub mod call_log;
 mod call_model;
-mod close;
 pub mod config;
 mod driver;
 mod finish;
@@ -18,7 +17,6 @@ mod publisher;
 mod run_end;
 mod run_key;
 pub mod run_parts;
-mod run_spec;
 pub mod settings;
 mod start;
 mod stateless_turn;
@@ -36,10 +34,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::quotas::QuotaSet;
-use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, Sequence, TenantId};
+use domain::{ActiveRun, AgentId, ConversationKey, Head, Sequence, TenantId};
 use egress::{EgressConfig, Policy};
 use event_log::registry::{AgentAccess, Scope};
-use futures::Stream;
 use models::fair::{FairPermit, FairSemaphore};
 use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
@@ -56,21 +53,22 @@ pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use run_key::{RunKey, run_started_by};
 pub use start::{RunHandle, Start};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
+pub(crate) use sweeper::jittered;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
 use call_log::CallLog;
-use config::Rules;
-use follow::Followers;
-use run_spec::RunSpec;
+use run_key::RunSpec;
 use settings::{ModelChoice, RunSettings};
+use start::{hide_token_errors, too_many_runs};
 use webhooks::Webhooks;
 
+use crate::assembly::ContextRequest;
 use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};
 use crate::writer::WriterClient;
 use crate::{Gateway, problem};
-use history::{CommitPosition, Deadline, Freshness, Target};
+use history::{Deadline, Freshness, Target};
 
 /// The dependencies of runs, in addition to a gateway.
 #[derive(Debug)]
@@ -110,11 +108,11 @@ pub struct Shared {
     egress: EgressConfig,
     call_log: CallLog,
     webhooks: Webhooks,
-    followers: Followers,
+    followers: Arc<Semaphore>,
     places: FairSemaphore,
     quotas: Quotas,
     summaries: Arc<Semaphore>,
-    rules: Rules,
+    config: GenerationConfig,
     shutdown: Shutdown,
 }
 
@@ -148,7 +146,7 @@ impl Generations {
             models: deps.models,
             webhooks: Webhooks::new(Policy::new(&deps.egress))?,
             egress: deps.egress,
-            followers: Followers::new(config.followers_max),
+            followers: Arc::new(Semaphore::new(config.followers_max)),
             places: FairSemaphore::new(
                 config.runs_max,
                 config.runs_waiting_max,
@@ -156,7 +154,7 @@ impl Generations {
             ),
             quotas,
             summaries: Arc::new(Semaphore::new(config.summaries_max)),
-            rules: Rules::of(config),
+            config: config.clone(),
             shutdown: deps.shutdown,
         }));
         if generations.token.is_empty() {
@@ -166,29 +164,6 @@ impl Generations {
             generations.shutdown.spawn_cancellable(sweeps);
         }
         Ok(generations)
-    }
-
-    /// Starts a run. It continues in a task of its own.
-    ///
-    /// # Errors
-    /// `RUN_ACTIVE`, with the active run's id; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
-    /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
-    pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
-        start::start(self, start).await
-    }
-
-    /// The parts of a run of any gateway from the part `from_part`: the stored ones, then the live ones, each once. Ends
-    /// after the run's end, or after [`FollowItem::Gone`]. The caller checks access first.
-    ///
-    /// # Errors
-    /// `followers_max` is reached, or the record does not answer.
-    pub async fn follow(
-        &self,
-        key: &ConversationKey,
-        run: RunId,
-        from_part: u64,
-    ) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
-        follow::follow(&self.gateway, &self.followers, key, run, from_part).await
     }
 
     /// Requests the stop of a run. The gateway that executes it ends it within a second. A finished run does not change.
@@ -202,7 +177,7 @@ impl Generations {
             run_id: run.run.to_string(),
         };
         let answer = self.writer.runs().stop_run(request).await;
-        let answer = answer.map_err(start::hide_token_errors)?;
+        let answer = answer.map_err(hide_token_errors)?;
         Ok(answer.into_inner().result.unwrap_or_default())
     }
 
@@ -213,22 +188,6 @@ impl Generations {
     pub async fn active(&self, key: &ConversationKey) -> Result<Option<ActiveRun>, Problem> {
         let head = read_head(&self.gateway, key).await?;
         Ok(head.and_then(|head| head.active_run))
-    }
-
-    /// Waits until the finishing commit of a run with published end is in the record, for at most two seconds. Returns the
-    /// position of the conversation's last commit; `None`: the run is not finished yet. The caller checks access first.
-    pub async fn wait_for_finish(
-        &self,
-        key: &ConversationKey,
-        run: RunId,
-    ) -> Option<CommitPosition> {
-        finish::wait(self, key, run).await
-    }
-
-    /// Finishes a run if its end is among its parts. Returns whether it is over now; `false`: it continues, or the record
-    /// does not answer. The caller checks access first.
-    pub async fn finish_if_closed(&self, run: &RunKey) -> bool {
-        start::finish_if_closed(self, run).await
     }
 
     /// The settings of an agent's runs.
@@ -245,6 +204,18 @@ impl Generations {
         let settings = RunSettings::of(&settings)?;
         self.check_model_server(access.tenant.tenant(), &settings.model)?;
         Ok(settings)
+    }
+
+    /// The context request of a run, in the format of its model's server.
+    async fn context_request(
+        &self,
+        access: &AgentAccess,
+        model: &ModelChoice,
+    ) -> Result<ContextRequest, Problem> {
+        let format = self.models.format(&model.server);
+        let format = format.unwrap_or(formats::Format::Canonical);
+        let outputs = self.models.call_outputs(&model.server);
+        ContextRequest::for_agent(&self.gateway, access, format, outputs).await
     }
 
     /// Rejects a model server that the deployment reserves for other tenants.
@@ -267,7 +238,7 @@ impl Generations {
         let active = self.quotas.enter(account)?;
         self.quotas.check_tokens(account).await?;
         let place = self.places.acquire(&account.consumer.tenant).await;
-        let place = place.map_err(|_| start::too_many_runs(self.rules.runs_max))?;
+        let place = place.map_err(|_| too_many_runs(self.config.runs_max))?;
         Ok(RunPermit {
             _active: active,
             _place: place,
@@ -295,7 +266,7 @@ impl Generations {
     /// Waits until the shutdown has begun and `drain_ms` have passed.
     async fn wait_for_drain(&self) {
         self.shutdown.begun().await;
-        tokio::time::sleep(self.rules.drain).await;
+        tokio::time::sleep(Duration::from_millis(self.config.drain_ms)).await;
     }
 }
 

@@ -16,11 +16,9 @@ use tokio::time::timeout;
 use tonic::Status;
 use wire::proto::run::v1 as proto;
 
-use super::metrics;
-use super::run_key::RunKey;
 use super::run_parts::size_bytes;
-use crate::writer::WriterClient;
-use crate::writer::error::WriterError;
+use super::{RunKey, metrics};
+use crate::writer::{WriterClient, WriterError};
 
 /// Maximum number of queued parts.
 pub const PARTS_WAITING_MAX: usize = 1_024;
@@ -54,7 +52,6 @@ pub(super) struct Closed;
 /// How publishing ended.
 #[derive(Debug)]
 pub(super) enum PublishEnd {
-    /// The run's end is published.
     Ended,
     /// The sender was dropped before the run's end.
     SenderDropped,
@@ -62,7 +59,6 @@ pub(super) enum PublishEnd {
     Stopping,
     /// Another gateway publishes parts of the run.
     Superseded,
-    /// The run is over.
     NotActive,
     /// The writer rejected the parts.
     Refused(Status),

@@ -1,8 +1,15 @@
-//! The key of a run, and the ids that are derived from it.
+//! The key of a run, the ids that are derived from it, and the specification of a run.
 
-use domain::{AgentId, CommitId, ConversationKey, RunId};
+use domain::event::{MessageAppended, RunStarted};
+use domain::{AgentId, CallId, CommitId, ConversationKey, Position, RunId, UserId};
+use event_log::registry::AgentAccess;
+use history::{Deadline, Freshness, Target};
 use uuid::Uuid;
-use wire::proto::write::v1 as write;
+use wire::proto::write::v1::CommandTarget;
+
+use super::{RunPermit, RunSettings};
+use crate::quotas::account::Account;
+use crate::writer::command_target;
 
 /// A run and its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,19 +25,48 @@ pub struct RunKey {
 impl RunKey {
     /// The target of a command; `key` is its idempotency key.
     #[must_use]
-    pub fn target(&self, key: Option<CommitId>) -> write::CommandTarget {
-        write::CommandTarget {
-            agent_id: self.agent.as_str().to_owned(),
-            conversation_id: self.key.conversation.as_str().to_owned(),
-            idempotency_key: key.map(|key| key.to_string()).unwrap_or_default(),
-            expected_version: None,
-        }
+    pub fn target(&self, key: Option<CommitId>) -> CommandTarget {
+        let key = key.map(|key| key.to_string()).unwrap_or_default();
+        command_target(&self.agent, &self.key.conversation, key)
     }
 
     /// The id of the finishing commit. Every gateway derives the same id.
     #[must_use]
     pub fn finish_commit(&self) -> CommitId {
         CommitId(Uuid::new_v5(&self.run.0, b"finish"))
+    }
+}
+
+/// The specification of a run.
+#[derive(Debug)]
+pub(super) struct RunSpec {
+    pub(super) run: RunKey,
+    pub(super) started: RunStarted,
+    pub(super) access: AgentAccess,
+    pub(super) account: Account,
+    pub(super) settings: RunSettings,
+    /// The messages that the model reads instead of the conversation; `None`: the conversation.
+    pub(super) messages: Option<Vec<MessageAppended>>,
+    /// Open calls that a person has approved.
+    pub(super) approved_calls: Vec<CallId>,
+    /// The conversation's owner, if a token has named them.
+    pub(super) verified_user: Option<UserId>,
+    /// The position of the starting commit: reads of the run must include it.
+    pub(super) fence: Option<Position>,
+    /// `None`: an earlier attempt of the same start holds the permit.
+    pub(super) _permit: Option<RunPermit>,
+}
+
+impl RunSpec {
+    /// The target of reads that include the position `fence`.
+    pub(super) fn target(&self, fence: Option<Position>) -> Target {
+        Target {
+            access: self.access.clone(),
+            key: self.run.key.clone(),
+            freshness: Freshness::Fresh,
+            fence,
+            deadline: Deadline::until(None),
+        }
     }
 }
 

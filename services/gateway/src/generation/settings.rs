@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
 use event_log::registry::ProviderLogs;
-use models::{ECHO, Tool};
+use formats::Names;
+use models::{ECHO, ModelRequest, Tool};
 use wire::proto::operate::v1 as operate;
 
 /// Maximum number of model answers in a run, if the settings do not set it.
@@ -133,6 +134,18 @@ impl ModelChoice {
                 0 => STEPS_MAX_DEFAULT,
                 steps_max => steps_max,
             },
+        }
+    }
+
+    /// The request for a rendered context, without tools.
+    pub(super) fn request(&self, body: Vec<u8>, names: Names) -> ModelRequest {
+        ModelRequest {
+            model: self.model.clone(),
+            body,
+            max_output_tokens: self.output_tokens_max,
+            temperature: self.temperature,
+            names,
+            ..ModelRequest::default()
         }
     }
 

@@ -18,7 +18,7 @@ use super::finish::finish;
 use super::run_key::{RunKey, run_started_by};
 use super::{Generations, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
-use crate::writer::error::WriterError;
+use crate::writer::WriterError;
 use crate::{problem, request};
 use history::Deadline;
 
@@ -64,54 +64,70 @@ pub struct RunHandle {
     pub commit: CommitResult,
 }
 
-pub(super) async fn start(generations: &Generations, start: Start) -> Result<RunHandle, Status> {
-    if generations.shutdown.has_begun() {
-        return Err(draining().into());
-    }
-    let settings = generations.settings(&start.access)?;
-    let command = start
-        .idempotency_key
-        .unwrap_or_else(|| CommitId(Uuid::now_v7()));
-    let run = RunKey {
-        agent: start.access.agent.clone(),
-        key: start.key.clone(),
-        run: run_started_by(command),
-    };
-    let permit = match generations.acquire(&start.account).await {
-        Ok(permit) => Some(permit),
-        // The first attempt of this start holds a permit.
-        Err(_) if is_active(generations, &run, start.idempotency_key).await => None,
-        Err(problem) => return Err(problem.into()),
-    };
-    let provider = generations.models.provider(&settings.model.server);
-    let started = RunStarted {
-        run: run.run,
-        model: settings.model.label(),
-        provider: provider.and_then(|provider| Label::parse(provider).ok()),
-    };
-    let (commit, is_ours) = commit_start(generations, &run, &start, &started, command).await?;
-    let handle = RunHandle {
-        run: run.run,
-        commit,
-    };
-    if is_ours {
-        let spec = RunSpec {
-            fence: request::position_of(&generations.gateway, &handle.commit),
-            run,
-            started,
-            access: start.access,
-            account: start.account,
-            settings,
-            messages: start.messages,
-            approved_calls: start.approved_calls,
-            verified_user: start.verified_user,
-            _permit: permit,
+impl Generations {
+    /// Starts a run. It continues in a task of its own.
+    ///
+    /// # Errors
+    /// `RUN_ACTIVE`, with the active run's id; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
+    /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
+    pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
+        if self.shutdown.has_begun() {
+            let message = "this gateway is shutting down: try another one";
+            return Err(Problem::new(Reason::Draining, message)
+                .retry_after(problem::RETRY_AFTER)
+                .into());
+        }
+        let settings = self.settings(&start.access)?;
+        let command = start
+            .idempotency_key
+            .unwrap_or_else(|| CommitId(Uuid::now_v7()));
+        let run = RunKey {
+            agent: start.access.agent.clone(),
+            key: start.key.clone(),
+            run: run_started_by(command),
         };
-        generations
-            .shutdown
-            .spawn(driver::drive(generations.clone(), spec));
+        let permit = match self.acquire(&start.account).await {
+            Ok(permit) => Some(permit),
+            // The first attempt of this start holds a permit.
+            Err(_) if is_active(self, &run, start.idempotency_key).await => None,
+            Err(problem) => return Err(problem.into()),
+        };
+        let provider = self.models.provider(&settings.model.server);
+        let started = RunStarted {
+            run: run.run,
+            model: settings.model.label(),
+            provider: provider.and_then(|provider| Label::parse(provider).ok()),
+        };
+        let (commit, is_ours) = commit_start(self, &run, &start, &started, command).await?;
+        let handle = RunHandle {
+            run: run.run,
+            commit,
+        };
+        if is_ours {
+            let spec = RunSpec {
+                fence: request::position_of(&self.gateway, &handle.commit),
+                run,
+                started,
+                access: start.access,
+                account: start.account,
+                settings,
+                messages: start.messages,
+                approved_calls: start.approved_calls,
+                verified_user: start.verified_user,
+                _permit: permit,
+            };
+            self.shutdown.spawn(driver::drive(self.clone(), spec));
+        }
+        Ok(handle)
     }
-    Ok(handle)
+
+    /// Finishes a run if its end is among its parts. Returns whether it is over now; `false`: it continues, or the record
+    /// does not answer. The caller checks access first.
+    pub async fn finish_if_closed(&self, run: &RunKey) -> bool {
+        let last = parts_log::last(&self.gateway, &run.key, run.run).await;
+        let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
+        is_closed && finish(self, run, None).await.is_ok()
+    }
 }
 
 /// Whether an earlier attempt with this idempotency key has started the run.
@@ -167,7 +183,7 @@ async fn commit_start(
                     run: active,
                     ..run.clone()
                 };
-                if finished > RUNS_FINISHED_MAX || !finish_if_closed(generations, &active).await {
+                if finished > RUNS_FINISHED_MAX || !generations.finish_if_closed(&active).await {
                     return Err(status);
                 }
             }
@@ -184,13 +200,6 @@ async fn commit_start(
             | WriterError::Permanent(_) => return Err(hide_token_errors(status)),
         }
     }
-}
-
-/// Finishes a run if its end is among its parts. Returns whether it is over now.
-pub(super) async fn finish_if_closed(generations: &Generations, run: &RunKey) -> bool {
-    let last = parts_log::last(&generations.gateway, &run.key, run.run).await;
-    let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
-    is_closed && finish(generations, run, None).await.is_ok()
 }
 
 fn new_event(given: &NewEvent) -> event::Event {
@@ -223,11 +232,6 @@ pub(super) fn unavailable(status: &Status) -> Status {
     Problem::new(Reason::RecordUnavailable, message)
         .retry_after(problem::RETRY_AFTER)
         .into()
-}
-
-fn draining() -> Problem {
-    let message = "this gateway is shutting down: try another one";
-    Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
 }
 
 pub(super) fn too_many_runs(runs_max: usize) -> Problem {

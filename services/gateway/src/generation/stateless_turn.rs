@@ -7,13 +7,13 @@ use domain::event::MessageAppended;
 use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
-use models::{ModelError, ModelRequest, Piece};
+use models::{ModelError, Piece};
 use wire::status::Problem;
 
-use super::call_model::{CallSpec, MeteredReply};
+use super::call_model::MeteredReply;
 use super::run_end::{end_with, from_model_error, log_failure};
 use super::{FollowItem, Generations, RunPermit, run_parts};
-use crate::assembly::given_facts;
+use crate::assembly;
 use crate::quotas::account::Account;
 
 impl Generations {
@@ -31,29 +31,16 @@ impl Generations {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
         let model = self.settings(access)?.model;
-        let format = self.models.format(&model.server);
-        let format = format.unwrap_or(formats::Format::Canonical);
+        let context = self.context_request(access, &model).await?;
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();
-        let form = (format, self.models.call_outputs(&model.server));
-        let (body, names) = given_facts::assemble(&self.gateway, access, form, facts).await?;
-        let request = ModelRequest {
-            model: model.model.clone(),
-            body,
-            tools: Vec::new(),
-            max_output_tokens: model.output_tokens_max,
-            temperature: model.temperature,
-            names,
-            // The provider log keeps no stateless turns.
-            ..ModelRequest::default()
-        };
+        let (body, names) = assembly::assemble_given(&context, facts)?;
+        // The provider log keeps no stateless turns.
+        let request = model.request(body, names);
         let generations = self.clone();
         let answer = async move {
-            let call = CallSpec {
-                account: &account,
-                model: &model,
-                purpose: CallPurpose::Answer,
-            };
-            let reply = generations.call_model(call, request).await;
+            let reply = generations
+                .call_model(&account, &model, CallPurpose::Answer, request)
+                .await;
             parts(reply.map_err(|error| error.end()), permit)
         };
         Ok(stream::once(answer).flatten().boxed())

@@ -11,7 +11,7 @@ use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
-use super::call_model::{CallSpec, MeteredReply};
+use super::call_model::MeteredReply;
 use super::publisher::{Closed, PartSender};
 use super::run_end::{end_with, fail_with, from_model_error, from_problem};
 use super::run_parts::{self, RunSize};
@@ -19,9 +19,8 @@ use super::settings::Webhook;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
 use super::{Generations, RunSpec, tool_calls};
-use crate::assembly::{self, ContextRequest, given_facts};
-use history::Deadline;
-use history::Target;
+use crate::assembly;
+use history::{Deadline, Target};
 
 /// Maximum number of retries of a context while a dependency is unavailable.
 const CONTEXT_RETRIES_MAX: usize = 6;
@@ -34,7 +33,6 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 enum Halt {
     /// The publisher has stopped.
     Closed,
-    /// The run ends.
     Ended(RunEnd),
 }
 
@@ -45,7 +43,7 @@ impl From<Closed> for Halt {
 }
 
 /// The state of a run between its steps.
-pub(super) struct Steps<'a> {
+struct Steps<'a> {
     generations: &'a Generations,
     spec: &'a RunSpec,
     part_sender: &'a PartSender,
@@ -54,34 +52,31 @@ pub(super) struct Steps<'a> {
     size: RunSize,
 }
 
-impl<'a> Steps<'a> {
-    pub(super) fn new(
-        generations: &'a Generations,
-        spec: &'a RunSpec,
-        part_sender: &'a PartSender,
-    ) -> Self {
-        Self {
-            generations,
-            spec,
-            part_sender,
-            target: spec.target(spec.fence),
-            fold: RunFold::new(spec.started.clone()),
-            size: RunSize::default(),
-        }
+/// Executes the steps of a run. Returns its end, which is not published yet.
+///
+/// # Errors
+/// [`Closed`]: the publisher has stopped.
+pub(super) async fn run_steps(
+    generations: &Generations,
+    spec: &RunSpec,
+    part_sender: &PartSender,
+) -> Result<RunEnd, Closed> {
+    let mut run = Steps {
+        generations,
+        spec,
+        part_sender,
+        target: spec.target(spec.fence),
+        fold: RunFold::new(spec.started.clone()),
+        size: RunSize::default(),
+    };
+    match run.steps().await {
+        Ok(()) => Ok(end_with(RunOutcome::Completed)),
+        Err(Halt::Ended(end)) => Ok(end),
+        Err(Halt::Closed) => Err(Closed),
     }
+}
 
-    /// Executes the run. Returns its end, which is not published yet.
-    ///
-    /// # Errors
-    /// [`Closed`]: the publisher has stopped.
-    pub(super) async fn run(mut self) -> Result<RunEnd, Closed> {
-        match self.steps().await {
-            Ok(()) => Ok(end_with(RunOutcome::Completed)),
-            Err(Halt::Ended(end)) => Ok(end),
-            Err(Halt::Closed) => Err(Closed),
-        }
-    }
-
+impl Steps<'_> {
     async fn steps(&mut self) -> Result<(), Halt> {
         self.post_approved().await?;
         for _ in 0..self.spec.settings.model.steps_max {
@@ -108,22 +103,17 @@ impl<'a> Steps<'a> {
     }
 
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
-        let gateway = &self.generations.gateway;
         self.target.deadline = Deadline::until(None);
-        let (models, server) = (&self.generations.models, &self.spec.settings.model.server);
-        let format = models.format(server);
-        let format = format.unwrap_or(formats::Format::Canonical);
-        let outputs = models.call_outputs(server);
+        let (access, model) = (&self.spec.access, &self.spec.settings.model);
+        let request = self.generations.context_request(access, model).await?;
         let settled = self.fold.finished_facts();
         if let Some(messages) = &self.spec.messages {
             let messages = messages.iter().cloned().map(Fact::MessageAppended);
             let facts = messages.chain(settled.iter().cloned()).collect();
-            return given_facts::assemble(gateway, &self.spec.access, (format, outputs), facts)
-                .await;
+            return assembly::assemble_given(&request, facts);
         }
-        let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
-        let order = order.with_outputs(outputs);
-        let made = assembly::assemble_with(gateway, &self.target, &order, settled).await?;
+        let gateway = &self.generations.gateway;
+        let made = assembly::assemble(gateway, &self.target, &request, settled).await?;
         Ok((made.body, made.names))
     }
 
@@ -134,21 +124,15 @@ impl<'a> Steps<'a> {
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
         let request = ModelRequest {
-            model: model.model.clone(),
-            body,
             tools: self.spec.settings.tools.clone(),
-            max_output_tokens: model.output_tokens_max,
-            temperature: model.temperature,
-            names,
             listener,
-            ..ModelRequest::default()
+            ..model.request(body, names)
         };
-        let call = CallSpec {
-            account: &self.spec.account,
-            model,
-            purpose: CallPurpose::Answer,
-        };
-        let reply = self.generations.call_model(call, request).await;
+        let account = &self.spec.account;
+        let reply = self
+            .generations
+            .call_model(account, model, CallPurpose::Answer, request)
+            .await;
         let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         let facts = self.stream(&mut reply).await?;
         let offset = self.fold.finished_facts().len();

@@ -3,6 +3,7 @@
 //! The task may fail or lose a race; the task after the next run tries again. Contexts do not depend on summaries.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use context::{CONTEXT_KINDS, Policy};
 use domain::bounds::SUMMARY_BYTES_MAX;
@@ -19,13 +20,10 @@ use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use super::call_model::CallSpec;
-use super::settings::ModelChoice;
 use super::summary_boundary::{EventWeight, SummaryRule, boundary};
 use super::summary_room::{policy_for, rule_within_room};
-use super::{Generations, RunKey, RunSpec, metrics};
-use crate::assembly::bounds::CONTEXT_BYTES_MAX;
-use crate::assembly::{self, ContextRequest};
+use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
+use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
 use crate::writer::ATTEMPT_MAX;
@@ -75,7 +73,7 @@ pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: 
         commit: CommitId(Uuid::new_v5(&spec.run.run.0, b"summary")),
     };
     let span = tracing::info_span!("gateway.history.summarise", run.id = %spec.run.run);
-    let timeout = generations.rules.run_timeout;
+    let timeout = Duration::from_millis(generations.config.run_timeout_ms);
     let work = async move {
         let result = tokio::time::timeout(timeout, task.run()).await;
         match result.unwrap_or(Err(Failure("timed_out"))) {
@@ -129,15 +127,17 @@ impl Task {
 
     /// The context request of the summary, and its policy if that is not the agent's own.
     async fn order(&self) -> Result<(ContextRequest, Option<Policy>), Failure> {
-        let models = &self.generations.models;
-        let format = models.format(&self.model.server);
-        let format = format.ok_or(Failure("model_server_unknown"))?;
+        if self.generations.models.format(&self.model.server).is_none() {
+            return Err(Failure("model_server_unknown"));
+        }
         let tenant = &self.run.key.tenant;
         let allowed = self.generations.check_model_server(tenant, &self.model);
         allowed.map_err(|_| Failure("model_server_not_allowed"))?;
-        let gateway = &self.generations.gateway;
-        let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
-        let mut order = order.with_outputs(models.call_outputs(&self.model.server));
+        let access = &self.target.access;
+        let mut order = self
+            .generations
+            .context_request(access, &self.model)
+            .await?;
         let policy = policy_for(&order.policy.policy, &self.model.model);
         if let Some(policy) = &policy {
             order.policy = Arc::new(ReadyPolicy {
@@ -185,25 +185,17 @@ impl Task {
     async fn write(&self, through: Version, mut order: ContextRequest) -> Result<String, Failure> {
         let gateway = &self.generations.gateway;
         order.at = Some(through);
-        let made = assembly::assemble_with(gateway, &self.target, &order, &[request()]).await?;
+        let made = assembly::assemble(gateway, &self.target, &order, &[request()]).await?;
         let log = &self.generations.call_log;
         let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
         let request = ModelRequest {
-            model: self.model.model.clone(),
-            body: made.body,
-            tools: Vec::new(),
-            max_output_tokens: self.model.output_tokens_max,
-            temperature: self.model.temperature,
-            names: made.names,
             listener,
-            ..ModelRequest::default()
+            ..self.model.request(made.body, made.names)
         };
-        let call = CallSpec {
-            account: &self.account,
-            model: &self.model,
-            purpose: CallPurpose::Summary,
-        };
-        let reply = self.generations.call_model(call, request).await;
+        let reply = self
+            .generations
+            .call_model(&self.account, &self.model, CallPurpose::Summary, request)
+            .await;
         let mut reply = reply.map_err(|error| Failure(error.code()))?;
         loop {
             match reply.next().await {
@@ -223,12 +215,7 @@ impl Task {
             previous: None,
         };
         let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget {
-                agent_id: self.target.access.agent.as_str().to_owned(),
-                conversation_id: self.target.key.conversation.as_str().to_owned(),
-                idempotency_key: self.commit.to_string(),
-                expected_version: None,
-            }),
+            target: Some(self.run.target(Some(self.commit))),
             events: vec![wire::event::fact_to_proto(&Fact::from(summarised))],
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);

@@ -25,13 +25,9 @@ pub(super) struct EventWeight {
 pub(super) enum EventRole {
     /// A message of the user: a turn begins.
     User,
-    /// A message of the assistant.
     Assistant,
-    /// A tool call.
     Call(CallId),
-    /// The result of a tool call.
     Result(CallId),
-    /// Any other message.
     Other,
 }
 

@@ -23,9 +23,7 @@ pub(super) struct Window {
 /// One check of every run of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scan {
-    /// When it began.
     pub(super) began: Instant,
-    /// When it ended.
     pub(super) ended: Instant,
     /// The last conversation of the window; `None`: the window ends with the last of all conversations.
     pub(super) end: Option<ConversationKey>,

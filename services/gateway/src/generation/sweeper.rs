@@ -8,17 +8,15 @@ use std::time::Duration;
 use domain::{RunOutcome, Sequence, SweepAccess};
 use futures::StreamExt as _;
 use futures::stream;
-use read_model::queries::{self, ActiveRunRow};
+use read_model::queries;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
 
-use super::close::{CloseResult, close};
 use super::finish::finish;
-use super::run_end::end_with;
-use super::run_key::RunKey;
+use super::run_end::{CloseResult, close, end_with};
 use super::sweep_window::{Scan, WINDOW_RUNS_MAX, Window};
-use super::{Generations, metrics, parts_log, read_head};
+use super::{Generations, RunKey, metrics, parts_log, read_head};
 use history::Deadline;
 
 /// Active runs per page.
@@ -51,8 +49,9 @@ pub(super) async fn sweep(generations: Generations) -> Infallible {
         seen: HashMap::new(),
         window: Window::default(),
     };
+    let sweep_every = Duration::from_millis(generations.config.sweep_every_ms);
     loop {
-        tokio::time::sleep(jittered(generations.rules.sweep_every)).await;
+        tokio::time::sleep(jittered(sweep_every)).await;
         let span = tracing::debug_span!("gateway.runs.sweep");
         let swept = sweeper.once(&generations).instrument(span).await;
         metrics::swept(if swept.is_ok() { "ok" } else { "failed" });
@@ -65,8 +64,8 @@ pub(super) async fn sweep(generations: Generations) -> Infallible {
     }
 }
 
-/// Keeps gateways that started together from sweeping at the same time.
-fn jittered(every: Duration) -> Duration {
+/// Keeps gateways that started together from doing periodic work at the same time.
+pub(crate) fn jittered(every: Duration) -> Duration {
     rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }
 
@@ -92,7 +91,11 @@ impl Sweeper {
             let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
-            let runs = rows.into_iter().map(run_key);
+            let runs = rows.into_iter().map(|row| RunKey {
+                agent: row.agent,
+                key: row.key,
+                run: row.run.id,
+            });
             let checks = runs.map(|run| self.check(generations, run));
             // Collected first: the compiler cannot prove that the lazy map is `Send`.
             let checks = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY);
@@ -109,7 +112,7 @@ impl Sweeper {
             end: after,
         };
         let window = std::mem::take(&mut self.window);
-        self.window = window.after(scan, generations.rules.abandoned_after);
+        self.window = window.after(scan, abandoned_after(generations));
         Ok(())
     }
 
@@ -128,7 +131,7 @@ impl Sweeper {
             since: unchanged.map_or(now.since, |before| before.since),
             ..now
         };
-        let ended = match action(before, now, generations.rules.abandoned_after) {
+        let ended = match action(before, now, abandoned_after(generations)) {
             Action::Wait => Ok(()),
             Action::Finish => end(generations, &run, "unfinished").await,
             Action::Abandon => end(generations, &run, "abandoned").await,
@@ -139,6 +142,10 @@ impl Sweeper {
         }
         Some((run, observation))
     }
+}
+
+fn abandoned_after(generations: &Generations) -> Duration {
+    Duration::from_millis(generations.config.abandoned_after_ms)
 }
 
 /// The action, from the previous observation and this one.
@@ -178,14 +185,6 @@ async fn access(generations: &Generations) -> Result<SweepAccess, Problem> {
         let message = "`writer_token` is not a token with the scope append for all tenants";
         Problem::new(Reason::MissingScope, message)
     })
-}
-
-fn run_key(row: ActiveRunRow) -> RunKey {
-    RunKey {
-        agent: row.agent,
-        key: row.key,
-        run: row.run.id,
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use domain::{CallId, EventId, Fact};
 use history::{Direction, Query, Snapshot, Target, View};
 use wire::status::Problem;
 
-use super::read_head;
-use super::run_key::RunKey;
+use super::{RunKey, read_head};
 use crate::Gateway;
 
 /// A tool call and the id of its event. The event is in the record once its run is finished.

@@ -15,13 +15,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::metrics;
-use super::run_key::RunKey;
 use super::settings::Webhook;
 use super::tool_calls::CallEvent;
 use super::webhook_signature::{
     WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures,
 };
+use super::{RunKey, metrics};
 
 /// Maximum size of a webhook's response body, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 256 * 1_024;
@@ -51,7 +50,6 @@ pub(super) struct PostContext<'a> {
     pub(super) run: &'a RunKey,
     /// The conversation's owner, if a token has named them.
     pub(super) user: Option<&'a UserId>,
-    /// The keys that sign the calls.
     pub(super) keys: Vec<WebhookKey>,
     /// The time of the signatures.
     pub(super) now: Timestamp,

@@ -20,6 +20,7 @@ use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
 use crate::metrics;
 use crate::request::Call;
+use crate::writer::command_target;
 
 /// Maximum number of retries.
 const RETRIES_MAX: usize = 4;
@@ -34,11 +35,8 @@ const COMMIT_DIVISOR: usize = 2;
 /// A request to record messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recording<'call> {
-    /// The call.
     pub(super) call: &'call Call,
-    /// The history.
     pub(super) location: &'call HistoryLocation,
-    /// The caller's messages.
     pub(super) current: &'call [MessageAppended],
     /// Equal for all attempts of the call.
     pub(super) idempotency_key: Option<CommitId>,
@@ -51,7 +49,6 @@ pub(super) struct Progress {
     pub(super) seen: Option<Version>,
     /// The last known version of the conversation.
     pub(super) version: Version,
-    /// The number of appended messages.
     pub(super) appended: usize,
 }
 
@@ -171,10 +168,12 @@ async fn append(
     });
     let request = write::AppendEventsRequest {
         target: Some(write::CommandTarget {
-            agent_id: target.access.agent.as_str().to_owned(),
-            conversation_id: target.key.conversation.as_str().to_owned(),
-            idempotency_key: key.unwrap_or_default(),
             expected_version: Some(expected.0),
+            ..command_target(
+                &target.access.agent,
+                &target.key.conversation,
+                key.unwrap_or_default(),
+            )
         }),
         events: events.collect(),
     };

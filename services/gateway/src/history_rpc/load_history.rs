@@ -12,9 +12,8 @@ use super::messages;
 use super::resolved_key::{HistoryLocation, ResolvedKey};
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
-use crate::Gateway;
-use crate::metrics::{self, HistoryCall};
 use crate::request::{BoundedNumber, Call};
+use crate::{Gateway, metrics};
 
 /// The number of messages of a loaded history.
 pub const MESSAGES: BoundedNumber = BoundedNumber {
@@ -48,7 +47,7 @@ pub(super) async fn handle(
         metrics::history_truncated();
     }
     let outcome = warning.map(Warning::code);
-    metrics::history_answered(HistoryCall::Load, outcome, began.elapsed());
+    metrics::history_answered("load", outcome, began.elapsed());
     let messages = merged.messages.iter();
     Ok(Response::new(proto::LoadHistoryResponse {
         messages: messages.map(wire::event::message_to_proto).collect(),

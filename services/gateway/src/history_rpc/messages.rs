@@ -33,21 +33,14 @@ pub(super) fn parse(
 }
 
 fn parse_message(message: event::MessageAppended) -> Result<MessageAppended, Violation> {
-    check_size(&message)?;
+    let (bytes, bytes_max) = (message.encoded_len(), EVENT_BYTES_MAX - AROUND_BYTES_MAX);
+    if bytes > bytes_max {
+        let description = format!("is {bytes} bytes, the maximum is {bytes_max}");
+        return Err(Violation::new(ViolationReason::EventTooLarge, description));
+    }
     let message = wire::event::message_from_proto(message)?;
     wire::event::check_message(&message)?;
     Ok(message)
-}
-
-fn check_size(message: &event::MessageAppended) -> Result<(), Violation> {
-    let (bytes, bytes_max) = (message.encoded_len(), EVENT_BYTES_MAX - AROUND_BYTES_MAX);
-    if bytes <= bytes_max {
-        return Ok(());
-    }
-    Err(Violation::new(
-        ViolationReason::EventTooLarge,
-        format!("is {bytes} bytes, the maximum is {bytes_max}"),
-    ))
 }
 
 #[cfg(test)]

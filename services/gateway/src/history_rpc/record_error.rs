@@ -13,7 +13,6 @@ pub(super) enum RecordError {
     Retryable(Warning),
     /// A retry cannot succeed. The caller receives the warning.
     Permanent(Warning),
-    /// The call is rejected.
     Refused(Status),
 }
 
@@ -54,17 +53,17 @@ impl From<Status> for RecordError {
         } else if is(Reason::ConversationErased) {
             Self::Permanent(Warning::Erased)
         } else if is_callers_error {
-            Self::Refused(without_headers(&status))
+            // Without the headers of the writer's answer.
+            let details = status.details().to_vec().into();
+            Self::Refused(Status::with_details(
+                status.code(),
+                status.message(),
+                details,
+            ))
         } else {
             Self::Retryable(Warning::Unavailable)
         }
     }
-}
-
-/// The writer's status without the headers of its answer.
-fn without_headers(status: &Status) -> Status {
-    let details = status.details().to_vec().into();
-    Status::with_details(status.code(), status.message(), details)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::append::{self, Progress, Recording};
 use super::resolved_key::ResolvedKey;
 use super::warning::Warning;
 use super::{HistoryRpc, messages};
-use crate::metrics::{self, HistoryCall};
+use crate::metrics;
 use crate::request::Call;
 
 pub(super) async fn handle(
@@ -52,7 +52,7 @@ pub(super) async fn handle(
         key.log(warning);
     }
     let outcome = warning.map(Warning::code);
-    metrics::history_answered(HistoryCall::Record, outcome, began.elapsed());
+    metrics::history_answered("record", outcome, began.elapsed());
     Ok(Response::new(proto::RecordHistoryResponse {
         appended_count: u32::try_from(progress.appended).unwrap_or(u32::MAX),
         history_key: key.history_key(),

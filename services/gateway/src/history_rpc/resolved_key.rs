@@ -8,9 +8,8 @@ use wire::status::Problem;
 
 use super::stored_history::{self, History, HistoryQuery};
 use super::warning::Warning;
-use crate::Gateway;
-use crate::metrics;
 use crate::request::{Call, agent_id, missing};
+use crate::{Gateway, metrics};
 use history::{Freshness, Target};
 
 /// The resolved key of a call, after authorization.
@@ -20,7 +19,6 @@ pub(super) struct ResolvedKey {
     key: Option<HistoryKey>,
     /// The location of its history, or why it is unknown.
     pub(super) location: Result<HistoryLocation, Warning>,
-    /// The invalid candidates.
     pub(super) refused: Vec<RefusedKey>,
 }
 
@@ -29,7 +27,6 @@ pub(super) struct ResolvedKey {
 pub(super) struct HistoryLocation {
     /// The owner that its conversation must have.
     pub(super) channel: ChannelId,
-    /// Its conversation.
     pub(super) target: Target,
 }
 

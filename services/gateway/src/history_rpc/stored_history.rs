@@ -7,7 +7,7 @@ use keyed_history::StoredHistory;
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;
-use crate::assembly::bounds::CONTEXT_BYTES_MAX;
+use crate::assembly::CONTEXT_BYTES_MAX;
 
 /// Maximum number of messages that others may have recorded after the caller's load. With more, an old message may look new.
 const SINCE_MAX: usize = 1_000;

@@ -15,9 +15,7 @@ pub(super) enum Warning {
     Conflict,
     /// An earlier call used the same idempotency key for other messages.
     KeyReused,
-    /// The conversation is archived.
     Archived,
-    /// The conversation is erased.
     Erased,
 }
 

@@ -1,7 +1,7 @@
 //! CORS: the caller's API key lists the origins of the pages that may send requests.
 //!
 //! A preflight has no key. It is answered for any origin and allows nothing by itself; the request after it is rejected if
-//! its key does not allow the origin. Cookies are for pages whose origin the key lists by name, see `session_cookie`.
+//! its key does not allow the origin. Cookies are for pages whose origin the key lists by name, see `cookies`.
 //! Source: <https://fetch.spec.whatwg.org/>.
 //!
 //! What `tower_http::cors::CorsLayer` lacks, and the tests in `tests/listener/origins.rs` that show it: it decides before the

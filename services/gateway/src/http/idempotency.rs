@@ -1,8 +1,8 @@
 //! The header `idempotency-key`: identifies a command in all of its retries.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderName;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, StatusCode};
 use domain::CommitId;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
@@ -39,20 +39,11 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
         let Some(value) = parts.headers.get(IDEMPOTENCY_KEY_HEADER) else {
             return Ok(Self(None));
         };
-        let key = value
-            .to_str()
-            .ok()
-            .and_then(|text| CommitId::parse(text).ok());
-        match key {
-            Some(key) => Ok(Self(Some(key))),
-            None => Err(malformed()),
-        }
+        let text = value.to_str().ok();
+        let key = text.and_then(|text| CommitId::parse(text).ok());
+        key.map(|key| Self(Some(key))).ok_or_else(|| {
+            let detail = "the header idempotency-key is not a UUID: send a new one with each request, preferably a UUIDv7";
+            HttpProblem::of_field("IDEMPOTENCY_KEY_MALFORMED", "idempotency-key", detail)
+        })
     }
-}
-
-fn malformed() -> HttpProblem {
-    let detail = "the header idempotency-key is not a UUID: send a new one with each request, preferably a UUIDv7";
-    let status = StatusCode::BAD_REQUEST;
-    HttpProblem::new(status, "IDEMPOTENCY_KEY_MALFORMED", detail)
-        .in_field(IDEMPOTENCY_KEY_HEADER.as_str())
 }

@@ -2,8 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::{Conversation, ConversationId, ConversationKey, Owner, UserId};
-use event_log::registry::AgentAccess;
-use history::{CommitPosition, Deadline, Freshness, Readable, Snapshot, Target};
+use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
@@ -11,6 +10,7 @@ use wire::status::{Problem, Reason};
 use super::state::HttpState;
 use super::{positions, problem};
 use crate::identity::Caller;
+use crate::writer::command_target;
 
 /// A conversation of the caller, in its current state.
 #[derive(Debug)]
@@ -59,22 +59,11 @@ impl OwnedChat {
     /// The target of a command; `key`: the caller's idempotency key, or empty.
     #[must_use]
     pub fn command_target(&self, key: String) -> write::CommandTarget {
-        command_target(&self.target.access, &self.target.key.conversation, key)
-    }
-}
-
-/// The target of a command; `key`: the caller's idempotency key, or empty.
-#[must_use]
-pub fn command_target(
-    access: &AgentAccess,
-    conversation: &ConversationId,
-    key: String,
-) -> write::CommandTarget {
-    write::CommandTarget {
-        agent_id: access.agent.as_str().to_owned(),
-        conversation_id: conversation.as_str().to_owned(),
-        idempotency_key: key,
-        expected_version: None,
+        command_target(
+            &self.target.access.agent,
+            &self.target.key.conversation,
+            key,
+        )
     }
 }
 
@@ -97,35 +86,6 @@ pub fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Targe
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
         deadline: Deadline::until(None),
-    })
-}
-
-/// What a caller may do with a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChatAccess {
-    /// The caller owns it.
-    Readable,
-    /// The caller owns it, but it cannot be read: an ancestor was erased.
-    Severed,
-    /// Someone else owns it, or it does not exist.
-    NotOwned,
-}
-
-/// The caller's access to a conversation, from a fresh read.
-///
-/// # Errors
-/// The conversation cannot be read.
-pub async fn chat_access(
-    state: &HttpState,
-    caller: &Caller,
-    target: &Target,
-) -> Result<ChatAccess, HttpProblem> {
-    let readable = Readable::read(&state.gateway.reader, target).await;
-    let is_theirs = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
-    Ok(match readable.map_err(problem::from_problem)? {
-        Readable::Yes(owner) if is_theirs(&owner) => ChatAccess::Readable,
-        Readable::AncestorErased(owner) if is_theirs(&owner) => ChatAccess::Severed,
-        Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => ChatAccess::NotOwned,
     })
 }
 

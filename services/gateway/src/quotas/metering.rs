@@ -18,8 +18,7 @@ use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
 use super::metrics;
-use crate::writer::WriterClient;
-use crate::writer::error::WriterError;
+use crate::writer::{WriterClient, WriterError};
 
 /// Maximum number of active and queued calls. Beyond it, models are not called.
 pub const CALLS_WAITING_MAX: usize = 10_000;
@@ -39,8 +38,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub struct Metering(mpsc::Sender<MeteredCall>);
 
 /// A reserved place in the queue for one call.
-#[derive(Debug)]
-pub struct MeterPermit(mpsc::OwnedPermit<MeteredCall>);
+pub type MeterPermit = mpsc::OwnedPermit<MeteredCall>;
 
 impl Metering {
     /// Starts the task that sends calls. When `drain` has passed since the begin of the shutdown, it sends the queued calls and
@@ -63,17 +61,10 @@ impl Metering {
     /// `RECORD_UNAVAILABLE`: the queue is full, or the gateway shuts down.
     pub fn reserve(&self) -> Result<MeterPermit, Problem> {
         let permit = self.0.clone().try_reserve_owned();
-        permit.map(MeterPermit).map_err(|_| {
+        permit.map_err(|_| {
             let message = "model calls cannot be metered now: the writer does not answer";
             Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
         })
-    }
-}
-
-impl MeterPermit {
-    /// Meters a call.
-    pub fn send(self, call: MeteredCall) {
-        self.0.send(call);
     }
 }
 

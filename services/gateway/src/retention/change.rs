@@ -12,6 +12,7 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
 use super::Dependencies;
+use crate::writer::command_target;
 
 /// The topic of the note before an archiving.
 const TOPIC: &str = "retention";
@@ -21,9 +22,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(8);
 /// The change that a rule requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Erases the conversation.
     Erase,
-    /// Archives the conversation.
     Archive {
         /// Maximum number of messages that it may hold.
         messages_max: u64,
@@ -55,7 +54,6 @@ pub(super) struct Target {
 /// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// This call made the change.
     Changed,
     /// Another process made it, or the conversation has changed since: there is nothing to do.
     Settled,
@@ -82,10 +80,7 @@ pub(super) async fn apply(deps: Dependencies, target: Target, change: Change) ->
 /// Erases the conversation, unless forks read through it. The writer checks that, so that new forks count too.
 async fn erase(deps: &Dependencies, target: &Target) -> Result<CommitResult, Status> {
     let request = proto::EraseConversationRequest {
-        target: Some(proto::CommandTarget {
-            expected_version: Some(target.found.head.version.0),
-            ..command(target, "erase")
-        }),
+        target: Some(command_at_version(target, "erase")),
         expected_owner: None,
         forks: proto::ForkRule::Refuse.into(),
     };
@@ -107,10 +102,7 @@ async fn archive(
             text: format!("archived: it holds {held} messages, at most {messages_max} may be"),
         };
         let request = proto::AppendEventsRequest {
-            target: Some(proto::CommandTarget {
-                expected_version: Some(target.found.head.version.0),
-                ..command(target, "note")
-            }),
+            target: Some(command_at_version(target, "note")),
             events: vec![event::Event {
                 fact: Some(Fact::SystemNoted(noted)),
                 ..event::Event::default()
@@ -136,11 +128,15 @@ fn is_noted(target: &Target) -> bool {
 }
 
 fn command(target: &Target, step: &str) -> proto::CommandTarget {
+    let key = key(target, step, target.found.head.version);
+    command_target(&target.agent, &target.found.id, key.to_string())
+}
+
+/// As [`command`], at the version of the row.
+fn command_at_version(target: &Target, step: &str) -> proto::CommandTarget {
     proto::CommandTarget {
-        agent_id: target.agent.as_str().to_owned(),
-        conversation_id: target.found.id.as_str().to_owned(),
-        idempotency_key: key(target, step, target.found.head.version).to_string(),
-        expected_version: None,
+        expected_version: Some(target.found.head.version.0),
+        ..command(target, step)
     }
 }
 

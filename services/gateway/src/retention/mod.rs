@@ -15,17 +15,17 @@ pub mod metrics;
 mod progress;
 mod resume_points;
 mod round;
-mod round_result;
 mod rules;
 
 use std::convert::Infallible;
 use std::time::Duration;
 
-use event_log::{Record, Registry};
-use read_model::ReadModel;
+use event_log::{Record, Registry, Unavailable};
+use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;
+use thiserror::Error;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument as _;
 
@@ -33,8 +33,8 @@ pub use config::{Limits, RetentionConfig};
 pub use progress::FAILURES_MAX;
 pub use resume_points::ResumePoints;
 pub use round::{PAGES_PER_RULE_MAX, round};
-pub use round_result::{RoundError, Tally};
 
+use crate::generation::jittered;
 use crate::writer::WriterClient;
 
 /// The dependencies of the job. Clones share them.
@@ -52,6 +52,41 @@ pub struct Dependencies {
     pub token: Secret,
     /// The clock.
     pub clock: Clock,
+}
+
+/// The counts of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Agents with rules.
+    pub agents: usize,
+    /// Conversations that it erased or archived.
+    pub changed: u32,
+    /// Conversations that another process changed, or that have new events.
+    pub settled: u32,
+    /// Failed changes and failed reads of pages.
+    pub failed: u32,
+    /// Agents that it did not process completely.
+    pub left_over: usize,
+}
+
+/// Why a round was postponed or ended early.
+#[derive(Debug, Error)]
+pub enum RoundError {
+    /// The rules may be outdated: wait for the registry.
+    #[error("the gateway receives no changes of the registry")]
+    RegistryStale,
+    /// Conversations cannot be counted yet: wait for the projector.
+    #[error("the rows are behind the record")]
+    RowsBehind,
+    /// The gateway's own token is invalid or lacks a scope.
+    #[error("the gateway's own token does not allow it")]
+    Refused,
+    /// The record does not answer.
+    #[error("the record is unavailable")]
+    Record(#[from] Unavailable),
+    /// The rows cannot be read.
+    #[error("the rows cannot be read")]
+    ReadModel(#[from] ReadModelError),
 }
 
 /// Runs rounds until `shutdown` begins, if the configuration enables them. Needs a tokio runtime.
@@ -91,9 +126,4 @@ fn log(result: &Result<Tally, RoundError>, took: Duration) {
         }
         Err(error) => tracing::warn!(%error, "a retention round is postponed"),
     }
-}
-
-/// Keeps gateways that started together from running rounds at the same time.
-fn jittered(every: Duration) -> Duration {
-    rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }

@@ -8,9 +8,8 @@ use read_model::ExpiryRule;
 
 use super::change::{Change, Outcome, Target, apply};
 use super::config::Limits;
-use super::round_result::Tally;
 use super::rules::RuleKind;
-use super::{Dependencies, metrics};
+use super::{Dependencies, Tally, metrics};
 
 /// Number of failed changes that ends a round. The next round may succeed.
 pub const FAILURES_MAX: u32 = 20;

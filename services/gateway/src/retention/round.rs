@@ -12,13 +12,12 @@ use read_model::{
 };
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
-use super::Dependencies;
 use super::change::{Change, Target};
 use super::config::Limits;
 use super::progress::{Completion, Progress};
 use super::resume_points::ResumePoints;
-use super::round_result::{RoundError, Tally};
 use super::rules::{RuleKind, resumed, rules_of};
+use super::{Dependencies, RoundError, Tally};
 
 /// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
@@ -77,6 +76,7 @@ fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
     let tenants = registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
+    let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
     let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));
     let ids = agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok());
     ids.collect()
@@ -84,10 +84,6 @@ fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
 
 fn retention_of(agent: &Agent) -> Option<&RetentionSettings> {
     agent.settings.as_ref()?.retention.as_ref()
-}
-
-fn has_rule(settings: &RetentionSettings) -> bool {
-    !rules_of(settings, Timestamp(0)).is_empty()
 }
 
 /// Processes an agent. Corrupt rows of one agent do not end the round.

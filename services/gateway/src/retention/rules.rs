@@ -11,11 +11,8 @@ const NANOS_PER_SECOND: i64 = 1_000_000_000;
 pub(super) enum RuleKind {
     /// Time without an event.
     Idle,
-    /// Conversations of a session.
     PerSession,
-    /// Conversations of a user.
     PerUser,
-    /// Conversations of a channel.
     PerChannel,
     /// Messages of a conversation.
     Messages,

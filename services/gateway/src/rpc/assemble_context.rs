@@ -10,11 +10,9 @@ use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::assembly::bounds::{CONTEXT_BYTES_MAX, MESSAGES};
-use crate::assembly::{self, ContextRequest, reach};
-use crate::metrics::{self, Source};
+use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest, MESSAGES, reach};
 use crate::request::{Call, read_target};
-use crate::{Gateway, render};
+use crate::{Gateway, metrics, render};
 
 /// Events of the first read, in addition to nine eighths of the requested messages. Each row costs about a microsecond, and
 /// one read is enough unless the newest turns are mostly tool calls.
@@ -38,7 +36,7 @@ pub(super) async fn handle(
         conversation.id = target.key.conversation.as_str(),
         commit.version = field::Empty,
     );
-    let (response, source) = match &request {
+    let (response, is_in_rows) = match &request {
         Some(request) => {
             formatted(gateway, &target, request)
                 .instrument(span)
@@ -50,6 +48,7 @@ pub(super) async fn handle(
                 .await?
         }
     };
+    let source = if is_in_rows { "rows" } else { "tail" };
     metrics::context_assembled(began.elapsed(), source);
     Ok(Response::new(response))
 }
@@ -58,8 +57,8 @@ async fn formatted(
     gateway: &Gateway,
     target: &Target,
     request: &ContextRequest,
-) -> Result<(proto::AssembleContextResponse, Source), Problem> {
-    let context = assembly::assemble(gateway, target, request).await?;
+) -> Result<(proto::AssembleContextResponse, bool), Problem> {
+    let context = assembly::assemble(gateway, target, request, &[]).await?;
     Span::current().record("commit.version", context.receipt.version);
     let outcomes = context.outcomes.iter().filter(|_| request.with_outcomes);
     let outcomes = outcomes.map(assembly::outcome::to_proto);
@@ -71,22 +70,14 @@ async fn formatted(
         receipt: Some(context.receipt),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, source(context.is_in_rows)))
-}
-
-fn source(is_in_rows: bool) -> Source {
-    if is_in_rows {
-        Source::Rows
-    } else {
-        Source::Tail
-    }
+    Ok((response, context.is_in_rows))
 }
 
 async fn unformatted(
     gateway: &Gateway,
     target: &Target,
     messages_max: MessageCount,
-) -> Result<(proto::AssembleContextResponse, Source), Problem> {
+) -> Result<(proto::AssembleContextResponse, bool), Problem> {
     let bounds = WindowBounds {
         events_max: messages_max.events_max(),
         bytes_max: CONTEXT_BYTES_MAX,
@@ -122,7 +113,7 @@ async fn unformatted(
         report: Some(report),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, source(snapshot.is_in_rows())))
+    Ok((response, snapshot.is_in_rows()))
 }
 
 /// How the context was assembled.

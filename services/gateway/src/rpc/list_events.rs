@@ -9,12 +9,11 @@ use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::Gateway;
 use crate::page_token::{self, QueryHash, take_number};
 use crate::request::{
     BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target,
 };
-use crate::{problem, render};
+use crate::{Gateway, render};
 
 /// The number of events of a page.
 pub const EVENTS_PAGE: BoundedNumber = BoundedNumber {
@@ -41,7 +40,7 @@ pub(super) async fn handle(
         kinds: &kinds,
         ..Query::all(range.direction)
     };
-    let start = start(&request.get_ref().page_token, hash)?;
+    let start = page_token::cursor(&request.get_ref().page_token, hash, read_start)?;
     match (range.direction, start) {
         (Direction::Forward, Some(start)) => {
             (query.from, query.after) = (start.version, start.after);
@@ -142,12 +141,6 @@ fn token(hash: QueryHash, start: PageStart) -> String {
         start.after.sequence.0,
     ];
     page_token::encode(hash, numbers.map(u64::to_be_bytes).as_flattened())
-}
-
-fn start(token: &str, hash: QueryHash) -> Result<Option<PageStart>, Problem> {
-    let start = page_token::decode(token, hash)?;
-    let start = start.map(|bytes| read_start(&bytes).ok_or_else(problem::page_token_invalid));
-    start.transpose()
 }
 
 fn read_start(bytes: &[u8]) -> Option<PageStart> {

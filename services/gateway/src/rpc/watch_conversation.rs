@@ -1,6 +1,5 @@
 //! Streams the events of one conversation from a version: first the history, then live events.
 
-use domain::Version;
 use history::Snapshot;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -34,7 +33,11 @@ pub(super) async fn handle(
     let snapshot = Snapshot::open(&gateway.reader, &target).await?;
     let forked_from = snapshot.forked_from().cloned();
     let from = first_version(request.from_version);
-    check_from(from, snapshot.position().version)?;
+    let next = snapshot.position().version.next();
+    if from > next {
+        let description = format!("is {from}, the maximum is {next}: the next version");
+        return Err(Problem::from(out_of_range(description).within("from_version")).into());
+    }
     let span = tracing::info_span!(
         "gateway.conversation.watch",
         tenant.id = target.key.tenant.as_str(),
@@ -50,15 +53,4 @@ pub(super) async fn handle(
     let (responses, work) = watcher::watch(gateway, watch);
     tokio::spawn(work.instrument(span));
     Ok(Response::new(ReceiverStream::new(responses)))
-}
-
-fn check_from(from: Version, version: Version) -> Result<(), Problem> {
-    if from <= version.next() {
-        return Ok(());
-    }
-    let description = format!(
-        "is {from}, the maximum is {}: the next version",
-        version.next()
-    );
-    Err(out_of_range(description).within("from_version").into())
 }

@@ -4,7 +4,6 @@
 //! dropped and counted if the queue is full or the writer does not answer after a few attempts. Secrets are redacted here, by
 //! the rules of the agent's context policy, before the entry leaves the process.
 
-pub mod entry;
 pub mod metrics;
 mod ship;
 
@@ -16,8 +15,7 @@ use models::{Exchange, ExchangeDetail, ExchangeListener};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::run_key::RunKey;
-use super::settings::ModelChoice;
+use super::{ModelChoice, RunKey};
 use crate::Gateway;
 use crate::writer::WriterClient;
 

@@ -1,22 +1,23 @@
-//! Sends the calls of the provider log to the writer, with bounded concurrency and retries.
+//! Sends the calls of the provider log to the writer, redacted and truncated, with bounded concurrency and retries.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use backon::Retryable as _;
-use domain::ModelCall;
+use domain::{Label, LogId, LoggedBody, ModelCall, Timestamp, Violation};
+use models::Exchange;
+use redact::{Counts, Rules, redact_text};
 use runtime::backoff::exponential;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 use wire::proto::run::v1 as proto;
 
-use super::entry::entry;
 use super::{CallLog, CallOrigin, QueuedCall, metrics};
 use crate::Gateway;
 use crate::policies::ReadyPolicy;
-use crate::writer::WriterClient;
-use crate::writer::error::WriterError;
+use crate::writer::{WriterClient, WriterError};
 
 /// Maximum number of concurrent sends.
 const SENDS_AT_ONCE: usize = 4;
@@ -118,4 +119,56 @@ fn request(origin: &CallOrigin, call: &ModelCall) -> proto::LogModelCallRequest 
         conversation_id: origin.key.conversation.as_str().to_owned(),
         call: Some(wire::model_call::call_to_proto(call)),
     }
+}
+
+/// The entry of a call. Without rules its bodies are not kept.
+///
+/// Bodies are redacted before they are truncated: a truncated secret would not match the rules.
+///
+/// # Errors
+/// The outcome is not a valid label.
+pub(super) fn entry(
+    origin: &CallOrigin,
+    exchange: Exchange,
+    rules: Option<&Rules>,
+) -> Result<ModelCall, Violation> {
+    let since_epoch = exchange.started_at.duration_since(UNIX_EPOCH);
+    let since_epoch = since_epoch.unwrap_or_default();
+    let request = exchange
+        .request
+        .map(|body| String::from_utf8_lossy(&body).into_owned());
+    Ok(ModelCall {
+        id: LogId(Uuid::now_v7()),
+        run: origin.run,
+        purpose: origin.purpose,
+        attempt: exchange.attempt,
+        server: origin.server.clone(),
+        model: origin.model.clone(),
+        started_at: Timestamp(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX)),
+        first_piece_ms: exchange.first_piece.map(ms),
+        took_ms: ms(exchange.took),
+        http_status: exchange.http_status,
+        outcome: Label::parse(exchange.outcome)?,
+        finish_reason: exchange.finish_reason,
+        usage: exchange.usage,
+        request_bytes: count(exchange.request_bytes),
+        reply_bytes: count(exchange.reply_bytes),
+        request: redacted(request, rules),
+        reply: redacted(exchange.reply, rules),
+    })
+}
+
+fn redacted(body: Option<String>, rules: Option<&Rules>) -> Option<LoggedBody> {
+    let (text, rules) = (body?, rules?);
+    // The counts are in the receipts of contexts.
+    let redacted = redact_text(&text, rules, &mut Counts::default());
+    Some(LoggedBody::of(redacted.unwrap_or(text)))
+}
+
+fn ms(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }

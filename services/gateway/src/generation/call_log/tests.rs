@@ -5,7 +5,7 @@ use context::Policy;
 use domain::bounds::LOGGED_BODY_BYTES_MAX;
 use redact::Rules;
 
-use super::entry::entry;
+use super::ship::entry;
 use super::*;
 use crate::generation::run_key::test_run;
 

@@ -4,8 +4,8 @@ use domain::{ClientContext, Conversation, ForkPoint, Owner, Status, Totals};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::content::Verbatim;
 use super::instant::rfc3339;
-use super::verbatim::Verbatim;
 
 /// A conversation without its events.
 #[derive(Debug, Clone, Serialize, ToSchema)]

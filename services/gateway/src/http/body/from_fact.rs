@@ -2,21 +2,33 @@
 
 use domain::FieldChange;
 use domain::event::{
-    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 use runs::ui_message::outcome_name;
 
-use super::content::{PartBody, json, text};
+use super::content::{PartBody, Verbatim, json, text};
 use super::conversation::{ContextBody, ForkPointBody};
 use super::fact::{FactBody, UsageBody};
-use super::verbatim::Verbatim;
 
 impl From<&Fact> for FactBody {
     fn from(fact: &Fact) -> Self {
         match fact {
-            Fact::MessageAppended(message) => message_body(message),
-            Fact::ToolCalled(call) => tool_call_body(call),
+            Fact::MessageAppended(message) => Self::MessageAppended {
+                role: message.role.as_str(),
+                parts: message.parts.iter().map(PartBody::from).collect(),
+                author: text(message.author.as_ref()),
+                model: text(message.model.as_ref()),
+                provider_response_id: text(message.provider_response_id.as_ref()),
+                finish_reason: text(message.finish_reason.as_ref()),
+                usage: message.usage.map(UsageBody::from),
+            },
+            Fact::ToolCalled(call) => Self::ToolCalled {
+                call_id: call.call_id.as_str().to_owned(),
+                tool_name: call.tool_name.as_str().to_owned(),
+                input: json(&call.input),
+                model: text(call.model.as_ref()),
+            },
             Fact::ToolReturned(result) => tool_result_body(result),
             Fact::Annotation(fact) => annotation_body(fact),
             Fact::Lifecycle(fact) => lifecycle_body(fact),
@@ -64,27 +76,6 @@ fn lifecycle_body(fact: &Lifecycle) -> FactBody {
             run_id: finished.run.to_string(),
             outcome: outcome_name(finished.outcome),
         },
-    }
-}
-
-fn message_body(message: &MessageAppended) -> FactBody {
-    FactBody::MessageAppended {
-        role: message.role.as_str(),
-        parts: message.parts.iter().map(PartBody::from).collect(),
-        author: text(message.author.as_ref()),
-        model: text(message.model.as_ref()),
-        provider_response_id: text(message.provider_response_id.as_ref()),
-        finish_reason: text(message.finish_reason.as_ref()),
-        usage: message.usage.map(UsageBody::from),
-    }
-}
-
-fn tool_call_body(call: &ToolCalled) -> FactBody {
-    FactBody::ToolCalled {
-        call_id: call.call_id.as_str().to_owned(),
-        tool_name: call.tool_name.as_str().to_owned(),
-        input: json(&call.input),
-        model: text(call.model.as_ref()),
     }
 }
 

@@ -2,20 +2,15 @@
 
 mod content;
 mod conversation;
-mod event;
 mod fact;
 mod from_fact;
 mod instant;
 mod provider_log;
-mod verbatim;
 
-pub use content::PartBody;
-pub use content::texts;
+pub use content::{PartBody, Verbatim, texts};
 pub use conversation::{
     ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
 };
-pub use event::EventBody;
-pub use fact::{FactBody, UsageBody};
+pub use fact::{EventBody, FactBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};
-pub use verbatim::Verbatim;

@@ -10,12 +10,9 @@ use wire::status::Reason;
 
 use super::problems;
 use crate::http::owned_chat::not_found;
-use crate::http::state::HttpState;
-use crate::http::{cors, positions, problem};
+use crate::http::{HttpState, cors, positions, problem};
 use crate::identity::Refusal;
-use history::CommitPosition;
-use history::Deadline;
-use history::{Freshness, Target};
+use history::{CommitPosition, Deadline, Freshness, Target};
 
 /// A caller who may read everything of a tenant.
 #[derive(Debug, Clone)]

@@ -13,10 +13,8 @@ use wire::status::Reason;
 pub use super::headers::{CallerHeaders, CallerIds};
 use super::headers::{check_query, header_text};
 use super::problems;
-use crate::http::cookies::session_cookie;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::state::HttpState;
-use crate::http::{cors, positions, problem};
+use crate::http::{HttpState, cookies, cors, positions, problem};
 use crate::identity::{Caller, Claims, IdentityRule, Refusal};
 use crate::quotas::account::RequestSource;
 
@@ -63,9 +61,9 @@ impl FromRequestParts<HttpState> for Frontend {
         positions::check()?;
         state.limits.admit_key(parts, &key.api_key_id)?;
         check_query(parts.uri.query())?;
-        let is_from_listed_page = session_cookie::is_from_listed_page(parts, &key.allowed_origins);
+        let is_from_listed_page = cookies::is_from_listed_page(parts, &key.allowed_origins);
         let cookie = is_from_listed_page
-            .then(|| session_cookie::read(&parts.headers, &key.access.agent))
+            .then(|| cookies::session(&parts.headers, &key.access.agent))
             .flatten();
         let ids = CallerIds::from_headers(&parts.headers)?;
         if cookie.is_some() && ids.session_id.is_none() {

@@ -9,8 +9,7 @@ use runtime::http::HttpProblem;
 use super::frontend::Frontend;
 use super::problems;
 use super::session_renewal::{self, Transport, session_header};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{HttpState, problem};
 use crate::identity::{IdentityRule, Refusal};
 
 /// A session that was just issued.

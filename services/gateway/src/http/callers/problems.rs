@@ -6,29 +6,20 @@ use runtime::http::HttpProblem;
 
 use crate::identity::Refusal;
 
-const SEND_IT: &str = "send it as the header x-session-id";
-
 /// The problem of a refusal. It never contains a token's content.
 #[must_use]
 pub fn from_refusal(refusal: &Refusal) -> HttpProblem {
     match refusal {
-        Refusal::SessionMissing => {
-            let detail = format!("{refusal}: get one with POST /api/sessions, and {SEND_IT}");
-            unauthorized("SESSION_REQUIRED", detail)
-        }
+        Refusal::SessionMissing => unauthorized("SESSION_REQUIRED", get_session(refusal, "one")),
         Refusal::Session(SessionError::Expired) => {
-            let detail = format!("{refusal}: get a new one with POST /api/sessions, and {SEND_IT}");
-            unauthorized("SESSION_EXPIRED", detail)
+            unauthorized("SESSION_EXPIRED", get_session(refusal, "a new one"))
         }
         Refusal::Session(SessionError::NotIssued) => {
-            let detail = format!("{refusal}: get one with POST /api/sessions, and {SEND_IT}");
-            unauthorized("SESSION_INVALID", detail)
+            unauthorized("SESSION_INVALID", get_session(refusal, "one"))
         }
         Refusal::SessionKeyMissing => {
             let detail = "sessions cannot be verified yet: try again";
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            HttpProblem::new(status, "SESSION_KEY_UNAVAILABLE", detail)
-                .retry_after(crate::problem::RETRY_AFTER)
+            unavailable("SESSION_KEY_UNAVAILABLE", detail)
         }
         Refusal::TokenRequired => {
             let detail = format!("{refusal}: send it as the header x-user-token");
@@ -54,8 +45,17 @@ pub fn from_refusal(refusal: &Refusal) -> HttpProblem {
 #[must_use]
 pub fn keys_unavailable() -> HttpProblem {
     let detail = "the keys that verify the token cannot be fetched: try again";
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    HttpProblem::new(status, "TOKEN_KEYS_UNAVAILABLE", detail)
+    unavailable("TOKEN_KEYS_UNAVAILABLE", detail)
+}
+
+fn get_session(refusal: &Refusal, which: &str) -> String {
+    format!(
+        "{refusal}: get {which} with POST /api/sessions, and send it as the header x-session-id"
+    )
+}
+
+fn unavailable(code: &'static str, detail: &str) -> HttpProblem {
+    HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
         .retry_after(crate::problem::RETRY_AFTER)
 }
 

@@ -8,16 +8,21 @@ use axum::http::{Extensions, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use domain::AgentId;
+use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::headers::SESSION_HEADER;
-use crate::http::cookies::session_cookie;
+use crate::http::cookies;
 
-/// How a caller stores and sends a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum Transport {
-    /// As the header `x-session-id`, or in a body.
+/// How a caller stores a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
+#[schema(as = TransportName)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// The answer contains the session; the caller sends it as the header `x-session-id`.
+    #[default]
     Header,
-    /// As the agent's cookie.
+    /// A cookie that scripts cannot read, for pages whose origin the API key lists by name, on the gateway's own site.
     Cookie,
 }
 
@@ -33,7 +38,7 @@ pub(in crate::http) fn session_header(
             let value = HeaderValue::try_from(token).ok()?;
             Some((HeaderName::from_static(SESSION_HEADER), value))
         }
-        Transport::Cookie => Some((header::SET_COOKIE, session_cookie::set(agent, token)?)),
+        Transport::Cookie => Some((header::SET_COOKIE, cookies::set_session(agent, token)?)),
     }
 }
 

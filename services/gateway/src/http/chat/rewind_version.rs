@@ -1,14 +1,12 @@
 //! The version to which a chat is rewound when a page edits a message or regenerates an answer.
 
-use domain::event::Role;
-use domain::{Fact, RecordedEvent, Version};
+use domain::{RecordedEvent, Version};
 use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 
-use crate::http::message_pages::{MessagesPage, search};
-use crate::http::owned_chat::OwnedChat;
-use crate::http::state::HttpState;
+use crate::http::message_pages::{MessagesPage, is_user_message, search};
 use crate::http::turns::{problems, turn};
+use crate::http::{HttpState, OwnedChat};
 
 /// The version of the user's message whose answer is regenerated. The request names this message, or its answer;
 /// otherwise it is the last one. An answer that is not recorded yet is rewound when it is.
@@ -65,8 +63,4 @@ pub(super) async fn for_edit(
         Some(Version(event.version.0.saturating_sub(1)))
     });
     found.await?.ok_or_else(problems::no_such_message)
-}
-
-fn is_user_message(event: &RecordedEvent) -> bool {
-    matches!(&event.event.fact, Fact::MessageAppended(message) if message.role == Role::User)
 }

@@ -1,6 +1,7 @@
 //! `POST /api/chat`: the AI SDK sends a message and streams the answer.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use domain::Fact;
 use domain::event::Role;
@@ -11,19 +12,15 @@ use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{get_or_create_chat, rewind_version};
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::chats::messages::send_message::stream_answer;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::problem;
-use crate::http::state::HttpState;
-use crate::http::turns::allowed_roles::{self, AllowedRoles};
+use super::rewind_version;
+use crate::http::chats::create_chat::{NewChat, create};
+use crate::http::chats::send_message::stream_answer;
+use crate::http::owned_chat::{OwnedChat, find_latest_chat, not_found};
 use crate::http::turns::answer_stream::StreamedEvent;
-use crate::http::turns::client_results::Webhooks;
-use crate::http::turns::finish_closed_run::finish_closed_run;
-use crate::http::turns::turn::{self, Turn};
+use crate::http::turns::permissions::{AllowedRoles, Webhooks};
+use crate::http::turns::turn::{self, Turn, finish_closed_run};
 use crate::http::turns::{last_turn, problems};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 use crate::identity::Caller;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.
@@ -87,7 +84,7 @@ pub(in crate::http) async fn send_ui_messages(
     let is_new = matches!(request.trigger, Trigger::Submit { message_id: None });
     let is_new = is_new && request.user_message.is_some();
     let chat = if is_new {
-        get_or_create_chat::get_or_create_chat(&state, &caller, id).await?
+        get_or_create_chat(&state, &caller, id).await?
     } else {
         find_latest_chat(&state, &caller, id).await?
     };
@@ -100,6 +97,34 @@ pub(in crate::http) async fn send_ui_messages(
     turn.key = key.0.or(turn.key);
     turn.via = frontend.via;
     stream_answer(&state, open, &chat, turn).await
+}
+
+/// The caller's chat with this id, created if it does not exist.
+///
+/// # Errors
+/// 404 if the id is someone else's, 400 if it is invalid; 503.
+async fn get_or_create_chat(
+    state: &HttpState,
+    caller: &Caller,
+    id: &str,
+) -> Result<OwnedChat, HttpProblem> {
+    let missing = match find_latest_chat(state, caller, id).await {
+        Err(problem) if problem == not_found() => problem,
+        found => return found,
+    };
+    let chat = NewChat {
+        id: id.to_owned(),
+        ..NewChat::default()
+    };
+    match create(state, caller, chat, IdempotencyKey(None)).await {
+        Ok(_) => find_latest_chat(state, caller, id).await,
+        // It is someone else's, was erased, or was created by a concurrent request of the caller.
+        Err(problem) if problem.status == StatusCode::CONFLICT => {
+            find_latest_chat(state, caller, id).await
+        }
+        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Rejects instructions that the agent does not allow. Earlier messages of the assistant are not read: the record has
@@ -117,7 +142,7 @@ fn check_instructions(
     };
     let mut instructions = request.instructions.iter();
     match instructions.find(|(_, role)| !is_allowed(*role)) {
-        Some((index, _)) => Err(allowed_roles::not_allowed(*index)),
+        Some((index, _)) => Err(problems::role_not_allowed(*index)),
         None => Ok(()),
     }
 }

@@ -10,10 +10,8 @@ use wire::proto::write::v1 as write;
 
 use super::create_chat::text;
 use crate::http::body::ConversationBody;
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, find_chat};
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
 
 /// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -72,7 +70,8 @@ pub(in crate::http) async fn change_chat(
     }
     if body.title.is_some() || body.metadata.is_some() {
         let request = update(&chat, body.title, body.metadata, key);
-        state.commands.update(request).await?;
+        let answer = state.commands.write().update_conversation(request).await;
+        commands::result(answer, |answer| answer.result)?;
     }
     if body.archived == Some(true) {
         archive(&state, &chat, key).await?;
@@ -108,7 +107,8 @@ async fn archive(
 ) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("archive").text()));
     let request = write::ArchiveConversationRequest { target };
-    state.commands.archive(request).await.map(drop)
+    let answer = state.commands.write().archive_conversation(request).await;
+    commands::result(answer, |answer| answer.result).map(drop)
 }
 
 async fn restore(
@@ -118,5 +118,6 @@ async fn restore(
 ) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("restore").text()));
     let request = write::RestoreConversationRequest { target };
-    state.commands.restore(request).await.map(drop)
+    let answer = state.commands.write().restore_conversation(request).await;
+    commands::result(answer, |answer| answer.result).map(drop)
 }

@@ -4,22 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use domain::{CommitId, Status};
+use domain::{CommitId, Owner, Status};
 use runtime::http::{HttpProblem, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
-use super::erasure::{Erasure, erase};
-use super::forks;
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::owned_chat::{ChatAccess, chat_access, not_found, read_target};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use super::forks::{self, Erasure, erase};
+use crate::http::owned_chat::{not_found, read_target};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 use crate::identity::Caller;
-use history::{Freshness, Target};
+use history::{Freshness, Readable, Target};
 
 /// How to erase.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -81,13 +77,19 @@ pub(in crate::http) async fn erase_chat(
         ..read_target(&state, &caller, &id)?
     };
     let chat = &target.key.conversation;
-    let erased = match chat_access(&state, &caller, &target).await? {
-        ChatAccess::Readable => {
+    let readable = Readable::read(&state.gateway.reader, &target).await;
+    let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
+    let erased = match readable.map_err(problem::from_problem)? {
+        Readable::Yes(owner) if is_own(&owner) => {
             forks::erase_with_forks(&state, &caller, chat, key, query.forks).await?
         }
         // Its forks cannot be read either.
-        ChatAccess::Severed => erase(&state, &caller, chat, key, ForkRule::Sever).await?,
-        ChatAccess::NotOwned => erased_before(&state, &caller, &target, key).await?,
+        Readable::AncestorErased(owner) if is_own(&owner) => {
+            erase(&state, &caller, chat, key, ForkRule::Sever).await?
+        }
+        Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => {
+            erased_before(&state, &caller, &target, key).await?
+        }
     };
     match erased {
         Erasure::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),

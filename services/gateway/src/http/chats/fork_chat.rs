@@ -10,13 +10,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ForkPoint;
 
-use super::create_chat::{created, text};
-use super::new_chat::{NewChat, create};
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
+use super::create_chat::{NewChat, create, created, text};
 use crate::http::message_pages::search;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 
 /// The point of the fork, and its values.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -97,7 +94,10 @@ pub(in crate::http) async fn fork_chat(
         (Some(version), None) => Version(version),
         (None, Some(message)) => version_of(&state, &chat, &message).await?,
         (None, None) => chat.conversation.head.version,
-        (Some(_), Some(_)) => return Err(two_points()),
+        (Some(_), Some(_)) => {
+            let detail = "version and messageId are both given: send one of them";
+            return Err(HttpProblem::of_field("FIELD_CONFLICT", "messageId", detail));
+        }
     };
     let fork = NewChat {
         id: body.id.unwrap_or_default(),
@@ -136,9 +136,4 @@ async fn version_of(state: &HttpState, chat: &OwnedChat, id: &str) -> Result<Ver
         let detail = "messageId is not a message of this conversation, or it is too old to be found: send the version";
         HttpProblem::new(StatusCode::NOT_FOUND, "MESSAGE_NOT_FOUND", detail).in_field("messageId")
     })
-}
-
-fn two_points() -> HttpProblem {
-    let detail = "version and messageId are both given: send one of them";
-    HttpProblem::of_field("FIELD_CONFLICT", "messageId", detail)
 }

@@ -1,4 +1,4 @@
-//! Forks that read through a conversation that is to be erased.
+//! Erases a conversation of the caller, and the forks that read through it.
 
 use axum::http::StatusCode;
 use domain::{CommitId, ConversationId, Owner};
@@ -7,13 +7,14 @@ use read_model::ForkRow;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
+use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use super::erasure::{Erasure, erase};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::owned_chat::is_not_owned;
+use crate::http::{HttpState, IdempotencyKey, commands, problem};
 use crate::identity::Caller;
+use crate::writer::command_target;
 
 /// Maximum number of forks that one request erases.
 pub const FORKS_MAX: u32 = 200;
@@ -33,6 +34,49 @@ pub enum ForkRule {
     Refuse,
     /// Forks are erased too, including forks of forks, if the caller owns all of them.
     Erase,
+}
+
+/// The result of an erasure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erasure {
+    /// It is erased and cannot be read.
+    Done {
+        /// Number of commits that are not overwritten yet; 0: the erasure is complete.
+        pending_commits: u64,
+    },
+    /// The caller does not own it, or no longer does.
+    NotOwned,
+}
+
+/// Erases a conversation if the caller owns it.
+///
+/// # Errors
+/// The writer rejects the command or does not answer.
+pub(super) async fn erase(
+    state: &HttpState,
+    caller: &Caller,
+    chat: &ConversationId,
+    key: Option<CommitId>,
+    forks: proto::ForkRule,
+) -> Result<Erasure, HttpProblem> {
+    let key = IdempotencyKey(key);
+    // The owner is part of the request that the key identifies: another owner's retry does not get the first answer.
+    let request = proto::EraseConversationRequest {
+        target: Some(command_target(&caller.access.agent, chat, key.text())),
+        expected_owner: Some(owner_to_proto(&caller.owner)),
+        forks: forks.into(),
+    };
+    let answer = state.commands.write().erase_conversation(request).await;
+    let mut pending_commits = 0;
+    let erased = commands::result(answer, |answer| {
+        pending_commits = answer.pending_commits;
+        answer.result
+    });
+    match erased {
+        Ok(_) => Ok(Erasure::Done { pending_commits }),
+        Err(problem) if is_not_owned(&problem) => Ok(Erasure::NotOwned),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Erases a conversation without forks; if the rule is [`ForkRule::Erase`], its forks are erased first, the deepest

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::{ConversationBody, StatusName};
-use crate::http::callers::frontend::{CallerHeaders, Frontend};
 use crate::http::positions::{self, catch_up};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, Frontend, HttpState, problem};
 use crate::listing::{Listing, Paging};
 use crate::request::BoundedNumber;
 use history::Deadline;

@@ -8,13 +8,11 @@
 pub mod change_chat;
 pub mod create_chat;
 pub mod erase_chat;
-pub mod erasure;
 pub mod export;
+pub mod follow_chat;
 pub mod fork_chat;
 pub mod forks;
 pub mod get_chat;
 pub mod list_chats;
-pub mod messages;
-pub mod new_chat;
+pub mod send_message;
 pub mod stop_chat;
-pub mod stream;

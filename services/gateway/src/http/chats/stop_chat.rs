@@ -1,4 +1,4 @@
-//! `POST /api/chats/{id}/stop`: stops the active run.
+//! `POST /api/chats/{id}/stop`, and `POST /api/chat/{id}/stop` for the AI SDK: stops the active run.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,11 +8,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::generation::RunKey;
-use crate::http::callers::frontend::{CallerHeaders, Frontend};
 use crate::http::commands::problem_from_status;
-use crate::http::owned_chat::OwnedChat;
-use crate::http::positions;
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, Frontend, HttpState, positions};
 
 /// The run that stops.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,14 +41,6 @@ pub(in crate::http) async fn stop_chat(
     Path(id): Path<String>,
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
-    stop(&state, &chat).await
-}
-
-/// Stops the active run of a chat.
-pub(in crate::http) async fn stop(
-    state: &HttpState,
-    chat: &OwnedChat,
-) -> Result<Response, HttpProblem> {
     let Some(active) = chat.conversation.head.active_run else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
@@ -77,4 +66,26 @@ pub(in crate::http) async fn stop(
             Err(problem)
         }
     }
+}
+
+/// Stop the active run, for the AI SDK.
+///
+/// The same as `POST /api/chats/{id}/stop`.
+#[utoipa::path(
+    post,
+    path = "/api/chat/{id}/stop",
+    tag = "ai-sdk",
+    params(("id" = String, Path, description = "The chat."), CallerHeaders),
+    responses(
+        (status = 202, description = "The run stops within a second.", body = StoppedBody),
+        (status = 204, description = "No run is active."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn stop_ui_chat(
+    state: State<HttpState>,
+    frontend: Frontend,
+    id: Path<String>,
+) -> Result<Response, HttpProblem> {
+    stop_chat(state, frontend, id).await
 }

@@ -7,8 +7,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
-use tonic::{Code, Status};
-use wire::proto::write::v1 as proto;
+use tonic::{Code, Response, Status};
 use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
@@ -18,94 +17,36 @@ use crate::writer::WriterClient;
 /// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
 
-/// A client of the writer with the gateway's own token. Handlers authorize the caller first. Clones share one
-/// connection.
-///
-/// Each command fails with the writer's error, with fields named as HTTP callers know them, or with 503 if the writer
-/// does not answer within [`COMMAND_MAX`].
+/// A client of the writer with the gateway's own token, which has the scopes append and read, for any tenant. Handlers
+/// authorize the caller first. Clones share one connection.
 #[derive(Debug, Clone)]
-pub struct Commands {
-    writer: WriterClient,
-}
+pub struct Commands(WriterClient);
 
-#[expect(
-    clippy::missing_errors_doc,
-    reason = "every command fails in the same ways, see `Commands`"
-)]
 impl Commands {
-    /// Commands with a token that has the scopes append and read, for any tenant.
+    /// Commands through this client.
     #[must_use]
     pub fn new(writer: WriterClient) -> Self {
-        Self { writer }
+        Self(writer)
     }
 
-    /// Creates a conversation.
-    pub async fn create(
-        &self,
-        request: proto::CreateConversationRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let answer = self.write().create_conversation(request).await;
-        result(answer.map(|answer| answer.into_inner().result))
-    }
-
-    /// Changes title or metadata.
-    pub async fn update(
-        &self,
-        request: proto::UpdateConversationRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let answer = self.write().update_conversation(request).await;
-        result(answer.map(|answer| answer.into_inner().result))
-    }
-
-    /// Archives a conversation: it accepts no more events.
-    pub async fn archive(
-        &self,
-        request: proto::ArchiveConversationRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let answer = self.write().archive_conversation(request).await;
-        result(answer.map(|answer| answer.into_inner().result))
-    }
-
-    /// Restores an archived conversation.
-    pub async fn restore(
-        &self,
-        request: proto::RestoreConversationRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let answer = self.write().restore_conversation(request).await;
-        result(answer.map(|answer| answer.into_inner().result))
-    }
-
-    /// Erases a conversation. Returns the number of its commits that are not overwritten yet.
-    pub async fn erase(
-        &self,
-        request: proto::EraseConversationRequest,
-    ) -> Result<u64, HttpProblem> {
-        let answer = self.write().erase_conversation(request).await;
-        let answer = answer
-            .map_err(|status| problem_from_status(&status))?
-            .into_inner();
-        result(Ok(answer.result))?;
-        Ok(answer.pending_commits)
-    }
-
-    /// Changes the owner of a conversation.
-    pub async fn change_owner(
-        &self,
-        request: proto::ChangeOwnerRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let answer = self.write().change_owner(request).await;
-        result(answer.map(|answer| answer.into_inner().result))
-    }
-
-    fn write(&self) -> WriteServiceClient<Authenticated> {
-        self.writer.write(COMMAND_MAX)
+    /// The write service. [`result`] converts its answers.
+    #[must_use]
+    pub fn write(&self) -> WriteServiceClient<Authenticated> {
+        self.0.write(COMMAND_MAX)
     }
 }
 
-/// The writer's result. Later reads of the request include the commit.
-fn result(answer: Result<Option<CommitResult>, Status>) -> Result<CommitResult, HttpProblem> {
-    let result = answer.map_err(|status| problem_from_status(&status))?;
-    let result = result.unwrap_or_default();
+/// The result of a command; `result_of` takes it from the writer's answer. Later reads of the request include the commit.
+///
+/// # Errors
+/// The writer's error, with fields named as HTTP callers know them, or 503 if the writer does not answer within
+/// [`COMMAND_MAX`].
+pub(in crate::http) fn result<T>(
+    answer: Result<Response<T>, Status>,
+    result_of: impl FnOnce(T) -> Option<CommitResult>,
+) -> Result<CommitResult, HttpProblem> {
+    let answer = answer.map_err(|status| problem_from_status(&status))?;
+    let result = result_of(answer.into_inner()).unwrap_or_default();
     positions::record_write(&result.position_token);
     Ok(result)
 }

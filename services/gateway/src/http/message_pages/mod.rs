@@ -14,8 +14,7 @@ use runtime::http::HttpProblem;
 use wire::status::Problem;
 
 use crate::http::owned_chat::{OwnedChat, from_read_error};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{HttpState, problem};
 use crate::request::BoundedNumber;
 
 /// Page size.
@@ -221,7 +220,8 @@ impl EventReader<'_> {
     }
 }
 
-fn is_user_message(event: &RecordedEvent) -> bool {
+/// Whether an event is a message of the user.
+pub(in crate::http) fn is_user_message(event: &RecordedEvent) -> bool {
     matches!(&event.event.fact, Fact::MessageAppended(message) if message.role == Role::User)
 }
 

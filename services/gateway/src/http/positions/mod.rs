@@ -3,7 +3,7 @@
 //! The response header `x-position-token` has the positions that the request wrote, or the ones that it read if it
 //! wrote nothing. The next request sends them back in the same header. `layer` stores the positions of one request in a
 //! task-local value: commands add to it, and every read of the request takes its fence from it. If the session is a
-//! cookie, the positions are in a cookie too, see `position_cookie`; the header has precedence. Callers that send
+//! cookie, the positions are in a cookie too, see `cookies`; the header has precedence. Callers that send
 //! neither get a fence within one request; conversations that seem to be missing are read from the stream's leader.
 
 pub mod catch_up;
@@ -20,7 +20,7 @@ use runtime::http::HttpProblem;
 use wire::token::{PositionToken, RecordId, TokenError};
 
 use crate::Gateway;
-use crate::http::cookies::position_cookie::{self, SEPARATOR};
+use crate::http::cookies::{self, SEPARATOR};
 use crate::http::problem;
 
 /// The header of position tokens, separated by commas.
@@ -91,7 +91,7 @@ pub(in crate::http) async fn layer(
 pub(in crate::http) fn use_cookie(headers: &HeaderMap, agent: &AgentId) {
     // As in `record_write`.
     let _ = REQUEST.try_with(|request| {
-        let value = position_cookie::read(headers, agent).unwrap_or_default();
+        let value = cookies::positions(headers, agent).unwrap_or_default();
         let cookie = Cookie {
             agent: agent.clone(),
             given: Positions::from_cookie(&value, request.record),
@@ -194,7 +194,7 @@ impl RequestPositions {
         let cookie = cookie.filter(|_| !written.0.is_empty())?;
         written.0.into_iter().for_each(|token| positions.add(token));
         let tokens: Vec<String> = positions.0.iter().map(PositionToken::encode).collect();
-        position_cookie::set(&cookie.agent, &tokens.join(&SEPARATOR.to_string()))
+        cookies::set_positions(&cookie.agent, &tokens.join(&SEPARATOR.to_string()))
     }
 
     fn with<T>(&self, read: impl FnOnce(&mut Collected) -> T) -> T {

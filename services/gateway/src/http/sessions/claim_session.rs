@@ -14,13 +14,12 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use crate::http::callers::frontend::Frontend;
-use crate::http::owned_chat::{command_target, is_not_owned};
+use crate::http::owned_chat::is_not_owned;
 use crate::http::positions::catch_up;
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{Frontend, HttpState, commands, problem};
 use crate::identity::Caller;
 use crate::listing::{Listing, Paging};
+use crate::writer::command_target;
 use history::Deadline;
 
 /// Maximum number of conversations per request; above it the answer is `pending`.
@@ -188,11 +187,16 @@ async fn change_owner(
     conversation: ConversationId,
 ) -> Result<bool, HttpProblem> {
     let request = write::ChangeOwnerRequest {
-        target: Some(command_target(&user.access, &conversation, String::new())),
+        target: Some(command_target(
+            &user.access.agent,
+            &conversation,
+            String::new(),
+        )),
         owner: Some(owner_to_proto(&user.owner)),
         expected_owner: Some(owner_to_proto(session)),
     };
-    match state.commands.change_owner(request).await {
+    let answer = state.commands.write().change_owner(request).await;
+    match commands::result(answer, |answer| answer.result) {
         Ok(result) => Ok(result.first_version > 0),
         Err(problem) if is_not_owned(&problem) => Ok(false),
         Err(problem) => Err(problem),

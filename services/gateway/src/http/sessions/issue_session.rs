@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::body::rfc3339;
-use crate::http::callers::frontend::Frontend;
 use crate::http::callers::session_renewal::Transport;
-use crate::http::state::HttpState;
+use crate::http::{Frontend, HttpState};
 
 /// How the caller stores the session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -18,18 +17,7 @@ use crate::http::state::HttpState;
 pub struct IssueSessionBody {
     /// How the caller stores the session; absent: `header`.
     #[serde(default)]
-    transport: TransportName,
-}
-
-/// How a caller stores a session.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TransportName {
-    /// The answer contains the session; the caller sends it as the header `x-session-id`.
-    #[default]
-    Header,
-    /// A cookie that scripts cannot read, for pages whose origin the API key lists by name, on the gateway's own site.
-    Cookie,
+    transport: Transport,
 }
 
 /// The session.
@@ -63,12 +51,8 @@ pub(in crate::http) async fn issue_session(
     frontend: Frontend,
     Json(body): Json<IssueSessionBody>,
 ) -> Result<Response, HttpProblem> {
-    let transport = match body.transport {
-        TransportName::Header => Transport::Header,
-        TransportName::Cookie => Transport::Cookie,
-    };
-    let issued = frontend.issue(&state, transport)?;
-    let is_shown = transport == Transport::Header;
+    let issued = frontend.issue(&state, body.transport)?;
+    let is_shown = body.transport == Transport::Header;
     let body = IssuedSessionBody {
         session_id: is_shown.then_some(issued.token),
         expires_at: rfc3339(issued.expires_at),

@@ -11,10 +11,9 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::callers::frontend::Frontend;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::owned_chat::{command_target, find_chat, is_not_owned, not_found, read_target};
-use crate::http::state::HttpState;
+use crate::http::owned_chat::{find_chat, is_not_owned, not_found, read_target};
+use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
+use crate::writer::command_target;
 
 /// The conversation and the session.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,14 +51,15 @@ pub(in crate::http) async fn release_chat(
     // The writer is called first: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
         target: Some(command_target(
-            &user.access,
+            &user.access.agent,
             &target.key.conversation,
             key.text(),
         )),
         owner: Some(owner_to_proto(&Owner::Session(session))),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };
-    match state.commands.change_owner(request).await {
+    let answer = state.commands.write().change_owner(request).await;
+    match commands::result(answer, |answer| answer.result) {
         Ok(result) if result.first_version > 0 => Ok(StatusCode::NO_CONTENT),
         // The session owned it before this request.
         Ok(_) => Err(not_found()),

@@ -58,7 +58,6 @@ pub(in crate::http) struct AnswerStream {
     pub(in crate::http) finished: BoxFuture<'static, ()>,
     /// Converts parts to chunks.
     pub(in crate::http) ui: UiStream,
-    /// The first chunks.
     pub(in crate::http) opening: Vec<UiChunk>,
     /// The client has the parts up to this number; they are not sent again.
     pub(in crate::http) after: u64,
@@ -69,14 +68,9 @@ impl AnswerStream {
     pub(in crate::http) fn respond(self, open: StreamSlot) -> Response {
         let run = self.run.map(|run| run.to_string());
         let frames = Frames {
-            run: self.run,
-            opening: (!self.opening.is_empty()).then_some(self.opening),
-            parts: self.parts,
-            finished: Some(self.finished),
-            ui: self.ui,
-            after: self.after,
-            last: 0,
             draining: open.drain(),
+            answer: self,
+            last: 0,
             is_over: false,
         };
         let texts = unfold(frames, async |mut frames| {
@@ -102,12 +96,7 @@ impl AnswerStream {
 }
 
 struct Frames {
-    run: Option<RunId>,
-    opening: Option<Vec<UiChunk>>,
-    parts: BoxStream<'static, FollowItem>,
-    finished: Option<BoxFuture<'static, ()>>,
-    ui: UiStream,
-    after: u64,
+    answer: AnswerStream,
     /// The number of the last part that was received.
     last: u64,
     draining: DrainSignal,
@@ -117,25 +106,26 @@ struct Frames {
 impl Frames {
     /// The next text; `None`: the stream has ended.
     async fn next(&mut self) -> Option<String> {
-        if let Some(opening) = self.opening.take() {
+        let opening = std::mem::take(&mut self.answer.opening);
+        if !opening.is_empty() {
             return Some(self.text_of(None, &opening));
         }
         if self.is_over {
             return None;
         }
-        if self.ui.is_over() {
+        if self.answer.ui.is_over() {
             return self.done().await;
         }
         loop {
             tokio::select! {
                 biased;
                 () = self.draining.begun() => return Some(self.interrupted(DRAINING)),
-                followed = self.parts.next() => match followed {
+                followed = self.answer.parts.next() => match followed {
                     Some(FollowItem::Part(part)) => {
                         if let Some(text) = self.part(&part) {
                             return Some(text);
                         }
-                        if self.ui.is_over() {
+                        if self.answer.ui.is_over() {
                             return self.done().await;
                         }
                     }
@@ -147,23 +137,23 @@ impl Frames {
     }
 
     fn part(&mut self, part: &RunPart) -> Option<String> {
-        let chunks = self.ui.push(part);
+        let chunks = self.answer.ui.push(part);
         self.last = part.number;
-        let is_received = part.number <= self.after;
+        let is_received = part.number <= self.answer.after;
         (!is_received).then(|| self.text_of(Some(part.number), &chunks))
     }
 
     /// The last text, sent when the run is finished.
     async fn done(&mut self) -> Option<String> {
         self.is_over = true;
-        if let Some(finished) = self.finished.take() {
-            finished.await;
-        }
+        (&mut self.answer.finished).await;
         Some(DONE.to_owned())
     }
 
     fn text_of(&mut self, part: Option<u64>, chunks: &[UiChunk]) -> String {
-        let id = part.zip(self.run).map(|(part, run)| PartId { run, part });
+        let id = part
+            .zip(self.answer.run)
+            .map(|(part, run)| PartId { run, part });
         frames(id, chunks).unwrap_or_else(|_| {
             tracing::error!("a recorded document of a run is not JSON");
             self.is_over = true;
@@ -183,7 +173,7 @@ impl Frames {
             number: self.last.saturating_add(1),
             kind: RunPartKind::RunEnded(end),
         };
-        let mut chunks = self.ui.push(&part);
+        let mut chunks = self.answer.ui.push(&part);
         // The run has no outcome yet.
         chunks.retain(|chunk| {
             !matches!(

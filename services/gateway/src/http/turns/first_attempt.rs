@@ -7,8 +7,7 @@ use runtime::http::HttpProblem;
 
 use crate::generation::run_started_by;
 use crate::http::owned_chat::{OwnedChat, from_read_error};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{HttpState, problem};
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;

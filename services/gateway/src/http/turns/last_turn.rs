@@ -1,13 +1,13 @@
 //! The last turn of a chat, and the assistant's message that a run continues. A run that follows results of calls
 //! continues the message of its calls.
 
-use domain::{Fact, Lifecycle, RunId};
+use domain::{Fact, Lifecycle, RunId, RunOutcome, Version};
+use runs::ui_message::{UiPart, UiRole};
 use runs::{UiMessage, page};
 use runtime::http::HttpProblem;
 
 use crate::http::message_pages::{MessagesPage, Paging, read_page};
-use crate::http::owned_chat::OwnedChat;
-use crate::http::state::HttpState;
+use crate::http::{HttpState, OwnedChat};
 
 /// The chat's last message. A run that starts without a message continues it, if it is the assistant's.
 pub(in crate::http) async fn last_message(
@@ -44,4 +44,35 @@ pub(in crate::http) async fn last_turn(
         before: None,
     };
     read_page(state, chat, paging).await
+}
+
+/// The version of the last turn's message, which a turn without a key replaces, if that turn failed and had the same text; `None`: it had another text, or
+/// was answered.
+///
+/// # Errors
+/// The chat cannot be read.
+pub(in crate::http) async fn failed_message_version(
+    state: &HttpState,
+    chat: &OwnedChat,
+    text: &str,
+) -> Result<Option<Version>, HttpProblem> {
+    let turn = last_turn(state, chat).await?;
+    let [.., message, answer] = turn.messages.as_slice() else {
+        return Ok(None);
+    };
+    if !has_failed(answer) || !has_text(message, text) {
+        return Ok(None);
+    }
+    let index = turn.ends.len().checked_sub(2);
+    Ok(index.and_then(|index| turn.ends.get(index)).copied())
+}
+
+fn has_failed(answer: &UiMessage) -> bool {
+    let outcome = answer.metadata.map(|known| known.outcome);
+    matches!(outcome, Some(RunOutcome::Failed | RunOutcome::Abandoned))
+}
+
+fn has_text(message: &UiMessage, text: &str) -> bool {
+    let is_text = |part: &UiPart| matches!(part, UiPart::Text { text: known, .. } if known == text);
+    message.role == UiRole::User && message.parts.len() == 1 && message.parts.iter().all(is_text)
 }

@@ -3,13 +3,10 @@
 //! A `turn` starts a run, which continues without its client. `answer_stream` sends the run's parts to one client as
 //! server-sent events; `reply` collects them into one answer.
 
-pub mod allowed_roles;
 pub mod answer_stream;
-pub mod approvers;
-pub mod client_results;
-pub mod finish_closed_run;
 pub mod first_attempt;
 pub mod last_turn;
+pub mod permissions;
 pub mod problems;
 pub mod reply;
 pub mod turn;

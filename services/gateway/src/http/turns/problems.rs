@@ -76,6 +76,15 @@ pub(in crate::http) fn run_active(run: RunId) -> HttpProblem {
     HttpProblem::new(StatusCode::CONFLICT, code, detail).with("run_id", run.to_string())
 }
 
+/// The agent does not allow the role of a message to public callers.
+pub(in crate::http) fn role_not_allowed(index: usize) -> HttpProblem {
+    let field = format!("messages[{index}].role");
+    let detail = format!(
+        "{field} is not allowed with a public key: leave the message out, or allow its role in the agent's settings"
+    );
+    HttpProblem::new(StatusCode::FORBIDDEN, "ROLE_NOT_ALLOWED", detail).in_field(field)
+}
+
 /// The request names a message that is not in the chat.
 pub(in crate::http) fn no_such_message() -> HttpProblem {
     let detail = "messageId is not a message of the chat: load the messages";

@@ -17,7 +17,6 @@ use crate::problem::RETRY_AFTER;
 pub(in crate::http) struct Reply {
     /// The texts of the model, one line per step.
     pub(in crate::http) text: String,
-    /// The tokens.
     pub(in crate::http) usage: Usage,
 }
 

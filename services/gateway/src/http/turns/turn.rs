@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{last_turn, problems};
-use crate::generation::Start;
-use crate::http::owned_chat::OwnedChat;
-use crate::http::positions;
-use crate::http::state::HttpState;
+use crate::generation::{RunKey, Start};
+use crate::http::owned_chat::{OwnedChat, read_conversation};
+use crate::http::{HttpState, positions};
 use crate::quotas::account::{Account, RequestSource};
 use history::Deadline;
 
@@ -185,5 +184,31 @@ pub(in crate::http) async fn start(
     Ok(StartedRun {
         run: started.run,
         ui: UiStream::new(started.run, continued.as_ref(), approvals),
+    })
+}
+
+/// The chat after its last run is finished, if the run's parts have ended; otherwise the chat unchanged.
+///
+/// # Errors
+/// The chat cannot be read.
+pub(in crate::http) async fn finish_closed_run(
+    state: &HttpState,
+    chat: OwnedChat,
+) -> Result<OwnedChat, HttpProblem> {
+    let Some(active) = &chat.conversation.head.active_run else {
+        return Ok(chat);
+    };
+    let run = RunKey {
+        agent: chat.target.access.agent.clone(),
+        key: chat.target.key.clone(),
+        run: active.id,
+    };
+    if !state.generations.finish_if_closed(&run).await {
+        return Ok(chat);
+    }
+    let (conversation, _) = read_conversation(state, &chat.target).await?;
+    Ok(OwnedChat {
+        conversation,
+        ..chat
     })
 }

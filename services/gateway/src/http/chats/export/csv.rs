@@ -1,7 +1,7 @@
 //! An export as CSV (RFC 4180), safe to open in a spreadsheet: a cell that would be a formula starts with an apostrophe.
 
 use csv::{Terminator, WriterBuilder};
-use domain::event::{Annotation, Fact, MessageAppended, ToolOutput};
+use domain::event::{Annotation, Fact, ToolOutput};
 use domain::{Head, RecordedEvent};
 
 use crate::http::body::{FactBody, rfc3339, texts};
@@ -75,7 +75,12 @@ pub(super) fn end(head: &Head, chunk: &mut Vec<u8>) {
 
 fn columns(fact: &Fact) -> Columns<'_> {
     match fact {
-        Fact::MessageAppended(message) => message_columns(message),
+        Fact::MessageAppended(message) => Columns {
+            role: message.role.as_str(),
+            model: message.model.as_ref().map_or("", |model| model.as_str()),
+            text: texts(&message.parts).collect(),
+            ..Columns::default()
+        },
         Fact::ToolCalled(call) => Columns {
             model: call.model.as_ref().map_or("", |model| model.as_str()),
             tool_name: call.tool_name.as_str(),
@@ -96,15 +101,6 @@ fn columns(fact: &Fact) -> Columns<'_> {
         Fact::Annotation(Annotation::ErrorOccurred(error)) => text(&error.message),
         Fact::Annotation(Annotation::HistorySummarised(summary)) => text(&summary.text),
         Fact::Annotation(_) | Fact::Lifecycle(_) => Columns::default(),
-    }
-}
-
-fn message_columns(message: &MessageAppended) -> Columns<'_> {
-    Columns {
-        role: message.role.as_str(),
-        model: message.model.as_ref().map_or("", |model| model.as_str()),
-        text: texts(&message.parts).collect(),
-        ..Columns::default()
     }
 }
 

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{ExportFormat, stream};
-use crate::http::callers::frontend::{CallerHeaders, Frontend};
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, Frontend, HttpState};
 
 /// The format of the export.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -2,7 +2,6 @@
 
 mod csv;
 pub mod export_chat;
-mod format;
 mod json;
 
 use bytes::Bytes;
@@ -11,10 +10,10 @@ use futures::Stream;
 use futures::stream::try_unfold;
 use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, decode};
 use read_model::EventRow;
+use serde::Deserialize;
 use thiserror::Error;
+use utoipa::ToSchema;
 use wire::status::Problem;
-
-pub use format::ExportFormat;
 
 use crate::Gateway;
 use crate::http::owned_chat::OwnedChat;
@@ -24,6 +23,33 @@ const PAGE: PageBounds = PageBounds {
     events_max: 500,
     bytes_max: 1024 * 1024,
 };
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExportFormat {
+    /// One JSON document. The hash chain of the record can be computed from it.
+    #[default]
+    Json,
+    /// CSV for spreadsheets (RFC 4180); no cell is a formula.
+    Csv,
+}
+
+impl ExportFormat {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+}
 
 /// Why an export ends early: the conversation was erased, or record or rows do not answer.
 #[derive(Debug, Error)]

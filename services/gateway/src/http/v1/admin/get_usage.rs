@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::UsageBody;
-use crate::http::callers::admin::Admin;
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{Admin, HttpState, problem};
 use history::Deadline;
 
 /// Which usage to return.

@@ -1,7 +1,6 @@
 //! A JSON answer that may take longer than a request's timeout: the body starts with white space.
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -29,8 +28,10 @@ pub(super) async fn respond<T: Serialize + Send + 'static>(
     open: StreamSlot,
     answering: impl Future<Output = Result<T, HttpProblem>> + Send + 'static,
 ) -> Result<Response, HttpProblem> {
-    let mut answering: PendingAnswer<T> = Box::pin(answering);
-    if let Ok(answered) = timeout(status_wait(state), &mut answering).await {
+    let mut answering = Box::pin(answering);
+    // The status can wait for half of a request's timeout.
+    let status_wait = Duration::from_millis(state.section.server.request_timeout_ms) / 2;
+    if let Ok(answered) = timeout(status_wait, &mut answering).await {
         return answered.map(|answer| Json(answer).into_response());
     }
     let body = unfold(Some(answering), async |answering| {
@@ -45,13 +46,6 @@ pub(super) async fn respond<T: Serialize + Send + 'static>(
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     Ok(open.respond(response))
-}
-
-type PendingAnswer<T> = Pin<Box<dyn Future<Output = Result<T, HttpProblem>> + Send>>;
-
-/// How long the status can wait: half of a request's timeout.
-fn status_wait(state: &HttpState) -> Duration {
-    Duration::from_millis(state.section.server.request_timeout_ms) / 2
 }
 
 fn to_json<T: Serialize>(answered: Result<T, HttpProblem>) -> Bytes {

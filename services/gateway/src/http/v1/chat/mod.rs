@@ -2,7 +2,6 @@
 //! conversation of the caller.
 
 mod delayed_answer;
-mod failed_turn;
 pub mod send_turn;
 pub mod sessions;
 pub mod turn_messages;

@@ -15,18 +15,17 @@ use wire::status::Reason;
 
 use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
-use super::{delayed_answer, failed_turn, turn_messages, turn_with_history};
+use super::{delayed_answer, turn_messages, turn_with_history};
 use crate::generation::FollowItem;
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::state::HttpState;
-use crate::http::turns::allowed_roles::AllowedRoles;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
-use crate::http::turns::finish_closed_run::finish_closed_run;
+use crate::http::turns::last_turn::failed_message_version;
+use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::reply::{Reply, collect_reply};
-use crate::http::turns::turn::{self, StartedRun, Turn};
-use crate::http::{positions, problem};
+use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
+use crate::http::{
+    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, positions, problem,
+};
 use crate::identity::Caller;
 use crate::quotas::account::{Account, RequestSource};
 
@@ -165,7 +164,7 @@ async fn start_in_session(
     // A retry with a key finds its first attempt by the key.
     let failed = match turn.key {
         Some(_) => None,
-        None => failed_turn::failed_message_version(state, &session, &text).await?,
+        None => failed_message_version(state, &session, &text).await?,
     };
     match failed {
         Some(version) => {

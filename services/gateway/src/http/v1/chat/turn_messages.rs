@@ -8,7 +8,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::http::problem;
-use crate::http::turns::allowed_roles::{self, AllowedRoles};
+use crate::http::turns::permissions::AllowedRoles;
+use crate::http::turns::problems;
 
 /// Maximum number of messages in a history.
 pub const GIVEN_MESSAGES_MAX: usize = 200;
@@ -45,9 +46,7 @@ pub enum GivenRole {
 /// The messages of a turn.
 #[derive(Debug)]
 pub(super) enum TurnMessages {
-    /// A message.
     Message(String),
-    /// The whole history.
     History(Vec<MessageAppended>),
 }
 
@@ -92,7 +91,7 @@ pub(super) fn messages(
     let mut messages = Vec::with_capacity(history.len() + 1);
     for (index, given) in history.into_iter().enumerate() {
         check(&given.content, || format!("messages[{index}].content"))?;
-        let role = role(given.role, allowed).ok_or_else(|| allowed_roles::not_allowed(index))?;
+        let role = role(given.role, allowed).ok_or_else(|| problems::role_not_allowed(index))?;
         messages.push(MessageAppended::new(role, vec![Part::Text(given.content)]));
     }
     messages.extend(message.map(|text| MessageAppended::new(Role::User, vec![Part::Text(text)])));
@@ -131,7 +130,7 @@ pub(super) fn check_assistant(
         message.is_some_and(|message| !allowed.contains(message.role))
     };
     match places.into_iter().find(is_refused) {
-        Some(index) => Err(allowed_roles::not_allowed(index)),
+        Some(index) => Err(problems::role_not_allowed(index)),
         None => Ok(()),
     }
 }

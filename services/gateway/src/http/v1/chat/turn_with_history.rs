@@ -10,13 +10,11 @@ use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
 use crate::history_rpc::stored_history::{self, History, HistoryQuery};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
-use crate::http::state::HttpState;
-use crate::http::turns::allowed_roles::AllowedRoles;
-use crate::http::turns::finish_closed_run::finish_closed_run;
 use crate::http::turns::first_attempt;
-use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::permissions::AllowedRoles;
+use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
+use crate::http::{HttpState, IdempotencyKey};
 use crate::quotas::account::RequestSource;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.

@@ -4,9 +4,8 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::body::ConversationBody;
-use crate::http::callers::admin::Admin;
 use crate::http::owned_chat::read_conversation;
-use crate::http::state::HttpState;
+use crate::http::{Admin, HttpState};
 
 /// A conversation of the tenant.
 #[utoipa::path(

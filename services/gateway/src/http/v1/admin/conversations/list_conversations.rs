@@ -8,10 +8,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::http::body::{StatusName, timestamp};
-use crate::http::callers::admin::Admin;
 use crate::http::chats::list_chats::{CHATS_PAGE, ConversationsPage, page};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{Admin, HttpState, problem};
 use crate::listing::Listing;
 use crate::request::missing;
 

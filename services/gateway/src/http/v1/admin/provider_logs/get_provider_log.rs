@@ -9,9 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::{LoggedBodyBody, ProviderLogBody};
-use crate::http::callers::admin::Admin;
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{Admin, HttpState, problem};
 use history::Deadline;
 
 /// A logged call, with its bodies if they are stored.

@@ -7,16 +7,12 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
-use wire::status::Problem;
 
 use crate::http::body::ProviderLogBody;
-use crate::http::callers::admin::Admin;
 use crate::http::chats::list_chats::named;
-use crate::http::problem;
-use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::list_conversations::time;
+use crate::http::{Admin, HttpState, problem};
 use crate::page_token::{self, QueryHash, take_number};
-use crate::problem::page_token_invalid;
 use crate::request::BoundedNumber;
 use history::Deadline;
 
@@ -84,7 +80,8 @@ pub(in crate::http) async fn list_provider_logs(
     let cursor = query.cursor.clone().unwrap_or_default();
     let mut query = parse(query).map_err(problem::from_violation)?;
     let hash = hash(&admin.tenant, &query);
-    query.after = after(&cursor, hash).map_err(|error| named(problem::from_problem(error)))?;
+    let after = page_token::cursor(&cursor, hash, read_cursor);
+    query.after = after.map_err(|error| named(problem::from_problem(error)))?;
     query.limit = size.saturating_add(1);
     let found = queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query);
     let found = Deadline::until(None).rows(found).await;
@@ -138,16 +135,10 @@ fn token(hash: QueryHash, started_at: Timestamp, id: LogId) -> String {
     page_token::encode(hash, &cursor)
 }
 
-fn after(token: &str, hash: QueryHash) -> Result<Option<ProviderLogCursor>, Problem> {
-    let Some(bytes) = page_token::decode(token, hash)? else {
-        return Ok(None);
-    };
-    let read = || {
-        let (started_at, id) = take_number(&bytes)?;
-        Some(ProviderLogCursor {
-            started_at: Timestamp(started_at.cast_signed()),
-            id: LogId(Uuid::from_slice(id).ok()?),
-        })
-    };
-    read().map(Some).ok_or_else(page_token_invalid)
+fn read_cursor(bytes: &[u8]) -> Option<ProviderLogCursor> {
+    let (started_at, id) = take_number(bytes)?;
+    Some(ProviderLogCursor {
+        started_at: Timestamp(started_at.cast_signed()),
+        id: LogId(Uuid::from_slice(id).ok()?),
+    })
 }

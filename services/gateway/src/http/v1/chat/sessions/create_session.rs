@@ -7,10 +7,8 @@ use runtime::http::{HttpProblem, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::chats::new_chat::{NewChat, create};
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::state::HttpState;
+use crate::http::chats::create_chat::{NewChat, create};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 
 /// The new session.
 #[derive(Debug, Serialize, ToSchema)]

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::ConversationBody;
-use crate::http::callers::frontend::{CallerHeaders, Frontend};
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, Frontend, HttpState, problem};
 use crate::listing::Listing;
 
 /// Which sessions to list.

@@ -1,4 +1,4 @@
-//! `GET /api/chats/{id}/stream`: streams the active run.
+//! `GET /api/chats/{id}/stream`, and `GET /api/chat/{id}/stream` for the AI SDK: streams the active run.
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -14,12 +14,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::generation::FollowItem;
-use crate::http::callers::frontend::{CallerHeaders, Frontend};
-use crate::http::owned_chat::OwnedChat;
-use crate::http::problem;
-use crate::http::state::HttpState;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::last_turn;
+use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat, problem};
 
 /// The header in which browsers send the id of the last event that they received.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -112,27 +109,17 @@ pub(in crate::http) async fn follow_chat(
     request: FollowRequest,
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
-    follow(&state, open, &chat, request).await
-}
-
-/// Streams a run of a chat.
-pub(in crate::http) async fn follow(
-    state: &HttpState,
-    open: StreamSlot,
-    chat: &OwnedChat,
-    request: FollowRequest,
-) -> Result<Response, HttpProblem> {
     let active = chat.conversation.head.active_run.map(|run| run.id);
     let named = request.query.run.as_deref().map(RunId::parse).transpose();
     let named = named.map_err(|wrong| problem::from_violation(wrong.within("run")))?;
     let start = match named {
         Some(run) => Some(start_of_named_run(run, &request)),
-        None => start_without_run(state, chat, request.last, active).await?,
+        None => start_without_run(&state, &chat, request.last, active).await?,
     };
     let Some(Start { run, from }) = start else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let continued = last_turn::continued_message(state, chat, run).await?;
+    let continued = last_turn::continued_message(&state, &chat, run).await?;
     let parts = state.generations.follow(&chat.target.key, run, 1).await;
     let mut parts = parts.map_err(problem::from_problem)?.boxed();
     if Some(run) != active {
@@ -153,6 +140,35 @@ pub(in crate::http) async fn follow(
         after: from.saturating_sub(1),
     };
     Ok(stream.respond(open))
+}
+
+/// Stream the active run, for the AI SDK.
+///
+/// The same as `GET /api/chats/{id}/stream`.
+#[utoipa::path(
+    get,
+    path = "/api/chat/{id}/stream",
+    tag = "ai-sdk",
+    params(
+        ("id" = String, Path, description = "The chat."),
+        CallerHeaders,
+        FollowQuery,
+        ("last-event-id" = Option<String>, Header, description = "The id of the last event that was received: `<run>:<part>`."),
+    ),
+    responses(
+        (status = 200, description = "The stream.", body = StreamedEvent, content_type = "text/event-stream"),
+        (status = 204, description = "No run is active."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn follow_ui_chat(
+    state: State<HttpState>,
+    open: StreamSlot,
+    frontend: Frontend,
+    id: Path<String>,
+    request: FollowRequest,
+) -> Result<Response, HttpProblem> {
+    follow_chat(state, open, frontend, id, request).await
 }
 
 /// Where the stream of a named run starts.

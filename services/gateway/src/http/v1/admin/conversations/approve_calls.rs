@@ -7,15 +7,11 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::callers::admin::Admin;
-use crate::http::chats::messages::send_message::start_turn;
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{Authority, OwnedChat, read_conversation};
-use crate::http::problem;
-use crate::http::state::HttpState;
-use crate::http::turns::finish_closed_run::finish_closed_run;
-use crate::http::turns::turn::Turn;
+use crate::http::turns::permissions;
+use crate::http::turns::turn::{Turn, finish_closed_run};
 use crate::http::turns::turn_body::{self, ApprovalBody};
+use crate::http::{Admin, HttpState, IdempotencyKey, problem};
 use crate::identity::IdentityRule;
 
 /// An administrator's decisions about tool calls.
@@ -72,7 +68,7 @@ pub(in crate::http) async fn approve_calls(
         conversation,
     };
     let chat = finish_closed_run(&state, chat).await?;
-    let run = start_turn(&state, &chat, turn).await?;
+    let run = permissions::start(&state, &chat, turn).await?;
     let body = ApprovedBody {
         run_id: run.run.to_string(),
     };

@@ -9,10 +9,8 @@ use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
 use crate::http::body::EventBody;
-use crate::http::callers::admin::Admin;
 use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
-use crate::http::state::HttpState;
+use crate::http::{Admin, HttpState, problem};
 use crate::request::BoundedNumber;
 
 /// Page size.

@@ -7,10 +7,9 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
 use crate::http::message_pages::{Paging, read_page};
 use crate::http::owned_chat::find_chat;
-use crate::http::state::HttpState;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

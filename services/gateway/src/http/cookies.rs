@@ -1,8 +1,14 @@
-//! Issued sessions as cookies that scripts cannot read.
+//! Cookies of browsers, which scripts cannot read: the issued session, and the positions of its writes.
 //!
 //! Browsers send cookies for every page. So a cookie is accepted only from a page whose origin the API key lists by
 //! name; `*` is not enough. Each agent has its own cookie, because one gateway serves many agents. Sources: RFC 6265bis
 //! for the prefix `__Host-`; <https://www.w3.org/TR/fetch-metadata/> for `Sec-Fetch-Site`.
+//!
+//! A page whose session is a cookie need not handle `x-position-token`: responses to its writes set the cookie of positions,
+//! and its later requests are fenced by it. It has the same host and paths as the session's cookie. Invalid tokens are
+//! ignored: the page cannot remove them.
+
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -12,25 +18,42 @@ use identity::SESSION_LIFETIME;
 
 use crate::http::cors;
 
-/// Prefix of the cookie's name: browsers accept such a cookie only over TLS, for one host and all of its paths.
-const NAME_PREFIX: &str = "__Host-hansard-";
+/// Prefix of the name of the session's cookie: browsers accept such a cookie only over TLS, for one host and all of its paths.
+const SESSION_PREFIX: &str = "__Host-hansard-";
+/// Prefix of the name of the cookie of positions. Agent ids have no dot, so no session cookie has this name.
+const POSITION_PREFIX: &str = "__Host-hansard.position-";
+/// Lifetime of the cookie of positions. Replicas and rows lag less than this.
+const POSITION_LIFETIME: Duration = Duration::from_mins(5);
+/// Separates tokens of positions. Cookies cannot contain a comma.
+pub(super) const SEPARATOR: char = '.';
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Whether a request is from a page whose origin is listed by name.
-#[must_use]
-pub(in crate::http) fn is_from_listed_page(parts: &Parts, allowed: &[String]) -> bool {
+pub(super) fn is_from_listed_page(parts: &Parts, allowed: &[String]) -> bool {
     page_origin(parts).is_some_and(|origin| cors::is_listed(origin.as_bytes(), allowed))
 }
 
 /// The session in the agent's cookie.
-#[must_use]
-pub(in crate::http) fn read(headers: &HeaderMap, agent: &AgentId) -> Option<String> {
-    value(headers, &format!("{NAME_PREFIX}{agent}"))
+pub(super) fn session(headers: &HeaderMap, agent: &AgentId) -> Option<String> {
+    value(headers, &format!("{SESSION_PREFIX}{agent}"))
 }
 
-/// The value of a cookie.
-#[must_use]
-pub(in crate::http) fn value(headers: &HeaderMap, name: &str) -> Option<String> {
+/// The header that sets the agent's cookie of the session; `None` if the token cannot be in a cookie.
+pub(super) fn set_session(agent: &AgentId, token: &str) -> Option<HeaderValue> {
+    set(SESSION_PREFIX, agent, token, SESSION_LIFETIME)
+}
+
+/// The value of the agent's cookie of positions.
+pub(super) fn positions(headers: &HeaderMap, agent: &AgentId) -> Option<String> {
+    value(headers, &format!("{POSITION_PREFIX}{agent}"))
+}
+
+/// The header that sets the agent's cookie of positions; `None` if the tokens cannot be in a cookie.
+pub(super) fn set_positions(agent: &AgentId, tokens: &str) -> Option<HeaderValue> {
+    set(POSITION_PREFIX, agent, tokens, POSITION_LIFETIME)
+}
+
+fn value(headers: &HeaderMap, name: &str) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut pairs = cookies
         .filter_map(|cookies| cookies.to_str().ok())
@@ -40,12 +63,10 @@ pub(in crate::http) fn value(headers: &HeaderMap, name: &str) -> Option<String> 
     Some(value.to_owned())
 }
 
-/// The header that sets the agent's cookie; `None` if the token cannot be in a cookie.
-#[must_use]
-pub(in crate::http) fn set(agent: &AgentId, token: &str) -> Option<HeaderValue> {
-    let age_s = SESSION_LIFETIME.as_secs();
+fn set(prefix: &str, agent: &AgentId, value: &str, age: Duration) -> Option<HeaderValue> {
+    let age_s = age.as_secs();
     let cookie = format!(
-        "{NAME_PREFIX}{agent}={token}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Strict"
+        "{prefix}{agent}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Strict"
     );
     HeaderValue::try_from(cookie).ok()
 }
@@ -112,7 +133,7 @@ mod tests {
         let agent = AgentId::parse("support").unwrap();
         let check = |cookies: &[&str], expected: Option<&str>| {
             let headers: Vec<_> = cookies.iter().map(|cookie| ("cookie", *cookie)).collect();
-            let actual = read(&parts(&headers).headers, &agent);
+            let actual = session(&parts(&headers).headers, &agent);
             assert_eq!(actual.as_deref(), expected, "{cookies:?}");
         };
         check(&[], None);
@@ -123,7 +144,7 @@ mod tests {
         check(&["hansard-support=a"], None);
         check(&["__host-hansard-support=a"], None);
         check(&["__Host-hansard-support"], None);
-        let set = set(&agent, "hsess_x").unwrap();
+        let set = set_session(&agent, "hsess_x").unwrap();
         let expected = "__Host-hansard-support=hsess_x; Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Strict";
         assert_eq!(set, expected);
     }

@@ -8,16 +8,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::problem;
-use crate::http::state::HttpState;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
-use crate::http::turns::finish_closed_run::finish_closed_run;
-use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::permissions;
+use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
-use crate::http::turns::{approvers, client_results, problems};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 
 /// A message, results of open calls, or approvals; at least one of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -119,7 +115,7 @@ pub(in crate::http) async fn stream_answer(
     chat: &OwnedChat,
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
-    let StartedRun { run, ui } = start_turn(state, chat, turn).await?;
+    let StartedRun { run, ui } = permissions::start(state, chat, turn).await?;
     let parts = state.generations.follow(&chat.target.key, run, 1).await;
     let stream = AnswerStream {
         run: Some(run),
@@ -130,29 +126,4 @@ pub(in crate::http) async fn stream_answer(
         after: 0,
     };
     Ok(stream.respond(open))
-}
-
-/// Starts a run for the turn, after checking the caller's rights to its approvals and results.
-///
-/// # Errors
-/// As [`approvers::check`], [`client_results::check`] and [`turn::start`]; 409 `TOOL_CALL_NOT_OPEN`.
-pub(in crate::http) async fn start_turn(
-    state: &HttpState,
-    chat: &OwnedChat,
-    turn: Turn,
-) -> Result<StartedRun, HttpProblem> {
-    approvers::check(state, chat, &turn)?;
-    check_open(chat, &turn)?;
-    client_results::check(state, chat, &turn).await?;
-    turn::start(state, chat, turn).await
-}
-
-/// Approvals need an open call. A retry may arrive after the call was answered.
-fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
-    let open = &chat.conversation.head.open_calls;
-    let is_open = |call: &domain::CallId| open.iter().any(|open| open.call_id == *call);
-    if turn.key.is_some() || turn.approved.iter().all(is_open) {
-        return Ok(());
-    }
-    Err(problems::call_not_open())
 }

@@ -1,3 +1,0 @@
-//! `/v1/admin/conversations/{id}/events`.
-
-pub mod list_events;
