@@ -1,8 +1,8 @@
 //! The HTTP listener: for frontends with an agent's public key, for tenants' administrators, and for public endpoints.
 //!
-//! Folders follow the URLs, without `/api` and without ids: `POST /api/chats` is in `chats`, `POST /api/chat` in `chat`,
-//! `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; what a resource has, such as `/messages`, and an action of
-//! it, such as `/stop`, are files in the folder of the resource. [`router`] lists the endpoints, and the description at
+//! Folders follow the URLs, without `/api` and without ids: `POST /api/chats/{id}/messages` is in `chats/messages`,
+//! `POST /api/chat` in `chat`, `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; an action of a resource, such as
+//! `/stop`, is a file in the folder of the resource. [`router`] lists the endpoints, and the description at
 //! `GET /openapi.json` is generated from them.
 //!
 //! `runtime::http` has what all requests of any server share: size, time, panics. The other modules here are shared by

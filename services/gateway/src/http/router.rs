@@ -11,21 +11,25 @@ use utoipa_axum::routes;
 
 use super::callers::session_renewal;
 use super::chat::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
+use super::chat::stop_ui_chat;
+use super::chat::stream::follow_ui_chat;
 use super::chats::export::export_chat;
+use super::chats::messages::send_message;
+use super::chats::stream::follow_chat;
 use super::chats::{
-    change_chat, create_chat, erase_chat, follow_chat, fork_chat, get_chat, list_chats,
-    send_message, stop_chat,
+    change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
 use super::rate_limits::{self, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
-use super::v1::admin::conversations::{
-    approve_calls, get_conversation, list_conversations, list_events,
-};
+use super::v1::admin::conversations::approvals::approve_calls;
+use super::v1::admin::conversations::events::list_events;
+use super::v1::admin::conversations::{get_conversation, list_conversations};
 use super::v1::admin::get_usage;
 use super::v1::admin::provider_logs::{get_provider_log, list_provider_logs};
 use super::v1::chat::send_turn;
-use super::v1::chat::sessions::{create_session, list_messages, list_sessions};
+use super::v1::chat::sessions::messages::list_messages;
+use super::v1::chat::sessions::{create_session, list_sessions};
 use super::v1::get_limits;
 use super::{cors, get_health, openapi, positions};
 
@@ -45,12 +49,9 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
         .routes(routes!(stop_chat::stop_chat))
-        .routes(
-            routes!(send_ui_messages::send_ui_messages)
-                .layer(DefaultBodyLimit::max(UI_REQUEST_BYTES_MAX)),
-        )
-        .routes(routes!(follow_chat::follow_ui_chat))
-        .routes(routes!(stop_chat::stop_ui_chat))
+        .routes(routes!(send_ui_messages::send_ui_messages).layer(body_limit(UI_REQUEST_BYTES_MAX)))
+        .routes(routes!(follow_ui_chat::follow_ui_chat))
+        .routes(routes!(stop_ui_chat::stop_ui_chat))
         .routes(routes!(send_turn::chat))
         .routes(routes!(
             create_session::create_session,
@@ -69,6 +70,11 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_usage::get_usage))
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
+}
+
+/// The bound of a route that accepts larger bodies than others.
+fn body_limit(bytes_max: usize) -> DefaultBodyLimit {
+    DefaultBodyLimit::max(bytes_max)
 }
 
 /// The OpenAPI description.

@@ -1,7 +1,8 @@
 //! `/api/chat`: the AI SDK's chat, as its transport sends it. `useChat` needs only a URL and an API key.
 //!
-//! Each request carries the page's whole history. Only its end is read: the history itself is in the record. To stop and
-//! to follow a run is the same as under `/api/chats`, and is in the same files.
+//! Each request carries the page's whole history. Only its end is read: the history itself is in the record.
 
 mod rewind_version;
 pub mod send_ui_messages;
+pub mod stop_ui_chat;
+pub mod stream;

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::rewind_version;
 use crate::http::chats::create_chat::{NewChat, create};
-use crate::http::chats::send_message::stream_answer;
+use crate::http::chats::messages::send_message::stream_answer;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat, not_found};
 use crate::http::turns::answer_stream::StreamedEvent;
 use crate::http::turns::permissions::{AllowedRoles, Webhooks};

@@ -1,6 +1,6 @@
 //! `/v1/admin/conversations`.
 
-pub mod approve_calls;
+pub mod approvals;
+pub mod events;
 pub mod get_conversation;
 pub mod list_conversations;
-pub mod list_events;

@@ -1,4 +1,4 @@
-//! `GET /api/chats/{id}/stream`, and `GET /api/chat/{id}/stream` for the AI SDK: streams the active run.
+//! `GET /api/chats/{id}/stream`: streams the active run.
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -140,35 +140,6 @@ pub(in crate::http) async fn follow_chat(
         after: from.saturating_sub(1),
     };
     Ok(stream.respond(open))
-}
-
-/// Stream the active run, for the AI SDK.
-///
-/// The same as `GET /api/chats/{id}/stream`.
-#[utoipa::path(
-    get,
-    path = "/api/chat/{id}/stream",
-    tag = "ai-sdk",
-    params(
-        ("id" = String, Path, description = "The chat."),
-        CallerHeaders,
-        FollowQuery,
-        ("last-event-id" = Option<String>, Header, description = "The id of the last event that was received: `<run>:<part>`."),
-    ),
-    responses(
-        (status = 200, description = "The stream.", body = StreamedEvent, content_type = "text/event-stream"),
-        (status = 204, description = "No run is active."),
-    ),
-    security(("api_key" = []), ("api_key" = [], "user_token" = []))
-)]
-pub(in crate::http) async fn follow_ui_chat(
-    state: State<HttpState>,
-    open: StreamSlot,
-    frontend: Frontend,
-    id: Path<String>,
-    request: FollowRequest,
-) -> Result<Response, HttpProblem> {
-    follow_chat(state, open, frontend, id, request).await
 }
 
 /// Where the stream of a named run starts.

@@ -1,0 +1,3 @@
+//! `/api/chat/{id}/stream`.
+
+pub mod follow_ui_chat;

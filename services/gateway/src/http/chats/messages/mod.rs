@@ -1,0 +1,3 @@
+//! `/api/chats/{id}/messages`.
+
+pub mod send_message;

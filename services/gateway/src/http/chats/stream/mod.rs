@@ -1,0 +1,3 @@
+//! `/api/chats/{id}/stream`.
+
+pub mod follow_chat;

@@ -1,0 +1,3 @@
+//! `/v1/admin/conversations/{id}/approvals`.
+
+pub mod approve_calls;

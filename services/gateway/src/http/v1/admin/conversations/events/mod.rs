@@ -1,0 +1,3 @@
+//! `/v1/admin/conversations/{id}/events`.
+
+pub mod list_events;

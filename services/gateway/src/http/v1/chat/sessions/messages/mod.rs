@@ -1,0 +1,3 @@
+//! `/v1/chat/sessions/{id}/messages`.
+
+pub mod list_messages;
