@@ -33,6 +33,14 @@ pub enum Source {
     Tail,
 }
 
+impl Source {
+    /// The source of a context; `is_in_rows`: all its events were read from rows.
+    #[must_use]
+    pub fn of(is_in_rows: bool) -> Self {
+        if is_in_rows { Self::Rows } else { Self::Tail }
+    }
+}
+
 /// A call of the history service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryCall {

@@ -71,15 +71,7 @@ async fn formatted(
         receipt: Some(context.receipt),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, source(context.is_in_rows)))
-}
-
-fn source(is_in_rows: bool) -> Source {
-    if is_in_rows {
-        Source::Rows
-    } else {
-        Source::Tail
-    }
+    Ok((response, Source::of(context.is_in_rows)))
 }
 
 async fn unformatted(
@@ -122,7 +114,7 @@ async fn unformatted(
         report: Some(report),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, source(snapshot.is_in_rows())))
+    Ok((response, Source::of(snapshot.is_in_rows())))
 }
 
 /// How the context was assembled.

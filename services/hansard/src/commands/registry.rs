@@ -9,8 +9,8 @@ use super::address::WRITER_PORT;
 use crate::client::{RegistryClient, Service};
 use crate::exit::{Exit, UsageError};
 use crate::ids::secret;
-use crate::view::json;
 use crate::{console, table};
+use wire::json;
 
 /// Address, token and output format. The options are valid before and after the subcommand.
 #[derive(Debug, Clone, clap::Args)]

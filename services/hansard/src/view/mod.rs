@@ -3,6 +3,5 @@
 pub mod commit;
 pub mod context;
 pub mod explanation;
-pub mod json;
 pub mod transcript;
 pub mod when;

@@ -6,6 +6,7 @@ mod event;
 mod fact;
 mod from_fact;
 mod instant;
+mod new_event;
 mod provider_log;
 mod verbatim;
 
@@ -17,5 +18,6 @@ pub use conversation::{
 pub use event::EventBody;
 pub use fact::{FactBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
+pub use new_event::NewEventBody;
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};
 pub use verbatim::Verbatim;

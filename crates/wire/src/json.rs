@@ -4,50 +4,75 @@
 
 use std::sync::LazyLock;
 
-use anyhow::Context as _;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 use serde_json::Value;
+use thiserror::Error;
+
+/// A message that cannot be converted.
+#[derive(Debug, Error)]
+pub enum JsonError {
+    /// The name is not that of a message of Hansard.
+    #[error("the message type {0} is unknown")]
+    UnknownType(String),
+    /// The message has another type than the name.
+    #[error("the message is not a {0}")]
+    OtherType(String),
+    /// The text is not a single message of the type.
+    #[error("not a {name}")]
+    Malformed {
+        /// The name of the type.
+        name: String,
+        /// The error and its location.
+        #[source]
+        error: serde_json::Error,
+    },
+}
 
 static POOL: LazyLock<Option<DescriptorPool>> =
-    LazyLock::new(|| DescriptorPool::decode(wire::proto::FILE_DESCRIPTOR_SET).ok());
+    LazyLock::new(|| DescriptorPool::decode(crate::proto::FILE_DESCRIPTOR_SET).ok());
 
 /// Converts a message to JSON; `name` is its full name, such as `hansard.read.v1.Conversation`.
 ///
 /// # Errors
-/// The message has another type, or the name is unknown.
-pub fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
+/// [`JsonError::UnknownType`] or [`JsonError::OtherType`].
+pub fn of(name: &str, message: &impl Message) -> Result<Value, JsonError> {
+    let other = || JsonError::OtherType(name.to_owned());
     let bytes = message.encode_to_vec();
-    let dynamic = DynamicMessage::decode(descriptor(name)?, bytes.as_slice())?;
-    Ok(serde_json::to_value(dynamic)?)
+    let dynamic = DynamicMessage::decode(descriptor(name)?, bytes.as_slice());
+    serde_json::to_value(dynamic.map_err(|_| other())?).map_err(|_| other())
 }
 
 /// Parses a message that [`of`] printed.
 ///
 /// # Errors
-/// The text is not a message of this type.
-pub fn read<M: Message + Default>(name: &str, text: &str) -> anyhow::Result<M> {
+/// [`JsonError`].
+pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, JsonError> {
+    let malformed = |error| JsonError::Malformed {
+        name: name.to_owned(),
+        error,
+    };
     let mut reader = serde_json::Deserializer::from_str(text);
     let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
-    let dynamic = dynamic.with_context(|| format!("not a {name}"))?;
-    reader
-        .end()
-        .with_context(|| format!("not a single {name}"))?;
-    Ok(dynamic.transcode_to()?)
+    let dynamic = dynamic.map_err(malformed)?;
+    reader.end().map_err(malformed)?;
+    let message = dynamic.transcode_to();
+    message.map_err(|_| JsonError::OtherType(name.to_owned()))
 }
 
-fn descriptor(name: &str) -> anyhow::Result<MessageDescriptor> {
-    POOL.as_ref()
-        .and_then(|pool| pool.get_message_by_name(name))
-        .ok_or_else(|| anyhow::anyhow!("the message type {name} is unknown"))
+fn descriptor(name: &str) -> Result<MessageDescriptor, JsonError> {
+    let found = POOL
+        .as_ref()
+        .and_then(|pool| pool.get_message_by_name(name));
+    found.ok_or_else(|| JsonError::UnknownType(name.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use wire::proto::operate::v1::ServiceToken;
 
     use super::*;
+    use crate::proto::operate::v1::ServiceToken;
 
     #[test]
     fn messages_use_the_canonical_mapping() {

@@ -1,0 +1,39 @@
+//! `/v1/conversations`: a back end records what its own model said, and reads it back.
+
+mod access;
+mod bounds;
+mod context;
+mod recording;
+
+use serde_json::{Value, json};
+use tests::door::Door;
+use wire::proto::operate::v1::Scope;
+
+use crate::ground::{Ground, TENANT, bearer, text};
+
+/// A back end of [`TENANT`] with these scopes.
+async fn service(ground: &Ground, scopes: &[Scope]) -> Door {
+    let token = ground.operator.token(scopes, TENANT).await;
+    bearer(&ground.stack, &token.secret)
+}
+
+/// A new conversation of a user; its path.
+async fn created(service: &Door) -> String {
+    let body = json!({"agentId": crate::ground::AGENT, "userId": "ada"});
+    let created = service.post("/v1/conversations", &body).await.ok(201);
+    format!("/v1/conversations/{}", text(&created, "conversationId"))
+}
+
+/// A message of a user.
+fn message(content: &str) -> Value {
+    let parts = json!([{"type": "text", "text": content}]);
+    json!({"type": "MessageAppended", "role": "user", "parts": parts})
+}
+
+/// Messages of a user.
+fn messages(count: usize) -> Value {
+    let events: Vec<Value> = (0..count)
+        .map(|number| message(&number.to_string()))
+        .collect();
+    json!({"events": events})
+}
