@@ -102,10 +102,10 @@ pub(in crate::http) async fn get_context(
         ..proto::AssembleContextRequest::default()
     };
     let request = ContextRequest::from_proto(&state.gateway, &target, request).await;
-    let request = request.map_err(problem::from_problem)?;
+    let request = request.map_err(|error| with_query_names(problem::from_problem(error)))?;
     let request = request.ok_or_else(unknown_format)?;
     let context = assembly::assemble(&state.gateway, &target, &request).await;
-    let context = context.map_err(from_read_error)?;
+    let context = context.map_err(|error| with_query_names(from_read_error(error)))?;
     metrics::context_assembled(began.elapsed(), Source::of(context.is_in_rows));
     let body = body(context, policy).map_err(problem::from_problem)?;
     Ok(Json(body))
@@ -139,6 +139,26 @@ fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedCont
         policy,
         position_token: context.position_token,
     })
+}
+
+/// Replaces the names of gRPC fields by those of the query.
+fn with_query_names(mut problem: HttpProblem) -> HttpProblem {
+    let name = match problem.field.as_deref() {
+        Some("messages_max") => "messages",
+        Some("at_version") => "version",
+        // Everything else in the policy is valid: the agent has it.
+        Some(field) if field.starts_with("policy_json") => "budget",
+        Some(_) | None => return problem,
+    };
+    if let Some(rest) = problem
+        .field
+        .as_ref()
+        .and_then(|field| problem.detail.strip_prefix(field))
+    {
+        problem.detail = format!("{name}{rest}");
+    }
+    problem.field = Some(name.to_owned());
+    problem
 }
 
 fn unknown_format() -> HttpProblem {
