@@ -7,6 +7,7 @@ pub mod content;
 pub mod conversation;
 pub mod event;
 pub mod head;
+pub mod json;
 pub mod metered_call;
 pub mod model_call;
 pub mod optional;

@@ -32,6 +32,15 @@ impl Call {
         }
     }
 
+    /// A call with a bearer token.
+    #[must_use]
+    pub fn new(bearer: String, deadline: Deadline) -> Self {
+        Self {
+            bearer: Some(bearer),
+            deadline,
+        }
+    }
+
     /// The caller's bearer token.
     #[must_use]
     pub fn bearer(&self) -> Option<&str> {

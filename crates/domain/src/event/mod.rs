@@ -248,6 +248,12 @@ impl EventKind {
     pub fn from_code(code: i16) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
 }
 
 #[cfg(test)]

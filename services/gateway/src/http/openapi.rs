@@ -21,6 +21,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "ai-sdk", description = "The AI SDK's chat, as its transport sends it."),
         (name = "chat", description = "Turns for programs that know only a message and a session."),
         (name = "sessions", description = "Sessions: issued to callers without a user; users can take them over."),
+        (name = "conversations", description = "The record, for back ends that run their own model."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "service", description = "Health and limits of the service.")
     )
@@ -41,6 +42,12 @@ impl Modify for SecuritySchemes {
             .bearer_format("JWT")
             .description(Some("A user's token, or a tenant administrator's."))
             .build();
+        let service_token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(
+                "The token of a back end, with the scopes `append` or `read`.",
+            ))
+            .build();
         let components = document.components.get_or_insert_default();
         for (name, scheme) in [
             ("api_key", header("x-api-key", "An agent's public API key.")),
@@ -52,6 +59,7 @@ impl Modify for SecuritySchemes {
                 ),
             ),
             ("bearer", SecurityScheme::Http(bearer)),
+            ("service_token", SecurityScheme::Http(service_token)),
         ] {
             components.add_security_scheme(name, scheme);
         }

@@ -1,7 +1,9 @@
 //! The caller's conversations.
 
 use axum::http::StatusCode;
-use domain::{Conversation, ConversationId, ConversationKey, Owner, UserId};
+use domain::{
+    Conversation, ConversationId, ConversationKey, Head, Owner, Position, Status, UserId,
+};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
@@ -169,6 +171,29 @@ pub async fn read_conversation(
     let position = snapshot.position();
     let conversation = snapshot.into_conversation().await;
     Ok((conversation.map_err(from_read_error)?, position))
+}
+
+/// The head of a conversation and the position of its last commit, read from the stream's leader.
+///
+/// # Errors
+/// [`not_found`] if there is no such conversation, or it was erased; 503 if the record does not answer.
+pub async fn head_from_leader(
+    state: &HttpState,
+    key: &ConversationKey,
+    deadline: Deadline,
+) -> Result<(Head, Position), HttpProblem> {
+    let last = deadline.record(state.gateway.reader.record.last_from_leader(key));
+    let last = last
+        .await
+        .map_err(problem::from_problem)?
+        .ok_or_else(not_found)?;
+    let head = last
+        .open_head()
+        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    if head.status == Status::Erased {
+        return Err(not_found());
+    }
+    Ok((head, last.position))
 }
 
 /// The problem of a failed read. A missing conversation is [`not_found`].

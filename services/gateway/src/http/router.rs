@@ -30,6 +30,12 @@ use super::v1::admin::provider_logs::{get_provider_log, list_provider_logs};
 use super::v1::chat::send_turn;
 use super::v1::chat::sessions::messages::list_messages;
 use super::v1::chat::sessions::{create_session, list_sessions};
+use super::v1::conversations::context::get_context;
+use super::v1::conversations::events::append_events::{self, APPEND_BYTES_MAX};
+use super::v1::conversations::events::list_events as list_recorded_events;
+use super::v1::conversations::{
+    create_conversation, get_conversation as get_recorded_conversation, update_conversation,
+};
 use super::v1::get_limits;
 use super::{cors, get_health, openapi, positions};
 
@@ -63,6 +69,19 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(issue_session::issue_session))
         .routes(routes!(claim_session::claim_session))
         .routes(routes!(release_chat::release_chat))
+        .routes(routes!(create_conversation::create_conversation))
+        .routes(routes!(
+            get_recorded_conversation::get_recorded_conversation,
+            update_conversation::update_conversation
+        ))
+        .routes(
+            routes!(
+                append_events::append_events,
+                list_recorded_events::list_recorded_events
+            )
+            .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(get_context::get_context))
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))

@@ -16,7 +16,8 @@ use super::registry::Call;
 use super::{input_file, quota};
 use crate::client::answer;
 use crate::exit::{Exit, UsageError};
-use crate::view::{json, when};
+use crate::view::when;
+use wire::json;
 
 const MESSAGE: &str = "hansard.operate.v1.Agent";
 const SETTINGS: &str = "hansard.operate.v1.AgentSettings";
@@ -322,7 +323,13 @@ fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
         return Ok(AgentSettings::default());
     };
     let text = input_file::text(file, SETTINGS_FILE_BYTES_MAX)?;
-    let invalid = |error| UsageError(format!("{}: {error:#}", file.display()));
+    let invalid = |error: json::JsonError| {
+        UsageError(format!(
+            "{}: {:#}",
+            file.display(),
+            anyhow::Error::from(error)
+        ))
+    };
     Ok(json::read(SETTINGS, &text).map_err(invalid)?)
 }
 

@@ -11,7 +11,7 @@ use crate::console::{self, AsJson};
 use crate::exit::{Exit, UsageError};
 use crate::ids::secret;
 use crate::table;
-use crate::view::json;
+use wire::json;
 
 /// Address, token and output format. The options are valid before and after the subcommand.
 #[derive(Debug, Clone, clap::Args)]

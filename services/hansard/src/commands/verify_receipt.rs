@@ -10,7 +10,7 @@ use super::address::GatewayAddress;
 use super::context::{RECEIPT, assemble, policy_json};
 use crate::console;
 use crate::exit::Exit;
-use crate::view::json;
+use wire::json;
 
 /// Assemble a context again and compare it byte for byte with its receipt.
 ///

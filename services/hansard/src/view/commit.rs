@@ -5,7 +5,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use wire::proto::event::v1 as proto;
 
-use super::json as view;
+use wire::json as view;
 
 /// A commit as protobuf messages.
 #[derive(Debug, Clone)]
@@ -36,6 +36,6 @@ pub(crate) fn json_of(message: &StoredMessage) -> anyhow::Result<Value> {
         "sequence": message.position.sequence.0,
         "commitId": id.to_string(),
         "envelope": view::of("hansard.event.v1.Envelope", &commit.envelope)?,
-        "events": events.collect::<anyhow::Result<Vec<Value>>>()?,
+        "events": events.collect::<Result<Vec<Value>, view::JsonError>>()?,
     }))
 }

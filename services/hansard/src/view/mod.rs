@@ -3,6 +3,5 @@
 pub(crate) mod commit;
 pub(crate) mod context;
 pub(crate) mod explanation;
-pub(crate) mod json;
 pub(crate) mod transcript;
 pub(crate) mod when;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tests::http_client::HttpClient;
 
 use super::callers::{CALLERS, SESSION, callers};
-use crate::fixture::{Fixture, begin};
+use crate::fixture::{AGENT, Fixture, begin};
 
 /// The status for each caller, in the order of [`CALLERS`].
 type Statuses = [u16; 12];
@@ -35,6 +35,11 @@ const fn of_admin(foreign: u16) -> Statuses {
     [
         401, 401, 401, 401, 401, 401, 401, 401, 401, 200, foreign, 401,
     ]
+}
+
+/// What only services may request; `ok` is the status of success.
+const fn of_service(ok: u16) -> Statuses {
+    [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, ok]
 }
 
 /// One operation: its name in the description, the request, and the statuses. `{id}` is a conversation of the session,
@@ -118,6 +123,15 @@ fn matrix() -> Vec<Operation> {
         operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "{session}"})),
         operation("POST /api/sessions/release", of_user(404))
             .body(json!({"chatId": "{id}", "sessionId": "{session}"})),
+        operation("POST /v1/conversations", of_service(201))
+            .body(json!({"agentId": AGENT, "userId": "ada"})),
+        operation("GET /v1/conversations/{id}", of_service(200)),
+        operation("PATCH /v1/conversations/{id}", of_service(200)).body(json!({"title": "t"})),
+        operation("POST /v1/conversations/{id}/events", of_service(200))
+            .body(json!({"messages": [{"role": "user", "content": "hello"}]})),
+        operation("GET /v1/conversations/{id}/events", of_service(200)),
+        operation("GET /v1/conversations/{id}/context", of_service(200))
+            .path("/v1/conversations/{id}/context?format=anthropic"),
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),

@@ -5,6 +5,7 @@ mod conversation;
 mod fact;
 mod from_fact;
 mod instant;
+mod new_event;
 mod provider_log;
 
 pub use content::{PartBody, Verbatim, texts};
@@ -13,4 +14,5 @@ pub use conversation::{
 };
 pub use fact::{EventBody, FactBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
+pub use new_event::NewEventBody;
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};

@@ -3,14 +3,14 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use domain::{Actor, AgentId, ConversationId, ConversationKey, Status, TenantAccess};
+use domain::{Actor, AgentId, ConversationId, ConversationKey, TenantAccess};
 use event_log::registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::problems;
-use crate::http::owned_chat::not_found;
-use crate::http::{HttpState, cors, positions, problem};
+use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::{HttpState, cors, positions};
 use crate::identity::Refusal;
 use history::{CommitPosition, Deadline, Freshness, Target};
 
@@ -68,27 +68,17 @@ impl Admin {
             conversation,
         };
         let deadline = Deadline::until(None);
-        let last = deadline.record(state.gateway.reader.record.last_from_leader(&key));
-        let last = last
-            .await
-            .map_err(problem::from_problem)?
-            .ok_or_else(not_found)?;
-        let head = last
-            .open_head()
-            .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
-        if head.status == Status::Erased {
-            return Err(not_found());
-        }
+        let (head, at) = head_from_leader(state, &key, deadline).await?;
         let position = CommitPosition {
             version: head.version,
-            sequence: last.position.sequence,
+            sequence: at.sequence,
         };
         positions::record_read(&state.gateway, &key, position);
         Ok(Target {
             access: self.access(head.agent),
             key,
             freshness: Freshness::Fresh,
-            fence: Some(last.position),
+            fence: Some(at),
             deadline,
         })
     }

@@ -1,8 +1,9 @@
-//! Identifies callers: frontends with an agent's public API key, and tenants' administrators.
+//! Identifies callers: frontends with an agent's public API key, back ends with a service token, and tenants' administrators.
 
 pub mod admin;
 pub mod frontend;
 mod frontend_session;
 pub mod headers;
 pub mod problems;
+pub mod service;
 pub mod session_renewal;

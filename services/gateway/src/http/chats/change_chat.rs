@@ -31,7 +31,7 @@ pub struct ChangeChatBody {
 }
 
 /// A member that is present; `null` removes the value.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+pub(in crate::http) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<FieldChange<T>>, D::Error> {
     let value = Option::<T>::deserialize(deserializer)?;

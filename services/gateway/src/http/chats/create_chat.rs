@@ -162,7 +162,7 @@ pub(super) fn created(id: &str, body: impl Serialize) -> Response {
 }
 
 /// JSON text as it was given; empty if absent.
-pub(super) fn text(json: Option<Box<RawValue>>) -> String {
+pub(in crate::http) fn text(json: Option<Box<RawValue>>) -> String {
     json.map(|json| Box::<str>::from(json).into_string())
         .unwrap_or_default()
 }

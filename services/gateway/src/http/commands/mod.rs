@@ -1,4 +1,4 @@
-//! Commands to the writer on behalf of frontends, with the gateway's own token: frontends have no service token.
+//! Commands to the writer: for frontends and administrators with the gateway's own token, for back ends with theirs.
 
 mod field_names;
 
@@ -12,13 +12,14 @@ use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::http::{positions, problem};
+use crate::request::Call;
 use crate::writer::WriterClient;
 
 /// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
 
-/// A client of the writer with the gateway's own token, which has the scopes append and read, for any tenant. Handlers
-/// authorize the caller first. Clones share one connection.
+/// A client of the writer. The gateway's own token has the scopes append and read, for any tenant: handlers authorize the
+/// caller first. Under a caller's token, the writer authorizes. Clones share one connection.
 #[derive(Debug, Clone)]
 pub struct Commands(WriterClient);
 
@@ -34,9 +35,15 @@ impl Commands {
     pub fn write(&self) -> WriteServiceClient<Authenticated> {
         self.0.write(COMMAND_MAX)
     }
+
+    /// The write service under a caller's token. [`result_for_caller`] converts its answers.
+    #[must_use]
+    pub fn write_for(&self, caller: &Call) -> WriteServiceClient<Authenticated> {
+        self.0.write_for(caller)
+    }
 }
 
-/// The result of a command; `result_of` takes it from the writer's answer. Later reads of the request include the commit.
+/// The result of a command under the gateway's token; `result_of` takes it from the writer's answer. Later reads of the request include the commit.
 ///
 /// # Errors
 /// The writer's error, with fields named as HTTP callers know them, or 503 if the writer does not answer within
@@ -46,9 +53,25 @@ pub(in crate::http) fn result<T>(
     result_of: impl FnOnce(T) -> Option<CommitResult>,
 ) -> Result<CommitResult, HttpProblem> {
     let answer = answer.map_err(|status| problem_from_status(&status))?;
-    let result = result_of(answer.into_inner()).unwrap_or_default();
+    Ok(recorded(result_of(answer.into_inner())))
+}
+
+/// As [`result`], for a command under the caller's token: the caller learns what the token lacks.
+///
+/// # Errors
+/// As [`result`].
+pub(in crate::http) fn result_for_caller<T>(
+    answer: Result<Response<T>, Status>,
+    result_of: impl FnOnce(T) -> Option<CommitResult>,
+) -> Result<CommitResult, HttpProblem> {
+    let named = |status| field_names::with_callers_field(problem::from_status(&status));
+    Ok(recorded(result_of(answer.map_err(named)?.into_inner())))
+}
+
+fn recorded(result: Option<CommitResult>) -> CommitResult {
+    let result = result.unwrap_or_default();
     positions::record_write(&result.position_token);
-    Ok(result)
+    result
 }
 
 /// Errors about the gateway's own token are not passed on to callers.

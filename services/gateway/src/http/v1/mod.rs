@@ -1,4 +1,4 @@
-//! `/v1`: administrators' endpoints, chats for simple programs, limits.
+//! `/v1`: the record for back ends, administrators' endpoints, chats for simple programs, limits.
 
 #![expect(
     unused_qualifications,
@@ -7,4 +7,5 @@
 
 pub mod admin;
 pub mod chat;
+pub mod conversations;
 pub mod get_limits;

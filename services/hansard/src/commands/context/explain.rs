@@ -11,7 +11,8 @@ use crate::client::{Failure, Service, answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
-use crate::view::{explanation, json};
+use crate::view::explanation;
+use wire::json;
 
 /// Most events shown one by one, and no more than a page has bytes; older ones share a row.
 const EVENTS_SHOWN_MAX: u64 = 1_000;

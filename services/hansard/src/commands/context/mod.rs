@@ -12,9 +12,10 @@ use super::address::GatewayAddress;
 use crate::client::{Failure, Service, answer, retrying};
 use crate::console;
 use crate::exit::Exit;
-use crate::view::{context, json};
+use crate::view::context;
 use request_args::ContextRequestArgs;
 pub(super) use request_args::policy_json;
+use wire::json;
 
 const MESSAGE: &str = "hansard.read.v1.AssembleContextResponse";
 /// The full name of the receipt's protobuf message.

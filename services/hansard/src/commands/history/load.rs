@@ -13,7 +13,8 @@ use crate::client::{answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
-use crate::view::{context, json};
+use crate::view::context;
+use wire::json;
 
 const MESSAGE: &str = "hansard.history.v1.LoadHistoryResponse";
 

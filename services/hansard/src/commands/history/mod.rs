@@ -14,7 +14,7 @@ use wire::proto::history::v1::{HistoryWarning, RefusedKey};
 use super::input_file;
 use crate::console;
 use crate::exit::Exit;
-use crate::view::json;
+use wire::json;
 
 const MESSAGE: &str = "hansard.event.v1.MessageAppended";
 /// The maximum size of a file of messages; the limit of a call is lower.

@@ -12,7 +12,7 @@ use crate::client::{answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
-use crate::view::json;
+use wire::json;
 
 const MESSAGE: &str = "hansard.history.v1.RecordHistoryResponse";
 

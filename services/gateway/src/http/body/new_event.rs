@@ -1,0 +1,409 @@
+//! Events that callers append, as JSON.
+//!
+//! JSON documents in them are recorded verbatim, so one struct has the members of all types: `serde` cannot keep the text of a
+//! document in an internally tagged enum. The writer checks the values.
+
+use domain::{Violation, ViolationReason};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use wire::proto::event::v1 as proto;
+use wire::proto::event::v1::event::Fact;
+
+use super::instant::timestamp;
+
+/// An event to append. `type` decides which members it has besides `eventId`, `occurredAt` and `metadata`; others are rejected.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewEventBody {
+    /// The type of the event.
+    #[serde(rename = "type")]
+    #[schema(inline)]
+    kind: NewEventType,
+    /// Its id, a UUID; absent: it is derived from the commit.
+    event_id: Option<String>,
+    /// When it happened; RFC 3339. Events are not ordered by it.
+    occurred_at: Option<String>,
+    /// Its metadata: an object, at most 64 KiB, recorded verbatim.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Box<RawValue>>,
+    /// `MessageAppended`: the role, required.
+    #[schema(inline)]
+    role: Option<RoleName>,
+    /// `MessageAppended`: the parts, in order, at most 1,000.
+    parts: Option<Vec<NewPartBody>>,
+    /// `MessageAppended`: the name of the speaker.
+    author: Option<String>,
+    /// `MessageAppended`, `ToolCalled`, `HistorySummarised`: the model that wrote it.
+    model: Option<String>,
+    /// `MessageAppended`, `ToolCalled`: the provider of the model. Reasoning and signatures are sent back only to it.
+    provider: Option<String>,
+    /// `MessageAppended`, `ToolCalled`: the provider's id of the response.
+    provider_response_id: Option<String>,
+    /// `MessageAppended`: why the model stopped.
+    finish_reason: Option<String>,
+    /// `MessageAppended`: the tokens of the response.
+    usage: Option<NewUsageBody>,
+    /// `ToolCalled`, `ToolReturned`: the id of the call, required.
+    call_id: Option<String>,
+    /// `ToolCalled`: the tool, required. `ToolReturned`: if given, it must be the tool of the call.
+    tool_name: Option<String>,
+    /// `ToolCalled`: the input, any JSON, recorded verbatim. Required.
+    #[schema(value_type = Option<serde_json::Value>)]
+    input: Option<Box<RawValue>>,
+    /// `ToolCalled`: the provider's signature of the call.
+    signature: Option<String>,
+    /// `ToolReturned`: the output, any JSON, recorded verbatim. This or `outputParts` is required.
+    #[schema(value_type = Option<serde_json::Value>)]
+    output: Option<Box<RawValue>>,
+    /// `ToolReturned`: the output, as texts and files.
+    output_parts: Option<Vec<NewPartBody>>,
+    /// `ToolReturned`: whether the tool failed.
+    is_error: Option<bool>,
+    /// `SystemNoted`: the topic, a short stable name.
+    topic: Option<String>,
+    /// `SystemNoted`: the note. `HistorySummarised`: the summary. Required.
+    text: Option<String>,
+    /// `ErrorOccurred`: the type of the error, a short stable name. Required.
+    error_type: Option<String>,
+    /// `ErrorOccurred`: the error message.
+    message: Option<String>,
+    /// `HistorySummarised`: the last version that it replaces. Required.
+    through: Option<u64>,
+    /// `HistoryRewound`: the last version that is still read. Required.
+    to: Option<u64>,
+}
+
+/// The types of events that callers append.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+pub(super) enum NewEventType {
+    /// A message.
+    #[default]
+    MessageAppended,
+    /// The model called a tool.
+    ToolCalled,
+    /// The result of a tool.
+    ToolReturned,
+    /// A note; models do not read it.
+    SystemNoted,
+    /// An error; models do not read it.
+    ErrorOccurred,
+    /// A summary that replaces the earlier history in contexts.
+    HistorySummarised,
+    /// Reads skip the events after a version.
+    HistoryRewound,
+}
+
+/// The role of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RoleName {
+    /// The person or program that the agent serves.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions.
+    System,
+    /// Instructions, as newer models name them.
+    Developer,
+}
+
+/// Tokens, as the provider counted them.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "names of counts say what is counted"
+)]
+pub(super) struct NewUsageBody {
+    /// Tokens read, including cached ones.
+    input_tokens: u64,
+    /// Tokens written, including reasoning.
+    output_tokens: u64,
+    /// Tokens read from the provider's cache.
+    cached_tokens: u64,
+    /// Tokens of reasoning.
+    reasoning_tokens: u64,
+}
+
+/// A part of a message or of an output. `type` decides which members it has; others are rejected.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewPartBody {
+    /// The type of the part.
+    #[serde(rename = "type")]
+    #[schema(inline)]
+    kind: PartType,
+    /// `text`, `thinking`, `refusal`: the text.
+    text: Option<String>,
+    /// `image`, `file`: a URL. This or `fileId` is required.
+    url: Option<String>,
+    /// `image`, `file`: an id at the provider that stores it.
+    file_id: Option<String>,
+    /// `image`, `file`: the media type.
+    media_type: Option<String>,
+    /// `image`: the detail in which the model should read it.
+    detail: Option<String>,
+    /// `file`: its name.
+    filename: Option<String>,
+    /// `thinking`: the provider's signature.
+    signature: Option<String>,
+    /// `redactedThinking`: the provider's text.
+    data: Option<String>,
+    /// `providerItem`: the provider.
+    provider: Option<String>,
+    /// `providerItem`: the item, any JSON, recorded verbatim.
+    #[schema(value_type = Option<serde_json::Value>)]
+    item: Option<Box<RawValue>>,
+}
+
+/// The types of parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum PartType {
+    /// Plain text.
+    #[default]
+    Text,
+    /// A picture, by reference.
+    Image,
+    /// Any other file, by reference.
+    File,
+    /// A thought of the model.
+    Thinking,
+    /// A thought that the provider returned encrypted.
+    RedactedThinking,
+    /// A refusal of the model.
+    Refusal,
+    /// An item of a provider that has no canonical form.
+    ProviderItem,
+}
+
+impl NewEventBody {
+    /// The event as the writer takes it.
+    ///
+    /// # Errors
+    /// A required member is missing, a member is not one of the type, or the time is not RFC 3339.
+    pub fn into_proto(mut self) -> Result<proto::Event, Violation> {
+        let occurred_at = self
+            .occurred_at
+            .take()
+            .map(|text| time(&text))
+            .transpose()?;
+        let event = proto::Event {
+            event_id: self.event_id.take().unwrap_or_default(),
+            occurred_at,
+            metadata_json: json(self.metadata.take()),
+            fact: Some(self.take_fact()?),
+            ..proto::Event::default()
+        };
+        self.check_rest()?;
+        Ok(event)
+    }
+
+    fn take_fact(&mut self) -> Result<Fact, Violation> {
+        Ok(match self.kind {
+            NewEventType::MessageAppended => Fact::MessageAppended(self.take_message()?),
+            NewEventType::ToolCalled => Fact::ToolCalled(proto::ToolCalled {
+                call_id: required(self.call_id.take(), "callId")?,
+                tool_name: required(self.tool_name.take(), "toolName")?,
+                input_json: json(Some(required(self.input.take(), "input")?)),
+                model: self.model.take().unwrap_or_default(),
+                provider_response_id: self.provider_response_id.take().unwrap_or_default(),
+                signature: self.signature.take(),
+                provider: self.provider.take().unwrap_or_default(),
+            }),
+            NewEventType::ToolReturned => Fact::ToolReturned(self.take_result()?),
+            NewEventType::SystemNoted => Fact::SystemNoted(proto::SystemNoted {
+                topic: self.topic.take().unwrap_or_default(),
+                text: required(self.text.take(), "text")?,
+            }),
+            NewEventType::ErrorOccurred => Fact::ErrorOccurred(proto::ErrorOccurred {
+                error_type: required(self.error_type.take(), "errorType")?,
+                message: self.message.take().unwrap_or_default(),
+            }),
+            NewEventType::HistorySummarised => Fact::HistorySummarised(proto::HistorySummarised {
+                through_version: required(self.through.take(), "through")?,
+                text: required(self.text.take(), "text")?,
+                model: self.model.take().unwrap_or_default(),
+                previous_version: 0,
+            }),
+            NewEventType::HistoryRewound => Fact::HistoryRewound(proto::HistoryRewound {
+                to_version: required(self.to.take(), "to")?,
+            }),
+        })
+    }
+
+    fn take_message(&mut self) -> Result<proto::MessageAppended, Violation> {
+        let role = match required(self.role.take(), "role")? {
+            RoleName::User => proto::Role::User,
+            RoleName::Assistant => proto::Role::Assistant,
+            RoleName::System => proto::Role::System,
+            RoleName::Developer => proto::Role::Developer,
+        };
+        Ok(proto::MessageAppended {
+            role: role.into(),
+            parts: parts(self.parts.take().unwrap_or_default(), "parts")?,
+            author: self.author.take().unwrap_or_default(),
+            model: self.model.take().unwrap_or_default(),
+            provider_response_id: self.provider_response_id.take().unwrap_or_default(),
+            finish_reason: self.finish_reason.take().unwrap_or_default(),
+            usage: self.usage.take().map(|usage| proto::Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cached_tokens: usage.cached_tokens,
+                reasoning_tokens: usage.reasoning_tokens,
+            }),
+            provider: self.provider.take().unwrap_or_default(),
+        })
+    }
+
+    fn take_result(&mut self) -> Result<proto::ToolReturned, Violation> {
+        use proto::tool_returned::Output;
+        let output = match (self.output.take(), self.output_parts.take()) {
+            (Some(document), None) => Output::OutputJson(json(Some(document))),
+            (None, Some(given)) => Output::OutputParts(proto::Parts {
+                parts: parts(given, "outputParts")?,
+            }),
+            (None, None) => return Err(missing("output")),
+            (Some(_), Some(_)) => {
+                let rule = "is given beside output: send one of them";
+                return Err(violation(rule).within("outputParts"));
+            }
+        };
+        let outcome = match self.is_error.take() {
+            Some(true) => proto::ToolOutcome::Failed,
+            Some(false) | None => proto::ToolOutcome::Succeeded,
+        };
+        Ok(proto::ToolReturned {
+            call_id: required(self.call_id.take(), "callId")?,
+            tool_name: self.tool_name.take().unwrap_or_default(),
+            output: Some(output),
+            outcome: outcome.into(),
+        })
+    }
+
+    /// Rejects members that no `take_` function of the type has taken.
+    fn check_rest(&self) -> Result<(), Violation> {
+        check_rest(&[
+            ("role", self.role.is_some()),
+            ("parts", self.parts.is_some()),
+            ("author", self.author.is_some()),
+            ("model", self.model.is_some()),
+            ("provider", self.provider.is_some()),
+            ("providerResponseId", self.provider_response_id.is_some()),
+            ("finishReason", self.finish_reason.is_some()),
+            ("usage", self.usage.is_some()),
+            ("callId", self.call_id.is_some()),
+            ("toolName", self.tool_name.is_some()),
+            ("input", self.input.is_some()),
+            ("signature", self.signature.is_some()),
+            ("output", self.output.is_some()),
+            ("outputParts", self.output_parts.is_some()),
+            ("isError", self.is_error.is_some()),
+            ("topic", self.topic.is_some()),
+            ("text", self.text.is_some()),
+            ("errorType", self.error_type.is_some()),
+            ("message", self.message.is_some()),
+            ("through", self.through.is_some()),
+            ("to", self.to.is_some()),
+        ])
+    }
+}
+
+impl NewPartBody {
+    fn into_proto(mut self) -> Result<proto::Part, Violation> {
+        use proto::part::Kind;
+        let kind = match self.kind {
+            PartType::Text => Kind::Text(required(self.text.take(), "text")?),
+            PartType::Refusal => Kind::Refusal(required(self.text.take(), "text")?),
+            PartType::Thinking => Kind::Thinking(proto::Thinking {
+                text: self.text.take().unwrap_or_default(),
+                signature: self.signature.take(),
+            }),
+            PartType::RedactedThinking => {
+                Kind::RedactedThinking(required(self.data.take(), "data")?)
+            }
+            PartType::Image => Kind::Image(proto::Image {
+                source: Some(self.take_source()?),
+                media_type: self.media_type.take().unwrap_or_default(),
+                detail: self.detail.take().unwrap_or_default(),
+            }),
+            PartType::File => Kind::File(proto::File {
+                source: Some(self.take_source()?),
+                media_type: self.media_type.take().unwrap_or_default(),
+                filename: self.filename.take().unwrap_or_default(),
+            }),
+            PartType::ProviderItem => Kind::ProviderItem(proto::ProviderItem {
+                provider: required(self.provider.take(), "provider")?,
+                item_json: json(Some(required(self.item.take(), "item")?)),
+            }),
+        };
+        check_rest(&[
+            ("text", self.text.is_some()),
+            ("url", self.url.is_some()),
+            ("fileId", self.file_id.is_some()),
+            ("mediaType", self.media_type.is_some()),
+            ("detail", self.detail.is_some()),
+            ("filename", self.filename.is_some()),
+            ("signature", self.signature.is_some()),
+            ("data", self.data.is_some()),
+            ("provider", self.provider.is_some()),
+            ("item", self.item.is_some()),
+        ])?;
+        Ok(proto::Part { kind: Some(kind) })
+    }
+
+    /// A second source stays and is rejected with the rest.
+    fn take_source(&mut self) -> Result<proto::MediaSource, Violation> {
+        use proto::media_source::Kind;
+        let kind = match self.url.take() {
+            Some(url) => Kind::Url(url),
+            None => Kind::FileId(required(self.file_id.take(), "url")?),
+        };
+        Ok(proto::MediaSource { kind: Some(kind) })
+    }
+}
+
+fn parts(given: Vec<NewPartBody>, member: &str) -> Result<Vec<proto::Part>, Violation> {
+    let parts = given.into_iter().enumerate().map(|(index, part)| {
+        let part = part.into_proto();
+        part.map_err(|violation| violation.at(index).within(member))
+    });
+    parts.collect()
+}
+
+fn check_rest(members: &[(&str, bool)]) -> Result<(), Violation> {
+    match members.iter().find(|(_, is_given)| *is_given) {
+        Some((member, _)) => {
+            let rule = "does not belong to this type: remove it";
+            Err(violation(rule).within(member))
+        }
+        None => Ok(()),
+    }
+}
+
+fn required<T>(value: Option<T>, member: &str) -> Result<T, Violation> {
+    value.ok_or_else(|| missing(member))
+}
+
+fn missing(member: &str) -> Violation {
+    Violation::new(ViolationReason::Missing, "is missing: add it").within(member)
+}
+
+fn violation(rule: &'static str) -> Violation {
+    Violation::new(ViolationReason::Malformed, rule)
+}
+
+/// JSON text as it was given; empty if absent.
+fn json(document: Option<Box<RawValue>>) -> String {
+    document
+        .map(|document| Box::<str>::from(document).into_string())
+        .unwrap_or_default()
+}
+
+fn time(text: &str) -> Result<prost_types::Timestamp, Violation> {
+    let time = timestamp(text).ok_or_else(|| {
+        violation("is not RFC 3339, or is outside the years 1677 to 2262").within("occurredAt")
+    })?;
+    Ok(wire::time::to_proto(time))
+}

@@ -1,0 +1,197 @@
+//! Back ends, identified by service tokens.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use domain::{AgentId, ConversationId, ConversationKey};
+use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
+use history::{Deadline, Freshness, Target};
+use runtime::http::HttpProblem;
+use utoipa::IntoParams;
+use wire::proto::write::v1 as write;
+use wire::status::Reason;
+
+use super::headers::{check_query, header_text};
+use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::state::HttpState;
+use crate::http::{cors, positions, problem};
+use crate::problem::access_problem;
+use crate::request::Call;
+use crate::writer::command_target;
+
+/// The header that names the agent.
+const AGENT_HEADER: &str = "x-agent-id";
+
+/// The header that names the agent, and positions.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct ServiceHeaders {
+    /// The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
+    /// tenant, the record is asked for the agent.
+    #[param(rename = "x-agent-id")]
+    pub agent: Option<String>,
+    /// Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
+    /// commas.
+    #[param(rename = "x-position-token")]
+    pub position: Option<String>,
+}
+
+/// A caller with a valid service token. Pages cannot be one: a request with an origin is rejected.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// The token and the deadline, for commands under the caller's own token.
+    pub call: Call,
+    principal: Principal,
+    agent: Option<AgentId>,
+}
+
+impl FromRequestParts<HttpState> for Service {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &HttpState,
+    ) -> Result<Self, Self::Rejection> {
+        let bearer = wire::bearer::from_headers(&parts.headers).ok_or_else(unauthenticated)?;
+        let principal = state.gateway.registry.authenticate(bearer).await;
+        let principal = principal.ok_or_else(unauthenticated)?;
+        cors::admit(parts, &[])?;
+        positions::check()?;
+        check_query(parts.uri.query())?;
+        Ok(Self {
+            call: Call::new(bearer.to_owned(), Deadline::until(None)),
+            principal,
+            agent: agent(&parts.headers)?,
+        })
+    }
+}
+
+impl Service {
+    /// Permission to act for an agent: that of the header, or the one that the body names.
+    ///
+    /// # Errors
+    /// 400 if no agent or two agents are named; 403 without the scope; 404 for a missing agent and for a foreign one.
+    pub async fn access(
+        &self,
+        state: &HttpState,
+        scope: Scope,
+        named: Option<&str>,
+    ) -> Result<AgentAccess, HttpProblem> {
+        let named = named.map(AgentId::parse).transpose();
+        let named =
+            named.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+        let agent = match (&self.agent, named) {
+            (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
+            (Some(agent), _) => agent.clone(),
+            (None, Some(agent)) => agent,
+            (None, None) => return Err(agent_missing()),
+        };
+        self.authorize(state, scope, &agent).await
+    }
+
+    /// How to read a conversation. The read includes what the request has sent, read and written.
+    ///
+    /// # Errors
+    /// 403 without the scope `read`; [`not_found`] if the token has no access to such a conversation; 400 without an agent if the
+    /// token is of all tenants; 503 if the record does not answer.
+    pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
+        let (access, key) = self.conversation(state, Scope::Read, id).await?;
+        Ok(Target {
+            fence: positions::fence(&state.gateway, &key),
+            access,
+            key,
+            freshness: Freshness::Fresh,
+            deadline: self.call.deadline,
+        })
+    }
+
+    /// The target of a command of the writer, which authorizes it by the caller's token.
+    ///
+    /// # Errors
+    /// As [`Service::target`], for the scope `append`.
+    pub async fn command_target(
+        &self,
+        state: &HttpState,
+        id: &str,
+        key: String,
+    ) -> Result<write::CommandTarget, HttpProblem> {
+        let (access, conversation) = self.conversation(state, Scope::Append, id).await?;
+        Ok(command_target(
+            &access.agent,
+            &conversation.conversation,
+            key,
+        ))
+    }
+
+    async fn conversation(
+        &self,
+        state: &HttpState,
+        scope: Scope,
+        id: &str,
+    ) -> Result<(AgentAccess, ConversationKey), HttpProblem> {
+        let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
+        let agent = match (&self.agent, &self.principal.tenant) {
+            (Some(agent), _) => agent.clone(),
+            (None, Some(tenant)) => {
+                // Without the scope, the caller does not learn what exists.
+                self.principal.require(scope).map_err(from_access)?;
+                let key = ConversationKey {
+                    tenant: tenant.clone(),
+                    conversation: conversation.clone(),
+                };
+                head_from_leader(state, &key, self.call.deadline)
+                    .await?
+                    .0
+                    .agent
+            }
+            (None, None) => return Err(agent_missing()),
+        };
+        let access = self.authorize(state, scope, &agent).await?;
+        let tenant = access.tenant.tenant().clone();
+        Ok((
+            access,
+            ConversationKey {
+                tenant,
+                conversation,
+            },
+        ))
+    }
+
+    async fn authorize(
+        &self,
+        state: &HttpState,
+        scope: Scope,
+        agent: &AgentId,
+    ) -> Result<AgentAccess, HttpProblem> {
+        let registry = &state.gateway.registry;
+        let access = registry.authorize(&self.principal, scope, agent).await;
+        access.map_err(from_access)
+    }
+}
+
+fn agent(headers: &HeaderMap) -> Result<Option<AgentId>, HttpProblem> {
+    let agent = header_text(headers, AGENT_HEADER)?.map(AgentId::parse);
+    let agent = agent.transpose();
+    agent.map_err(|violation| problem::from_violation(violation.within(AGENT_HEADER)))
+}
+
+fn from_access(error: AccessError) -> HttpProblem {
+    problem::from_problem(access_problem(&error, AGENT_HEADER))
+}
+
+fn agent_missing() -> HttpProblem {
+    let detail = "is required with a token of all tenants: send the agent of the conversation";
+    HttpProblem::of_field("FIELD_MISSING", AGENT_HEADER, detail)
+}
+
+fn ambiguous() -> HttpProblem {
+    let detail = "agentId differs from the header x-agent-id: send one of them";
+    HttpProblem::of_field("CALLER_AMBIGUOUS", "agentId", detail)
+}
+
+/// Missing, unknown and revoked tokens get the same answer.
+fn unauthenticated() -> HttpProblem {
+    let detail = "a valid service token is required: send it as `authorization: Bearer <token>`";
+    let code = Reason::Unauthenticated.as_str();
+    HttpProblem::new(StatusCode::UNAUTHORIZED, code, detail)
+}

@@ -1,0 +1,3 @@
+//! `/v1/conversations/{id}/context`.
+
+pub mod get_context;

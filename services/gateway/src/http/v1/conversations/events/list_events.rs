@@ -1,0 +1,135 @@
+//! `GET /v1/conversations/{id}/events`: the events of a conversation, by range, kind and direction.
+
+use std::collections::BTreeSet;
+
+use axum::extract::State;
+use domain::{EventKind, Version, Violation, ViolationReason};
+use history::{Direction, Page, PageBounds, decode};
+use read_model::queries::EventQuery;
+use runtime::http::{HttpProblem, Json, Path, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use wire::status::Problem;
+
+use crate::http::body::EventBody;
+use crate::http::callers::service::{Service, ServiceHeaders};
+use crate::http::owned_chat::from_read_error;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::v1::admin::conversations::events::list_events::{
+    EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX,
+};
+
+/// Which events to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ListRecordedQuery {
+    /// The first version; absent: 1. In descending order, the last one of the listing.
+    from: Option<u64>,
+    /// The last version; absent: the newest. In descending order, the first one of the listing: `next` of the previous page.
+    to: Option<u64>,
+    /// Only these types, separated by commas, such as `MessageAppended,ToolCalled`; absent: all.
+    kinds: Option<String>,
+    /// The order of versions; absent: ascending.
+    #[serde(default)]
+    #[param(inline)]
+    order: Order,
+    /// Page size; 0 or absent: 200.
+    #[param(maximum = 1000)]
+    limit: Option<u32>,
+}
+
+/// The order of a listing.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The oldest first.
+    #[default]
+    Asc,
+    /// The newest first.
+    Desc,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedEventsPage {
+    /// The events, in order.
+    events: Vec<EventBody>,
+    /// The version of the conversation's last event.
+    version: u64,
+    /// The version of the next page's first event: `from` in ascending order, `to` in descending order. Absent: this is the last
+    /// page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u64>,
+}
+
+/// List the events of a conversation.
+///
+/// Everything that was recorded, including events that a rewind hides.
+#[utoipa::path(
+    get,
+    path = "/v1/conversations/{id}/events",
+    tag = "conversations",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        ListRecordedQuery,
+        ServiceHeaders,
+    ),
+    responses((status = 200, description = "A page of events.", body = RecordedEventsPage)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn list_recorded_events(
+    State(state): State<HttpState>,
+    service: Service,
+    Path(id): Path<String>,
+    Query(query): Query<ListRecordedQuery>,
+) -> Result<Json<RecordedEventsPage>, HttpProblem> {
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
+    let events_max = events_max.map_err(problem::from_violation)?;
+    let kinds = kinds(query.kinds.as_deref().unwrap_or_default());
+    let kinds: Vec<EventKind> = kinds
+        .map_err(problem::from_violation)?
+        .into_iter()
+        .collect();
+    let target = service.target(&state, &id).await?;
+    let query = history::Query {
+        from: Version(query.from.unwrap_or_default().max(1)),
+        to: query.to.map_or(EventQuery::OPEN_END, Version),
+        kinds: &kinds,
+        ..history::Query::all(match query.order {
+            Order::Asc => Direction::Forward,
+            Order::Desc => Direction::Backward,
+        })
+    };
+    let bounds = PageBounds {
+        events_max,
+        bytes_max: EVENTS_PAGE_BYTES_MAX,
+    };
+    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
+    let page = page.map_err(from_read_error)?;
+    let events = page.events.iter().map(|row| {
+        let event = decode(&target.key, row)?;
+        Ok(EventBody::from(&event))
+    });
+    let events: Result<Vec<EventBody>, Problem> = events.collect();
+    Ok(Json(RecordedEventsPage {
+        events: events.map_err(problem::from_problem)?,
+        version: page.position.version.0,
+        next: page.next.map(|next| next.version.0),
+    }))
+}
+
+/// The kinds in a list; empty: all.
+fn kinds(list: &str) -> Result<BTreeSet<EventKind>, Violation> {
+    let names = list.split(',').filter(|name| !name.is_empty());
+    let kinds = names.map(|name| {
+        EventKind::from_name(name).ok_or_else(|| {
+            let rule =
+                "has a type that this version does not define: use names such as MessageAppended";
+            Violation::new(ViolationReason::Malformed, rule).within("kinds")
+        })
+    });
+    kinds.collect()
+}

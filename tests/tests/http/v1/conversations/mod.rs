@@ -1,0 +1,39 @@
+//! `/v1/conversations`: a back end records what its own model said, and reads it back.
+
+mod access;
+mod bounds;
+mod context;
+mod recording;
+
+use serde_json::{Value, json};
+use tests::http_client::HttpClient;
+use wire::proto::operate::v1::Scope;
+
+use crate::fixture::{Fixture, TENANT, bearer, text};
+
+/// A back end of [`TENANT`] with these scopes.
+async fn service(fixture: &Fixture, scopes: &[Scope]) -> HttpClient {
+    let token = fixture.operator.token(scopes, TENANT).await;
+    bearer(&fixture.stack, &token.secret)
+}
+
+/// A new conversation of a user; its path.
+async fn created(service: &HttpClient) -> String {
+    let body = json!({"agentId": crate::fixture::AGENT, "userId": "ada"});
+    let created = service.post("/v1/conversations", &body).await.ok(201);
+    format!("/v1/conversations/{}", text(&created, "conversationId"))
+}
+
+/// A message of a user.
+fn message(content: &str) -> Value {
+    let parts = json!([{"type": "text", "text": content}]);
+    json!({"type": "MessageAppended", "role": "user", "parts": parts})
+}
+
+/// Messages of a user.
+fn messages(count: usize) -> Value {
+    let events: Vec<Value> = (0..count)
+        .map(|number| message(&number.to_string()))
+        .collect();
+    json!({"events": events})
+}
