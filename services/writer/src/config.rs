@@ -10,16 +10,8 @@ use runtime::config::{Bounds, Checks, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
-const HEADS_CACHED: Bounds<usize> = Bounds {
-    min: 1,
-    max: 10_000_000,
-    unit: "heads",
-};
-const STREAM_COMMANDS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 65_536,
-    unit: "commands",
-};
+const HEADS_CACHED: Bounds<usize> = Bounds::new(1..=10_000_000, "heads");
+const STREAM_COMMANDS: Bounds<usize> = Bounds::new(1..=65_536, "commands");
 
 /// Above the payload limit of the record, so that a commit that is too large gets its own error.
 const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -47,20 +47,22 @@ struct Field {
 /// The structs of settings, by name.
 type Structs = BTreeMap<String, Vec<Field>>;
 
-/// `const NAME: Bounds<…> = Bounds { min: …, max: …, unit: "…" }`, by name, as a range.
+/// `const NAME: Bounds<…> = Bounds::new(min..=max, "unit")`, by name, as a range.
 fn ranges(text: &str, ranges: &mut BTreeMap<String, String>) {
     for rest in text.split("const ").skip(1) {
         let Some((name, rest)) = rest.split_once(": Bounds<") else {
             continue;
         };
-        let value = |key: &str| {
-            let (_, after) = rest.split_once(key)?;
-            after.split([',', '}']).next().map(source::number)
+        let arguments = rest.split_once("Bounds::new(").map(|(_, rest)| rest);
+        let Some((range, unit)) = arguments.and_then(|rest| rest.split_once(", \"")) else {
+            continue;
         };
-        if let (Some(min), Some(max), Some(unit)) = (value("min:"), value("max:"), value("unit:")) {
-            let range = format!("{min} to {max} {}", unit.trim_matches('"'));
-            ranges.insert(name.to_owned(), range);
-        }
+        let Some((min, max)) = range.split_once("..=") else {
+            continue;
+        };
+        let unit = unit.split('"').next().unwrap_or_default();
+        let (min, max) = (source::number(min), source::number(max));
+        ranges.insert(name.to_owned(), format!("{min} to {max} {unit}"));
     }
 }
 

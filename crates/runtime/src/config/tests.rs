@@ -5,11 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 
-const CALLS: Bounds<u32> = Bounds {
-    min: 1,
-    max: 100,
-    unit: "calls",
-};
+const CALLS: Bounds<u32> = Bounds::new(1..=100, "calls");
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Grpc {

@@ -11,16 +11,8 @@ use utoipa::ToSchema;
 
 /// The default port.
 const PORT: u16 = 7303;
-const RATE: Bounds<u32> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "requests",
-};
-const SESSION_AGE: Bounds<u32> = Bounds {
-    min: 1,
-    max: 3_650,
-    unit: "days",
-};
+const RATE: Bounds<u32> = Bounds::new(1..=1_000_000, "requests");
+const SESSION_AGE: Bounds<u32> = Bounds::new(1..=3_650, "days");
 /// Maximum number of networks of trusted proxies.
 const TRUSTED_PROXIES_MAX: usize = 64;
 /// Default maximum age of issued sessions.

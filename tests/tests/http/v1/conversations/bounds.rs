@@ -110,14 +110,14 @@ fn rejected() -> Vec<(Value, &'static str, &'static str)> {
             "events[1].callId",
         ),
         (
-            events(
+            second(
                 json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "image", "text": "x"}]}),
             ),
             "FIELD_MISSING",
             "events[1].parts[0].url",
         ),
         (
-            events(
+            second(
                 json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "text", "text": ""}]}),
             ),
             "FIELD_MISSING",
