@@ -10,15 +10,11 @@ use read_model::projections::conversations::lease::LEASE_TTL_MS;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-const LANES: Bounds<u16> = bounds(1, 64, "transactions");
-const BATCH_ROWS: Bounds<usize> = bounds(1, 10_000, "rows");
-const BATCH_WAIT: Bounds<u64> = bounds(0, 1_000, "ms");
-const BUFFER: Bounds<u32> = bounds(16, 4_096, "MiB");
-const LEASE: Bounds<u64> = bounds(500, 60_000, "ms");
-
-const fn bounds<N: Copy>(min: N, max: N, unit: &'static str) -> Bounds<N> {
-    Bounds { min, max, unit }
-}
+const LANES: Bounds<u16> = Bounds::new(1..=64, "transactions");
+const BATCH_ROWS: Bounds<usize> = Bounds::new(1..=10_000, "rows");
+const BATCH_WAIT: Bounds<u64> = Bounds::new(0..=1_000, "ms");
+const BUFFER: Bounds<u32> = Bounds::new(16..=4_096, "MiB");
+const LEASE: Bounds<u64> = Bounds::new(500..=60_000, "ms");
 
 /// The settings of the projector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT, check_body_progress};
+use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
 use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
@@ -101,7 +101,8 @@ impl Validate for GrpcConfig {
         );
         checks.bounds("message_bytes_max", self.message_bytes_max, &MESSAGE);
         let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
-        check_body_progress(checks, timeout_ms, bytes_min);
+        checks.bounds("body_progress_timeout_ms", timeout_ms, &TIMEOUT);
+        checks.bounds("body_progress_bytes_min", bytes_min, &PROGRESS);
         checks.bounds("keepalive_interval_ms", self.keepalive_interval_ms, &PING);
         checks.bounds("keepalive_timeout_ms", self.keepalive_timeout_ms, &PING);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT, check_body_progress};
+use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
 use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
@@ -104,7 +104,8 @@ impl Validate for HttpConfig {
             &CONNECTIONS,
         );
         let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
-        check_body_progress(checks, timeout_ms, bytes_min);
+        checks.bounds("body_progress_timeout_ms", timeout_ms, &TIMEOUT);
+        checks.bounds("body_progress_bytes_min", bytes_min, &PROGRESS);
         checks.section("connection", &self.connection);
         checks.section("tls", &self.tls);
     }

@@ -1,6 +1,6 @@
 //! The bounds of settings that gRPC and HTTP servers share.
 
-use crate::config::{Bounds, Checks};
+use crate::config::Bounds;
 
 /// The timeout of a call or request.
 pub(crate) const TIMEOUT: Bounds<u64> = Bounds::new(1..=600_000, "ms");
@@ -10,16 +10,10 @@ pub(crate) const STREAMS: Bounds<usize> = Bounds::new(1..=1_000_000, "streams");
 pub(crate) const CONNECTIONS: Bounds<usize> = Bounds::new(1..=100_000, "connections");
 
 /// Bytes of a body that must arrive in each interval.
-const PROGRESS: Bounds<usize> = Bounds::new(1..=1024 * 1024, "bytes");
+pub(crate) const PROGRESS: Bounds<usize> = Bounds::new(1..=1024 * 1024, "bytes");
 
 /// The time for calls in flight after the shutdown begins.
 pub(crate) const DRAIN: Bounds<u64> = Bounds::new(0..=600_000, "ms");
 
 /// The retry delay of rejected callers.
 pub(crate) const RETRY_AFTER: Bounds<u64> = Bounds::new(1..=60_000, "ms");
-
-/// Checks the settings of the minimum progress of request bodies.
-pub(crate) fn check_body_progress(checks: &mut Checks<'_>, timeout_ms: u64, bytes_min: usize) {
-    checks.bounds("body_progress_timeout_ms", timeout_ms, &TIMEOUT);
-    checks.bounds("body_progress_bytes_min", bytes_min, &PROGRESS);
-}
