@@ -71,7 +71,8 @@ async fn errors_name_the_member() {
 
 /// A body whose second event is this one.
 fn second(event: Value) -> Value {
-    json!({"events": [message("x"), event]})
+    let events = vec![message("x"), event];
+    json!({"events": events})
 }
 
 /// Bodies, with the code and the field of their errors.
