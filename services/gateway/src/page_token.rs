@@ -62,7 +62,7 @@ fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
 /// The cursor of a token as `read` understands it; `None`: the token is empty, for the first page.
 ///
 /// # Errors
-/// As [`decode`]; or `read` does not understand the cursor.
+/// As `decode`; or `read` does not understand the cursor.
 pub fn cursor<T>(
     token: &str,
     query: QueryHash,

@@ -1,6 +1,6 @@
 //! Imports conversations of other systems. Each format has a pure parser: text in, a [`Dialogue`] or an error out. [`source`]
 //! reads data sets, [`plan`] converts a dialogue to write requests whose ids depend only on the data set, so that a repeated
-//! import changes nothing, and [`run`] sends them.
+//! import changes nothing, and `run` sends them.
 
 mod check;
 mod chitchat;

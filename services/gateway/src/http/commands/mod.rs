@@ -30,13 +30,13 @@ impl Commands {
         Self(writer)
     }
 
-    /// The write service. [`result`] converts its answers.
+    /// The write service. `result` converts its answers.
     #[must_use]
     pub fn write(&self) -> WriteServiceClient<Authenticated> {
         self.0.write(COMMAND_MAX)
     }
 
-    /// The write service under a caller's token. [`result_for_caller`] converts its answers.
+    /// The write service under a caller's token. `result_for_caller` converts its answers.
     #[must_use]
     pub fn write_for(&self, caller: &Call) -> WriteServiceClient<Authenticated> {
         self.0.write_for(caller)
@@ -56,10 +56,10 @@ pub(in crate::http) fn result<T>(
     Ok(recorded(result_of(answer.into_inner())))
 }
 
-/// As [`result`], for a command under the caller's token: the caller learns what the token lacks.
+/// As `result`, for a command under the caller's token: the caller learns what the token lacks.
 ///
 /// # Errors
-/// As [`result`].
+/// As `result`.
 pub(in crate::http) fn result_for_caller<T>(
     answer: Result<Response<T>, Status>,
     result_of: impl FnOnce(T) -> Option<CommitResult>,
