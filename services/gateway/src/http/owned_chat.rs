@@ -173,7 +173,8 @@ pub async fn read_conversation(
     Ok((conversation.map_err(from_read_error)?, position))
 }
 
-/// The head of a conversation and the position of its last commit, read from the stream's leader.
+/// The head of a conversation and the position of its last commit, read from the stream's leader. Later reads of the request
+/// include the commit.
 ///
 /// # Errors
 /// [`not_found`] if there is no such conversation, or it was erased; 503 if the record does not answer.
@@ -193,6 +194,11 @@ pub async fn head_from_leader(
     if head.status == Status::Erased {
         return Err(not_found());
     }
+    let position = CommitPosition {
+        version: head.version,
+        sequence: last.position.sequence,
+    };
+    positions::record_read(&state.gateway, key, position);
     Ok((head, last.position))
 }
 

@@ -20,7 +20,7 @@ fn calls_leave_and_turns_with_nothing_left_go() {
 }
 
 #[test]
-fn the_last_calls_are_told_oldest_first() {
+fn the_last_calls_are_listed_oldest_first() {
     check(
         vec![call("one"), call("two")],
         (10, 64, 1_000),
@@ -45,14 +45,14 @@ fn the_first_line_fits_its_bounds() {
 #[test]
 fn what_has_many_tokens_is_cut_by_them() {
     // Each of these has two tokens and two bytes.
-    let dense = told(vec![call(&"\u{7f}q".repeat(400))], (1, 1_000, 600)).unwrap();
+    let dense = digest(vec![call(&"\u{7f}q".repeat(400))], (1, 1_000, 600)).unwrap();
     assert!(count_text(&dense) <= 200, "{dense}");
     assert!(count_text(&dense) > 100, "{dense}");
     assert!(dense.contains("… [cut, "), "{dense}");
 }
 
 #[test]
-fn which_calls_are_told_is_told() {
+fn outcomes_name_the_listed_calls() {
     let at = |version: u64, result: Option<u64>| {
         let mut call = call("x");
         call.version = Version(version);
@@ -73,7 +73,7 @@ fn which_calls_are_told_is_told() {
 }
 
 #[test]
-fn outcomes_are_told() {
+fn outcomes_of_calls_are_listed() {
     let of = |outcome, origin| {
         let mut call = call("x");
         call.answer.outcome = outcome;
@@ -118,27 +118,27 @@ fn long_results_and_inputs_are_cut_between_characters() {
 }
 
 #[test]
-fn the_whole_stays_within_its_bound_and_tells_something() {
+fn a_digest_stays_within_its_bound_and_is_not_empty() {
     for bytes_max in [64, 65, 100, 200, 262_144] {
         for bytes in [0, 1, 50, 100_000] {
             for calls in [1, 3, 120] {
                 let calls = vec![call(&"é".repeat(bytes)); calls];
-                let told = told(calls, (100, 65_536, bytes_max)).unwrap();
+                let text = digest(calls, (100, 65_536, bytes_max)).unwrap();
                 assert!(
-                    told.len() <= size(bytes_max),
+                    text.len() <= size(bytes_max),
                     "{bytes_max} {bytes}: {}",
-                    told.len()
+                    text.len()
                 );
                 let most = bytes_max / BYTES_PER_TOKEN;
-                assert!(count_text(&told) <= most, "{bytes_max} {bytes}: {told}");
-                assert!(told.contains("oldest first:"), "{told}");
+                assert!(count_text(&text) <= most, "{bytes_max} {bytes}: {text}");
+                assert!(text.contains("oldest first:"), "{text}");
             }
         }
     }
 }
 
 #[test]
-fn parts_are_named_and_their_content_is_not_told() {
+fn parts_are_named_without_their_content() {
     let url = |url: &str| Part::Image {
         source: MediaSource::Url(url.to_owned()),
         media_type: None,
@@ -159,10 +159,10 @@ fn parts_are_named_and_their_content_is_not_told() {
 }
 
 fn check(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32), expected: &str) {
-    assert_eq!(told(calls, bounds).as_deref(), Some(expected));
+    assert_eq!(digest(calls, bounds).as_deref(), Some(expected));
 }
 
-fn told(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32)) -> Option<String> {
+fn digest(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32)) -> Option<String> {
     let (results_max, result_bytes_max, bytes_max) = bounds;
     let settings = ToolDigest {
         results_max,

@@ -83,6 +83,13 @@ pub enum SourceBody {
     FileId(String),
 }
 
+/// JSON text as it was given; empty if absent.
+#[must_use]
+pub fn json_text(json: Option<Box<RawValue>>) -> String {
+    json.map(|json| Box::<str>::from(json).into_string())
+        .unwrap_or_default()
+}
+
 /// What the parts contain as plain text: texts and refusals.
 pub fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
     parts.iter().filter_map(|part| match part {

@@ -6,9 +6,10 @@ mod fact;
 mod from_fact;
 mod instant;
 mod new_event;
+mod new_part;
 mod provider_log;
 
-pub use content::{PartBody, Verbatim, texts};
+pub use content::{PartBody, Verbatim, json_text, texts};
 pub use conversation::{
     ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
 };

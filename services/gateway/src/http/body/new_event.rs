@@ -3,14 +3,16 @@
 //! JSON documents in them are recorded verbatim, so one struct has the members of all types: `serde` cannot keep the text of a
 //! document in an internally tagged enum. The writer checks the values.
 
-use domain::{Violation, ViolationReason};
+use domain::Violation;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
+use super::content::json_text;
 use super::instant::timestamp;
+use super::new_part::{NewPartBody, check_rest, missing, parts, required, violation};
 
 /// An event to append. `type` decides which members it has besides `eventId`, `occurredAt` and `metadata`; others are rejected.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -126,58 +128,6 @@ pub(super) struct NewUsageBody {
     reasoning_tokens: u64,
 }
 
-/// A part of a message or of an output. `type` decides which members it has; others are rejected.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct NewPartBody {
-    /// The type of the part.
-    #[serde(rename = "type")]
-    #[schema(inline)]
-    kind: PartType,
-    /// `text`, `thinking`, `refusal`: the text.
-    text: Option<String>,
-    /// `image`, `file`: a URL. This or `fileId` is required.
-    url: Option<String>,
-    /// `image`, `file`: an id at the provider that stores it.
-    file_id: Option<String>,
-    /// `image`, `file`: the media type.
-    media_type: Option<String>,
-    /// `image`: the detail in which the model should read it.
-    detail: Option<String>,
-    /// `file`: its name.
-    filename: Option<String>,
-    /// `thinking`: the provider's signature.
-    signature: Option<String>,
-    /// `redactedThinking`: the provider's text.
-    data: Option<String>,
-    /// `providerItem`: the provider.
-    provider: Option<String>,
-    /// `providerItem`: the item, any JSON, recorded verbatim.
-    #[schema(value_type = Option<serde_json::Value>)]
-    item: Option<Box<RawValue>>,
-}
-
-/// The types of parts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum PartType {
-    /// Plain text.
-    #[default]
-    Text,
-    /// A picture, by reference.
-    Image,
-    /// Any other file, by reference.
-    File,
-    /// A thought of the model.
-    Thinking,
-    /// A thought that the provider returned encrypted.
-    RedactedThinking,
-    /// A refusal of the model.
-    Refusal,
-    /// An item of a provider that has no canonical form.
-    ProviderItem,
-}
-
 impl NewEventBody {
     /// The event as the writer takes it.
     ///
@@ -192,7 +142,7 @@ impl NewEventBody {
         let event = proto::Event {
             event_id: self.event_id.take().unwrap_or_default(),
             occurred_at,
-            metadata_json: json(self.metadata.take()),
+            metadata_json: json_text(self.metadata.take()),
             fact: Some(self.take_fact()?),
             ..proto::Event::default()
         };
@@ -206,7 +156,7 @@ impl NewEventBody {
             NewEventType::ToolCalled => Fact::ToolCalled(proto::ToolCalled {
                 call_id: required(self.call_id.take(), "callId")?,
                 tool_name: required(self.tool_name.take(), "toolName")?,
-                input_json: json(Some(required(self.input.take(), "input")?)),
+                input_json: json_text(Some(required(self.input.take(), "input")?)),
                 model: self.model.take().unwrap_or_default(),
                 provider_response_id: self.provider_response_id.take().unwrap_or_default(),
                 signature: self.signature.take(),
@@ -260,7 +210,7 @@ impl NewEventBody {
     fn take_result(&mut self) -> Result<proto::ToolReturned, Violation> {
         use proto::tool_returned::Output;
         let output = match (self.output.take(), self.output_parts.take()) {
-            (Some(document), None) => Output::OutputJson(json(Some(document))),
+            (Some(document), None) => Output::OutputJson(json_text(Some(document))),
             (None, Some(given)) => Output::OutputParts(proto::Parts {
                 parts: parts(given, "outputParts")?,
             }),
@@ -308,97 +258,6 @@ impl NewEventBody {
             ("to", self.to.is_some()),
         ])
     }
-}
-
-impl NewPartBody {
-    fn into_proto(mut self) -> Result<proto::Part, Violation> {
-        use proto::part::Kind;
-        let kind = match self.kind {
-            PartType::Text => Kind::Text(required(self.text.take(), "text")?),
-            PartType::Refusal => Kind::Refusal(required(self.text.take(), "text")?),
-            PartType::Thinking => Kind::Thinking(proto::Thinking {
-                text: self.text.take().unwrap_or_default(),
-                signature: self.signature.take(),
-            }),
-            PartType::RedactedThinking => {
-                Kind::RedactedThinking(required(self.data.take(), "data")?)
-            }
-            PartType::Image => Kind::Image(proto::Image {
-                source: Some(self.take_source()?),
-                media_type: self.media_type.take().unwrap_or_default(),
-                detail: self.detail.take().unwrap_or_default(),
-            }),
-            PartType::File => Kind::File(proto::File {
-                source: Some(self.take_source()?),
-                media_type: self.media_type.take().unwrap_or_default(),
-                filename: self.filename.take().unwrap_or_default(),
-            }),
-            PartType::ProviderItem => Kind::ProviderItem(proto::ProviderItem {
-                provider: required(self.provider.take(), "provider")?,
-                item_json: json(Some(required(self.item.take(), "item")?)),
-            }),
-        };
-        check_rest(&[
-            ("text", self.text.is_some()),
-            ("url", self.url.is_some()),
-            ("fileId", self.file_id.is_some()),
-            ("mediaType", self.media_type.is_some()),
-            ("detail", self.detail.is_some()),
-            ("filename", self.filename.is_some()),
-            ("signature", self.signature.is_some()),
-            ("data", self.data.is_some()),
-            ("provider", self.provider.is_some()),
-            ("item", self.item.is_some()),
-        ])?;
-        Ok(proto::Part { kind: Some(kind) })
-    }
-
-    /// A second source stays and is rejected with the rest.
-    fn take_source(&mut self) -> Result<proto::MediaSource, Violation> {
-        use proto::media_source::Kind;
-        let kind = match self.url.take() {
-            Some(url) => Kind::Url(url),
-            None => Kind::FileId(required(self.file_id.take(), "url")?),
-        };
-        Ok(proto::MediaSource { kind: Some(kind) })
-    }
-}
-
-fn parts(given: Vec<NewPartBody>, member: &str) -> Result<Vec<proto::Part>, Violation> {
-    let parts = given.into_iter().enumerate().map(|(index, part)| {
-        let part = part.into_proto();
-        part.map_err(|violation| violation.at(index).within(member))
-    });
-    parts.collect()
-}
-
-fn check_rest(members: &[(&str, bool)]) -> Result<(), Violation> {
-    match members.iter().find(|(_, is_given)| *is_given) {
-        Some((member, _)) => {
-            let rule = "does not belong to this type: remove it";
-            Err(violation(rule).within(member))
-        }
-        None => Ok(()),
-    }
-}
-
-fn required<T>(value: Option<T>, member: &str) -> Result<T, Violation> {
-    value.ok_or_else(|| missing(member))
-}
-
-fn missing(member: &str) -> Violation {
-    Violation::new(ViolationReason::Missing, "is missing: add it").within(member)
-}
-
-fn violation(rule: &'static str) -> Violation {
-    Violation::new(ViolationReason::Malformed, rule)
-}
-
-/// JSON text as it was given; empty if absent.
-fn json(document: Option<Box<RawValue>>) -> String {
-    document
-        .map(|document| Box::<str>::from(document).into_string())
-        .unwrap_or_default()
 }
 
 fn time(text: &str) -> Result<prost_types::Timestamp, Violation> {

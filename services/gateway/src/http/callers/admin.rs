@@ -12,7 +12,7 @@ use super::problems;
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::{HttpState, cors, positions};
 use crate::identity::Refusal;
-use history::{CommitPosition, Deadline, Freshness, Target};
+use history::{Deadline, Freshness, Target};
 
 /// A caller who may read everything of a tenant.
 #[derive(Debug, Clone)]
@@ -69,11 +69,6 @@ impl Admin {
         };
         let deadline = Deadline::until(None);
         let (head, at) = head_from_leader(state, &key, deadline).await?;
-        let position = CommitPosition {
-            version: head.version,
-            sequence: at.sequence,
-        };
-        positions::record_read(&state.gateway, &key, position);
         Ok(Target {
             access: self.access(head.agent),
             key,

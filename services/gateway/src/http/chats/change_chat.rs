@@ -8,8 +8,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use super::create_chat::text;
-use crate::http::body::ConversationBody;
+use crate::http::body::{ConversationBody, json_text};
 use crate::http::owned_chat::{OwnedChat, find_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
 
@@ -95,7 +94,7 @@ fn update(
         target: Some(chat.command_target(key.for_part("update").text())),
         update_mask: Some(prost_types::FieldMask { paths }),
         title: title.and_then(FieldChange::into_value).unwrap_or_default(),
-        metadata_json: text(metadata.and_then(FieldChange::into_value)),
+        metadata_json: json_text(metadata.and_then(FieldChange::into_value)),
         ..write::UpdateConversationRequest::default()
     }
 }

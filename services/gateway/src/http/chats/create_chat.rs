@@ -11,6 +11,7 @@ use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
+use crate::http::body::json_text;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
 use crate::identity::Caller;
 
@@ -96,7 +97,7 @@ pub(in crate::http) async fn create_chat(
     let chat = NewChat {
         id: body.id.unwrap_or_default(),
         title: body.title.unwrap_or_default(),
-        metadata_json: text(body.metadata),
+        metadata_json: json_text(body.metadata),
         context: body.context.map(event::ClientContext::from),
         forked_from: None,
     };
@@ -161,12 +162,6 @@ pub(super) fn created(id: &str, body: impl Serialize) -> Response {
     response
 }
 
-/// JSON text as it was given; empty if absent.
-pub(in crate::http) fn text(json: Option<Box<RawValue>>) -> String {
-    json.map(|json| Box::<str>::from(json).into_string())
-        .unwrap_or_default()
-}
-
 impl From<ClientContextBody> for event::ClientContext {
     fn from(context: ClientContextBody) -> Self {
         Self {
@@ -175,7 +170,7 @@ impl From<ClientContextBody> for event::ClientContext {
             user_agent: context.user_agent.unwrap_or_default(),
             locale: context.locale.unwrap_or_default(),
             timezone: context.timezone.unwrap_or_default(),
-            custom_metadata_json: text(context.custom_metadata),
+            custom_metadata_json: json_text(context.custom_metadata),
         }
     }
 }

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ForkPoint;
 
-use super::create_chat::{NewChat, create, created, text};
+use super::create_chat::{NewChat, create, created};
+use crate::http::body::json_text;
 use crate::http::message_pages::search;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
@@ -102,7 +103,7 @@ pub(in crate::http) async fn fork_chat(
     let fork = NewChat {
         id: body.id.unwrap_or_default(),
         title: body.title.unwrap_or_default(),
-        metadata_json: text(body.metadata),
+        metadata_json: json_text(body.metadata),
         context: None,
         forked_from: Some(ForkPoint {
             conversation_id: id.clone(),

@@ -25,13 +25,19 @@ const NAMES: [(&str, &str); 15] = [
 ];
 
 /// Replaces the writer's name of a field by the caller's.
-pub(in crate::http) fn with_callers_field(mut problem: HttpProblem) -> HttpProblem {
+pub(in crate::http) fn with_callers_field(problem: HttpProblem) -> HttpProblem {
     let known = |field: &String| NAMES.iter().find(|(writers, _)| writers == field);
-    if let Some((writers, callers)) = problem.field.as_ref().and_then(known) {
-        if let Some(rest) = problem.detail.strip_prefix(writers) {
-            problem.detail = format!("{callers}{rest}");
-        }
-        problem.field = Some((*callers).to_owned());
+    match problem.field.as_ref().and_then(known) {
+        Some((_, callers)) => with_field(problem, callers),
+        None => problem,
+    }
+}
+
+/// Replaces the name of the field, also where the detail begins with it.
+pub(in crate::http) fn with_field(mut problem: HttpProblem, name: &str) -> HttpProblem {
+    let field = problem.field.replace(name.to_owned()).unwrap_or_default();
+    if let Some(rest) = problem.detail.strip_prefix(&field) {
+        problem.detail = format!("{name}{rest}");
     }
     problem
 }

@@ -2,6 +2,8 @@
 
 mod field_names;
 
+pub(in crate::http) use field_names::with_field;
+
 use std::time::Duration;
 
 use axum::http::StatusCode;

@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
+use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::chats::create_chat::{ClientContextBody, text};
+use crate::http::chats::create_chat::ClientContextBody;
 use crate::http::commands::result_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
@@ -70,7 +71,7 @@ pub(in crate::http) async fn create_conversation(
         idempotency_key: key.text(),
         owner: Some(owner(body.user_id, body.session_id)?),
         title: body.title.unwrap_or_default(),
-        metadata_json: text(body.metadata),
+        metadata_json: json_text(body.metadata),
         client_context: body.context.map(event::ClientContext::from),
         provider_conversation_id: body.provider_conversation_id.unwrap_or_default(),
         ..write::CreateConversationRequest::default()

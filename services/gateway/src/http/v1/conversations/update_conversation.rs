@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
+use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::change_chat::given;
-use crate::http::chats::create_chat::text;
 use crate::http::commands::result_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
@@ -93,7 +93,7 @@ impl UpdateConversationBody {
             }),
             update_mask: Some(prost_types::FieldMask { paths }),
             title: value(self.title),
-            metadata_json: text(self.metadata.and_then(FieldChange::into_value)),
+            metadata_json: json_text(self.metadata.and_then(FieldChange::into_value)),
             provider_conversation_id: value(self.provider_conversation_id),
             last_response_id: value(self.last_response_id),
         }

@@ -18,6 +18,7 @@ use wire::status::Problem;
 use crate::Gateway;
 use crate::assembly::{self, AssembledContext, ContextRequest};
 use crate::http::callers::service::{Service, ServiceHeaders};
+use crate::http::commands::with_field;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -143,7 +144,7 @@ fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedCont
 }
 
 /// Replaces the names of gRPC fields by those of the query.
-fn with_query_names(mut problem: HttpProblem) -> HttpProblem {
+fn with_query_names(problem: HttpProblem) -> HttpProblem {
     let name = match problem.field.as_deref() {
         Some("messages_max") => "messages",
         Some("at_version") => "version",
@@ -151,15 +152,7 @@ fn with_query_names(mut problem: HttpProblem) -> HttpProblem {
         Some(field) if field.starts_with("policy_json") => "budget",
         Some(_) | None => return problem,
     };
-    if let Some(rest) = problem
-        .field
-        .as_ref()
-        .and_then(|field| problem.detail.strip_prefix(field))
-    {
-        problem.detail = format!("{name}{rest}");
-    }
-    problem.field = Some(name.to_owned());
-    problem
+    with_field(problem, name)
 }
 
 fn unknown_format() -> HttpProblem {

@@ -12,7 +12,7 @@ use wire::proto::write::v1 as write;
 
 use crate::http::body::NewEventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::commands::result_for_caller;
+use crate::http::commands::{result_for_caller, with_field};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -139,16 +139,11 @@ const WRAPPERS: [&str; 13] = [
 ];
 
 /// Replaces the writer's path of an event's field by the caller's: `events[0].tool_called.call_id` by `events[0].callId`.
-fn with_member_names(mut problem: HttpProblem) -> HttpProblem {
-    let Some(field) = problem.field.take() else {
-        return problem;
-    };
-    let members = member_path(&field);
-    if let Some(rest) = problem.detail.strip_prefix(&field) {
-        problem.detail = format!("{members}{rest}");
+fn with_member_names(problem: HttpProblem) -> HttpProblem {
+    match problem.field.as_deref().map(member_path) {
+        Some(members) => with_field(problem, &members),
+        None => problem,
     }
-    problem.field = Some(members);
-    problem
 }
 
 fn member_path(field: &str) -> String {

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use axum::extract::State;
 use domain::{EventKind, Version, Violation, ViolationReason};
-use history::{Direction, Page, PageBounds, decode};
+use history::{Direction, Page, PageBounds};
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::status::Problem;
 
 use crate::http::body::EventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
@@ -17,7 +16,7 @@ use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{
-    EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX,
+    EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies,
 };
 
 /// Which events to list.
@@ -109,13 +108,8 @@ pub(in crate::http) async fn list_recorded_events(
     };
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
-    let events = page.events.iter().map(|row| {
-        let event = decode(&target.key, row)?;
-        Ok(EventBody::from(&event))
-    });
-    let events: Result<Vec<EventBody>, Problem> = events.collect();
     Ok(Json(RecordedEventsPage {
-        events: events.map_err(problem::from_problem)?,
+        events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
         next: page.next.map(|next| next.version.0),
     }))

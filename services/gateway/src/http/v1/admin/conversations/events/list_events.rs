@@ -1,7 +1,7 @@
 //! `GET /v1/admin/conversations/{id}/events`: the complete transcript of a conversation.
 
 use axum::extract::State;
-use domain::Version;
+use domain::{ConversationKey, Version};
 use history::{Direction, Page, PageBounds, decode};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
@@ -75,16 +75,22 @@ pub(in crate::http) async fn list_events(
     };
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
-    let rows = page.events.iter();
-    let events = rows.map(|row| decode(&target.key, row));
-    let events: Result<Vec<_>, Problem> = events.collect();
     Ok(Json(EventsPage {
-        events: events
-            .map_err(problem::from_problem)?
-            .iter()
-            .map(EventBody::from)
-            .collect(),
+        events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
         next_after: page.next.map(|next| next.version.0.saturating_sub(1)),
     }))
+}
+
+/// The events of a page, as JSON.
+pub(in crate::http) fn event_bodies(
+    key: &ConversationKey,
+    page: &Page,
+) -> Result<Vec<EventBody>, HttpProblem> {
+    let events = page.events.iter().map(|row| {
+        let event = decode(key, row)?;
+        Ok(EventBody::from(&event))
+    });
+    let events: Result<Vec<EventBody>, Problem> = events.collect();
+    events.map_err(problem::from_problem)
 }
