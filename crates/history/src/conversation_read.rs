@@ -11,6 +11,7 @@ use read_model::queries::{self, EventQuery};
 use read_model::{EventRow, HeadRow, ReadModelError};
 use wire::status::Problem;
 
+use crate::lineage_rows::LineageRows;
 use crate::position::CommitPosition;
 use crate::problem;
 use crate::tail::Tail;
@@ -37,6 +38,8 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 pub(crate) struct ConversationRead {
     pub(crate) rows: Rows,
+    /// The rows of a fork's ancestors, if they were read with the last commit.
+    pub(crate) lineage: LineageRows,
     /// The position of the last known commit.
     pub(crate) position: CommitPosition,
     /// The last commit, if the rows do not contain it.
@@ -50,6 +53,7 @@ impl ConversationRead {
         let read = Self {
             position: head_row.map_or_else(CommitPosition::default, CommitPosition::from_row),
             rows,
+            lineage: Vec::new(),
             ahead: None,
         };
         match last {

@@ -12,9 +12,10 @@ use wire::status::Problem;
 use crate::conversation_read::{RowQuery, rows};
 use crate::event::{decode, event_rows, size_bytes};
 use crate::position::CommitPosition;
+use crate::prefetched::Prefetched;
 use crate::problem;
 use crate::query::{Batch, Query};
-use crate::snapshot::{Prefetched, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
 
 /// Which events of a snapshot a cursor returns.
@@ -88,15 +89,12 @@ impl BatchBuilder {
     }
 }
 
-/// How many prefetched rows of a range were used.
+/// Which rows were read, in the direction of the query.
 enum RowsRead {
-    All,
+    /// All rows of the conversation itself.
+    Own,
+    /// Those up to this version.
     Through(Version),
-}
-
-/// Whether rows fill a batch; otherwise these are the last rows.
-fn fills(rows: &[EventRow], batch: Batch) -> bool {
-    rows.len() >= batch.events_max || rows.iter().map(size_bytes).sum::<u64>() >= batch.bytes_max
 }
 
 /// A cursor over a snapshot.
@@ -192,19 +190,15 @@ impl<'s> Cursor<'s> {
         inside.into_iter()
     }
 
-    /// Adds the prefetched rows that are part of the history, as many as fit. `None`: nothing was prefetched from that
-    /// conversation.
+    /// Adds the prefetched rows that are part of the history, as many as fit. `None`: none of the conversation that recorded
+    /// the segment were prefetched.
     fn take_prefetched(
         &mut self,
         ancestor: usize,
         batch_builder: &mut BatchBuilder,
     ) -> Option<RowsRead> {
-        if ancestor > 0 {
-            return None;
-        }
-        let first = self.prefetched.take()?;
-        let last = first.events.last().map(|event| event.version);
-        let last = last.filter(|_| fills(&first.events, first.batch));
+        let is_prefetched = |first: &mut Prefetched| ancestor == 0 || first.has_inherited;
+        let first = self.prefetched.take_if(is_prefetched)?;
         let events = first.events.into_iter();
         for event in events.filter(|event| self.segments.contains(event.version)) {
             if batch_builder.is_full() {
@@ -212,7 +206,7 @@ impl<'s> Cursor<'s> {
             }
             batch_builder.push(CursorEvent::of(event));
         }
-        Some(last.map_or(RowsRead::All, RowsRead::Through))
+        Some(first.through.map_or(RowsRead::Own, RowsRead::Through))
     }
 
     /// Reads the events of one segment from the rows, in the direction of the query.

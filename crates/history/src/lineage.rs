@@ -1,20 +1,24 @@
 //! The ancestors of a fork, read concurrently.
 //!
 //! One statement reads their rows. Then the last commit of each is read concurrently from the record, because an erased
-//! ancestor makes the fork unreadable at once; meanwhile another statement reads the events of the fork points, for their token
-//! counts. An ancestor without a row is read by itself.
+//! ancestor makes the fork unreadable at once; meanwhile other statements read the first inherited events of a query, and the
+//! events of the other fork points, for their token counts. An ancestor without a row is read by itself.
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ConversationId, ConversationKey, ForkPoint, Inherited, Version};
 use futures::future::{try_join, try_join_all};
-use read_model::queries::{self, EventRange, RangesQuery};
+use read_model::queries::EventRange;
 use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
 
 use crate::consistency;
 use crate::conversation_read::{ConversationRead, Rows};
 use crate::event::{decode, event_rows};
+use crate::lineage_rows::{
+    LineageRows, before, first_own, inherited_in_rows, lineage_rows, read_versions,
+};
 use crate::position::CommitPosition;
+use crate::prefetched::{InheritedBatch, Prefetched};
 use crate::problem;
 use crate::target::{Reader, Target};
 
@@ -48,47 +52,75 @@ pub(crate) async fn read(
     fork: &Target,
     from: &ForkPoint,
 ) -> Result<Vec<Ancestor>, Problem> {
+    let read = read_with(reader, fork, from.clone(), Vec::new(), None).await?;
+    Ok(read.0)
+}
+
+/// Like [`read`], with the rows that were read before, if any, and with the first inherited events of a query.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) async fn read_with(
+    reader: &Reader,
+    fork: &Target,
+    from: ForkPoint,
+    mut rows: LineageRows,
+    mut batch: Option<InheritedBatch<'_>>,
+) -> Result<(Vec<Ancestor>, Prefetched), Problem> {
     let (mut ancestors, mut events) = (Vec::<Ancestor>::new(), Vec::new());
-    let mut next = Some(from.clone());
+    let mut prefetched = Prefetched::default();
+    let mut next = Some(from);
     while let Some(from) = next {
-        let known = known(reader, fork, from).await?;
-        let depth = u32::try_from(ancestors.len() + known.len()).unwrap_or(u32::MAX);
+        if rows.is_empty() {
+            rows = lineage_rows(reader, fork, from).await?;
+        }
+        let depth = u32::try_from(ancestors.len() + rows.len()).unwrap_or(u32::MAX);
         if depth > FORK_DEPTH_MAX {
             return Err(contradiction(fork));
         }
-        let fork_points = fork_points_in_rows(&known, last_inherited(&ancestors));
-        let reads = known
+        let in_rows = inherited_in_rows(&rows, last_inherited(&ancestors));
+        let reads = std::mem::take(&mut rows);
+        let reads = reads
             .into_iter()
             .map(|(point, row)| ancestor(reader, fork, point, row));
-        let fork_points = events_in_rows(reader, fork, &fork_points);
-        let (read, found) = try_join(try_join_all(reads), fork_points).await?;
+        let events_in_rows = events_in_rows(reader, fork, &in_rows, batch.take());
+        let (read, (fork_points, first)) = try_join(try_join_all(reads), events_in_rows).await?;
         ancestors.extend(read);
-        events.extend(found);
+        events.extend(fork_points);
+        prefetched.append(first);
         inherit(&mut ancestors);
         let last = ancestors.last().and_then(|last| last.read.forked_from());
         next = last.cloned();
     }
     count_tokens(reader, fork, &mut ancestors, events).await?;
-    Ok(ancestors)
+    Ok((ancestors, prefetched))
 }
 
-/// The fork points from `from` on that have rows, and the first without a row.
-async fn known(
+/// The newest event of each range, as far as it can be read at once, and the first events of a query.
+async fn events_in_rows(
     reader: &Reader,
     fork: &Target,
-    from: ForkPoint,
-) -> Result<Vec<(ForkPoint, Option<HeadRow>)>, Problem> {
-    let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from.conversation);
-    let rows = fork.deadline.rows(rows).await?;
-    let (mut known, mut next) = (Vec::with_capacity(rows.len()), Some(from));
-    let mut rows = rows.into_iter();
-    while let Some(point) = next {
-        let row = rows.next().filter(|(id, _)| *id == point.conversation);
-        let row = row.map(|(_, row)| row);
-        next = row.as_ref().and_then(|row| row.head.forked_from.clone());
-        known.push((point, row));
-    }
-    Ok(known)
+    in_rows: &[EventRange],
+    batch: Option<InheritedBatch<'_>>,
+) -> Result<(Vec<EventRow>, Prefetched), Problem> {
+    let batch = batch.map(|batch| batch.select(in_rows));
+    let is_prefetched = |range: &&EventRange| {
+        let mut batch = batch.iter();
+        batch.any(|batch| batch.has_last_of(range))
+    };
+    let others = in_rows.iter().filter(|range| !is_prefetched(range));
+    let others = others.map(|range| (range.conversation.clone(), range.last));
+    let others = read_versions(reader, fork, others);
+    let first = async {
+        match &batch {
+            Some(batch) => batch.read(reader, fork).await,
+            None => Ok(Prefetched::default()),
+        }
+    };
+    let (mut fork_points, first) = try_join(others, first).await?;
+    let is_last = |event: &&EventRow| in_rows.iter().any(|range| range.last == event.version);
+    fork_points.extend(first.events.iter().filter(is_last).cloned());
+    Ok((fork_points, first))
 }
 
 /// Reads one ancestor. It contains at least the version of the fork point: it did when the fork was recorded.
@@ -148,70 +180,8 @@ fn last_inherited(ancestors: &[Ancestor]) -> Version {
     farthest.map_or(Version(u64::MAX), |farthest| before(farthest.inherited))
 }
 
-/// The last version before the inherited ones.
-fn before(inherited: Inherited) -> Version {
-    inherited
-        .last
-        .min(Version(inherited.first.0.saturating_sub(1)))
-}
-
-/// The last inherited event of each ancestor whose row contains it; `last` limits the first ancestor.
-fn fork_points_in_rows(
-    known: &[(ForkPoint, Option<HeadRow>)],
-    mut last: Version,
-) -> Vec<EventRange> {
-    let mut fork_points = Vec::with_capacity(known.len());
-    for (point, row) in known {
-        let Some(row) = row else { break };
-        let inherited = Inherited {
-            first: first_own(row.head.forked_from.as_ref()),
-            last: last.min(point.version),
-            tokens_through: 0,
-        };
-        if inherited.first <= inherited.last && inherited.last <= row.head.version {
-            fork_points.push(one_event(&point.conversation, inherited.last));
-        }
-        last = before(inherited);
-    }
-    fork_points
-}
-
-/// The first version that a conversation recorded itself.
-fn first_own(forked_from: Option<&ForkPoint>) -> Version {
-    let parent = forked_from.map_or(Version::ZERO, |parent| parent.version);
-    parent.next()
-}
-
-fn one_event(conversation: &ConversationId, version: Version) -> EventRange {
-    EventRange {
-        conversation: conversation.clone(),
-        first: version,
-        last: version,
-    }
-}
-
-/// Reads single events in one statement.
-async fn events_in_rows(
-    reader: &Reader,
-    fork: &Target,
-    ranges: &[EventRange],
-) -> Result<Vec<EventRow>, Problem> {
-    if ranges.is_empty() {
-        return Ok(Vec::new());
-    }
-    let query = RangesQuery {
-        limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
-        ranges,
-        kinds: &[],
-        bytes_max: u64::MAX,
-    };
-    let found = queries::events_of_ranges(&reader.read_model, &fork.access.tenant, query);
-    let found = fork.deadline.rows(found).await?;
-    found.ok_or_else(problem::not_found)
-}
-
 /// Sets the token count of each ancestor at its last inherited version. `events` are those that were read; the others are in
-/// tails, or in rows that are newer than [`known`].
+/// rows of other kinds, in tails, or in rows that are newer than those of the lineage.
 async fn count_tokens(
     reader: &Reader,
     fork: &Target,
@@ -226,9 +196,9 @@ async fn count_tokens(
         let Inherited { first, last, .. } = one.inherited;
         first <= last && last <= one.read.row_position().version && !is_read(one, &events)
     });
-    let newer = newer.map(|one| one_event(&one.target.key.conversation, one.inherited.last));
-    let newer: Vec<EventRange> = newer.collect();
-    events.extend(events_in_rows(reader, fork, &newer).await?);
+    let newer = newer.map(|one| (one.target.key.conversation.clone(), one.inherited.last));
+    let newer: Vec<(ConversationId, Version)> = newer.collect();
+    events.extend(read_versions(reader, fork, newer.into_iter()).await?);
     for ancestor in ancestors {
         let inherited = ancestor.inherited;
         if inherited.first > inherited.last {

@@ -1,10 +1,15 @@
 //! The events to read, and the size of batches.
 
 use domain::{EventKind, Version};
+use read_model::EventRow;
 pub use read_model::queries::Direction;
 use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery};
 
+use crate::event::size_bytes;
 use crate::position::CommitPosition;
+
+/// Maximum number of ranges that one statement reads.
+pub(crate) const RANGES_PER_READ_MAX: usize = 64;
 
 /// Which events to read.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +69,21 @@ impl Batch {
         events_max: 1,
         bytes_max: 1,
     };
+
+    /// Whether these events fill the batch; otherwise a read that returned them has reached its end.
+    pub(crate) fn is_filled_by(self, events: &[EventRow]) -> bool {
+        events.len() >= self.events_max
+            || events.iter().map(size_bytes).sum::<u64>() >= self.bytes_max
+    }
+
+    /// The rest of the batch after these events.
+    pub(crate) fn after(self, events: &[EventRow]) -> Self {
+        let bytes = events.iter().map(size_bytes).sum::<u64>();
+        Self {
+            events_max: self.events_max.saturating_sub(events.len()),
+            bytes_max: self.bytes_max.saturating_sub(bytes),
+        }
+    }
 
     /// The part that one statement reads.
     pub(crate) fn of_one_statement(self) -> Self {

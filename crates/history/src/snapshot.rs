@@ -5,13 +5,13 @@
 use domain::{
     Change, Conversation, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
 };
-use read_model::EventRow;
 use wire::status::{Problem, Reason};
 
 use crate::consistency;
 use crate::conversation_read::{ConversationRead, RowQuery};
 use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
+use crate::prefetched::{InheritedBatch, Prefetched};
 use crate::problem;
 use crate::query::{Batch, Query};
 use crate::target::{Reader, Target};
@@ -27,13 +27,6 @@ pub struct Snapshot<'a> {
     pub(crate) recorded: Segments,
 }
 
-/// The first events of a query, read with the snapshot in one statement.
-#[derive(Debug)]
-pub struct Prefetched {
-    pub(crate) events: Vec<EventRow>,
-    pub(crate) batch: Batch,
-}
-
 impl<'a> Snapshot<'a> {
     /// Opens a snapshot with the complete row of the conversation.
     ///
@@ -42,10 +35,12 @@ impl<'a> Snapshot<'a> {
     /// is not reached in time.
     pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
         let read = consistency::read(reader, target, RowQuery::Conversation).await?;
-        Self::from_read(reader, target, read).await
+        let (snapshot, _) = Self::from_read(reader, target, read, None).await?;
+        Ok(snapshot)
     }
 
-    /// Opens a snapshot and reads the first events of a query in the same statement. Give them to [`Snapshot::cursor_from`].
+    /// Opens a snapshot and reads the first events of a query: own events with the row, inherited ones together with the last
+    /// commits of the ancestors. Give them to [`Snapshot::cursor_from`].
     ///
     /// # Errors
     /// As [`Snapshot::open`].
@@ -57,31 +52,43 @@ impl<'a> Snapshot<'a> {
     ) -> Result<(Self, Prefetched), Problem> {
         let rows = query.to_event_query(batch);
         let read = consistency::read(reader, target, RowQuery::Events(&rows)).await?;
-        let mut snapshot = Self::from_read(reader, target, read).await?;
-        let events = std::mem::take(&mut snapshot.read.rows.events);
-        let batch = batch.of_one_statement();
-        Ok((snapshot, Prefetched { events, batch }))
+        Self::from_read(reader, target, read, Some((query, batch))).await
     }
 
     async fn from_read(
         reader: &'a Reader,
         target: &'a Target,
-        read: ConversationRead,
-    ) -> Result<Self, Problem> {
+        mut read: ConversationRead,
+        first: Option<(&Query<'_>, Batch)>,
+    ) -> Result<(Self, Prefetched), Problem> {
         read.check_visible(&target.access.agent)?;
-        let ancestors = match read.forked_from() {
-            // Boxed, to keep the future small: few conversations are forks.
-            Some(from) => Box::pin(lineage::read(reader, target, from)).await?,
+        let events = std::mem::take(&mut read.rows.events);
+        let mut prefetched = match first {
+            Some((_, batch)) => Prefetched::own(events, batch),
+            None => Prefetched::default(),
+        };
+        let ancestors = match read.forked_from().cloned() {
+            Some(from) => {
+                let rows = std::mem::take(&mut read.lineage);
+                let batch = first
+                    .and_then(|(query, batch)| InheritedBatch::after(query, batch, &prefetched));
+                // Boxed, to keep the future small: few conversations are forks.
+                let lineage = lineage::read_with(reader, target, from, rows, batch);
+                let (ancestors, inherited) = Box::pin(lineage).await?;
+                prefetched.append(inherited);
+                ancestors
+            }
             None => Vec::new(),
         };
         let inherited: Vec<Inherited> = ancestors.iter().map(|one| one.inherited).collect();
-        Ok(Self {
+        let snapshot = Self {
             reader,
             target,
             read,
             ancestors,
             recorded: Segments::recorded(&inherited),
-        })
+        };
+        Ok((snapshot, prefetched))
     }
 
     /// The position of the snapshot: that of the last commit.
@@ -214,7 +221,7 @@ impl Readable {
             return Ok(Self::No);
         }
         let owner = read.head().and_then(|head| head.owner.clone());
-        match Snapshot::from_read(reader, target, read).await {
+        match Snapshot::from_read(reader, target, read, None).await {
             Ok(_) => Ok(Self::Yes(owner)),
             Err(problem) if problem.reason() == Reason::ConversationNotFound => {
                 Ok(Self::AncestorErased(owner))

@@ -16,6 +16,7 @@ use wire::status::Problem;
 
 use self::decision::{ReadState, Source, Step, step};
 use crate::conversation_read::{ConversationRead, RowQuery, Rows, rows};
+use crate::lineage_rows::lineage_rows_of;
 use crate::problem;
 use crate::target::{Freshness, Reader, Target};
 
@@ -26,7 +27,7 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 /// Reserved for a last read, so that a position that was not reached is reported as such.
 const LAST_READ_MAX: Duration = Duration::from_millis(50);
 
-/// Reads rows and last commit until the target's fence is reached. Visibility is not checked.
+/// Reads rows, last commit, and the rows of a fork's ancestors, until the target's fence is reached. Visibility is not checked.
 ///
 /// # Errors
 /// A dependency does not answer, or the fence is not reached within the reader's bound and the call's deadline.
@@ -36,9 +37,16 @@ pub(crate) async fn read(
     query: RowQuery<'_>,
 ) -> Result<ConversationRead, Problem> {
     let rows = target.deadline.rows(rows(reader, target, query));
+    let last = async {
+        let last = last(reader, target).await?;
+        let lineage = lineage_rows_of(reader, target, last.as_ref()).await?;
+        Ok((last, lineage))
+    };
     // The record first: its answer passes through more tasks.
-    let (last, rows) = tokio::try_join!(last(reader, target), rows)?;
-    read_until_reached(reader, target, query, ConversationRead::new(rows, last)?).await
+    let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
+    let mut read = ConversationRead::new(rows, last)?;
+    read.lineage = lineage;
+    read_until_reached(reader, target, query, read).await
 }
 
 /// Like [`read`], with rows that were read before.

@@ -2,17 +2,14 @@
 
 use domain::{Segment, Version};
 use read_model::EventRow;
-use read_model::queries::{self, EventRange, RangesQuery, is_rare};
+use read_model::queries::{EventRange, RangesQuery, is_rare};
 use wire::status::Problem;
 
-use super::{BatchBuilder, Cursor, RowsRead, before, fills};
+use super::{BatchBuilder, Cursor, RowsRead, before};
+use crate::lineage_rows::read_ranges;
 use crate::position::CommitPosition;
-use crate::problem;
-use crate::query::Batch;
+use crate::query::{Batch, RANGES_PER_READ_MAX};
 use crate::window::Window;
-
-/// Maximum number of segments that one statement reads.
-const SEGMENTS_PER_READ_MAX: usize = 64;
 
 impl Cursor<'_> {
     /// Reads backward until the batch is full or the range ends.
@@ -79,9 +76,10 @@ impl Cursor<'_> {
     ) -> Result<(), Problem> {
         if let Some(read) = self.take_prefetched(segment.ancestor, batch_builder) {
             let inherited = self.segments.inherited_before(segment.first);
+            let after_next = next.next();
             self.next = match read {
-                RowsRead::All => Some(inherited).filter(|version| *version > Version::ZERO),
-                RowsRead::Through(version) => before(version),
+                RowsRead::Own => Some(inherited).filter(|version| *version > Version::ZERO),
+                RowsRead::Through(version) => before(version.min(after_next)),
             };
             return Ok(());
         }
@@ -92,7 +90,7 @@ impl Cursor<'_> {
             [segment] => self.rows_of(*segment, batch).await?,
             several => self.rows_of_several(several, batch).await?,
         };
-        let last = found.last().filter(|_| fills(&found, batch));
+        let last = found.last().filter(|_| batch.is_filled_by(&found));
         self.next = before(last.map_or(segments.first, |event| event.version));
         batch_builder.extend(found);
         Ok(())
@@ -104,7 +102,7 @@ impl Cursor<'_> {
         let enough = u64::try_from(batch.events_max).unwrap_or(u64::MAX);
         for segment in self.segments.within(self.query.from, next).rev() {
             let is_enough = versions >= enough && !is_rare(self.query.kinds);
-            if is_enough || in_rows.len() == SEGMENTS_PER_READ_MAX || self.is_in_tail(segment) {
+            if is_enough || in_rows.len() == RANGES_PER_READ_MAX || self.is_in_tail(segment) {
                 break;
             }
             first = segment.first;
@@ -139,10 +137,7 @@ impl Cursor<'_> {
             limit: u32::try_from(batch.events_max).unwrap_or(u32::MAX),
             bytes_max: batch.bytes_max,
         };
-        let tenant = &snapshot.target.access.tenant;
-        let found = queries::events_of_ranges(&snapshot.reader.read_model, tenant, query);
-        let found = snapshot.target.deadline.rows(found).await?;
-        found.ok_or_else(problem::not_found)
+        read_ranges(snapshot.reader, snapshot.target, query).await
     }
 }
 

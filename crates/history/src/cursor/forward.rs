@@ -3,7 +3,7 @@
 use domain::{Segment, Version};
 use wire::status::Problem;
 
-use super::{BatchBuilder, Cursor, CursorEvent, RowsRead, after, fills};
+use super::{BatchBuilder, Cursor, CursorEvent, RowsRead, after};
 use crate::position::CommitPosition;
 
 impl Cursor<'_> {
@@ -37,14 +37,14 @@ impl Cursor<'_> {
         let row_version = self.snapshot.read.row_position().version;
         if let Some(read) = self.take_prefetched(segment.ancestor, batch_builder) {
             self.next = match read {
-                RowsRead::All => after(row_version),
+                RowsRead::Own => after(row_version),
                 RowsRead::Through(version) => after(version),
             };
             return Ok(());
         }
         let batch = batch_builder.remaining().of_one_statement();
         let found = self.rows_of(segment, batch).await?;
-        let last = found.last().filter(|_| fills(&found, batch));
+        let last = found.last().filter(|_| batch.is_filled_by(&found));
         self.next = after(last.map_or(segment.last, |event| event.version));
         batch_builder.extend(found);
         Ok(())
