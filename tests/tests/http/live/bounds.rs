@@ -2,13 +2,14 @@
 
 use futures::StreamExt as _;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use tests::events::user;
 use tests::eventually::{eventually, within};
 use tests::http_client::HttpClient;
+use wire::proto::operate::v1::Scope;
 
 use super::{recorded_to, versions, watch_chat};
-use crate::fixture::{Fixture, begin};
+use crate::fixture::{Fixture, TENANT, bearer, begin};
 
 async fn refused(client: &HttpClient, path: &str, expected: (u16, &str, &str)) {
     let answer = client.get(path).await;
@@ -95,20 +96,18 @@ async fn idle_streams_get_heartbeats() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_back_ends_are_rejected() {
+async fn pages_cannot_use_the_token_of_a_back_end() {
     let fixture = Fixture::new().await;
-    let chat = begin(&fixture.session("s"), &json!({})).await;
-    let page = fixture.session("s").with("origin", "https://evil.example");
-    refused(
-        &page,
-        &format!("/api/chats/{chat}/events"),
-        (403, "ORIGIN_NOT_ALLOWED", ""),
-    )
-    .await;
-    let named: Value = fixture
-        .session("s")
-        .get(&format!("/api/chats/{chat}/events?sessionId=s"))
-        .await
-        .ok(400);
-    assert_eq!(named["code"], "IDENTITY_IN_QUERY");
+    let session = fixture.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let token = fixture.operator.token(&[Scope::Read], TENANT).await;
+    let page = bearer(&fixture.stack, &token.secret).with("origin", "https://evil.example");
+    let path = format!("/v1/conversations/{chat}/events/stream");
+    refused(&page, &path, (403, "ORIGIN_NOT_ALLOWED", "")).await;
+    let path = format!("/api/chats/{chat}/events?sessionId=s");
+    let named = session.get(&path).await;
+    assert_eq!(
+        named.status_and_code(),
+        (400, "IDENTITY_IN_QUERY".to_owned())
+    );
 }

@@ -1,6 +1,9 @@
 //! Events in lines, in and out.
 
-use futures::StreamExt as _;
+use std::convert::Infallible;
+
+use futures::{StreamExt as _, stream};
+use gateway::GatewayConfig;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tests::eventually::within;
@@ -190,6 +193,31 @@ async fn requests_of_lines_are_checked() {
     assert_eq!(answer.unwrap().status().as_u16(), 200);
     let (events, _) = read(&service, &format!("{path}?from=503")).await;
     assert_eq!(events[0]["input"], json!({"a": 1}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_takes_too_long_says_what_is_recorded() {
+    let short = |config: &mut GatewayConfig| config.http.server.request_timeout_ms = 2_500;
+    let fixture = Fixture::with(short).await;
+    let service = service(&fixture, &BOTH).await;
+    let path = format!("{}/events", created(&service).await);
+    // The rest of the body never comes.
+    let arrived = lines(600).join("\n");
+    let body = stream::iter([Ok::<_, Infallible>(arrived)]).chain(stream::pending());
+    let lines = service.with("content-type", "application/x-ndjson");
+    let request = lines.request(Method::POST, &path);
+    let request = request.body(reqwest::Body::wrap_stream(body));
+    let answer = within("a late request", request.send()).await.unwrap();
+    assert_eq!(answer.status().as_u16(), 504);
+    let problem: Value = answer.json().await.unwrap();
+    assert_eq!(problem["code"], "DEADLINE_EXCEEDED");
+    let metadata = &problem["metadata"];
+    assert_eq!(
+        (&metadata["line"], &metadata["recorded_lines"]),
+        (&json!("600"), &json!("500"))
+    );
+    let (events, _) = read(&service, &path).await;
+    assert_eq!(texts(&events).len(), 500);
 }
 
 #[tokio::test(flavor = "multi_thread")]

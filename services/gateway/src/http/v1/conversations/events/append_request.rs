@@ -7,7 +7,7 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::append_events::AppendEventsBody;
+use super::document::AppendEventsBody;
 use crate::http::chats::export::NDJSON;
 use crate::http::state::HttpState;
 

@@ -3,6 +3,7 @@
 pub mod append_events;
 pub mod append_lines;
 pub mod append_request;
+pub mod document;
 pub mod lines;
 pub mod list_events;
 mod member_names;
