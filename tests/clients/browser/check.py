@@ -86,7 +86,7 @@ def main(hansard, *screenshots):
             late.cancel()
     if browser.returncode != 0:
         sys.exit("the page failed")
-    print("the page sent messages, was reloaded, resumed and stopped an answer, showed HTML as text, and showed its errors")
+    print("the page sent messages, was reloaded, followed a second tab, resumed and stopped an answer, showed HTML as text, and showed its errors")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// examples/chat.html in a browser: turns, reloads, a stop, HTML in a message, a stopped gateway.
+// examples/chat.html in a browser: turns, reloads, a second tab, a stop, HTML in a message, a stopped gateway.
 // `node page.mjs page.html folder [screenshots]`, run by check.py: a line on standard output requests another gateway; the
 // answer is a line of JSON, `{url, key, release}`.
 
@@ -71,6 +71,23 @@ async function turns(page) {
   return expected;
 }
 
+/** A second tab of the same visitor shows what the first one says, and the reverse. */
+async function tabs(page, expected) {
+  const other = await page.browser().newPage();
+  other.setDefaultTimeout(DEADLINE_MS);
+  await other.goto(page.url());
+  await shows(other, expected);
+  for (const [from, text] of [[page, 'From the first tab.'], [other, 'From the second tab.'], [page, 'Again.']]) {
+    await from.bringToFront();
+    await say(from, text);
+    expected.push(['user', text], ['assistant', `echo: ${text}`]);
+    await shows(page, expected);
+    await shows(other, expected);
+  }
+  await other.close();
+  await page.bringToFront();
+}
+
 async function gone(page, expected) {
   await gateway('none');
   await say(page, 'Are you there?');
@@ -125,6 +142,7 @@ try {
   const faults = [];
   page.on('pageerror', fault => faults.push(fault.message));
   const expected = await turns(page);
+  await tabs(page, expected);
   await gone(page, expected);
   const held = await gateway('held');
   await resumed(page, expected, held);

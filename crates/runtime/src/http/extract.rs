@@ -40,12 +40,20 @@ where
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|rejection| unread(rejection.status()))?;
-        let mut json = serde_json::Deserializer::from_slice(&body);
-        let value =
-            serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
-        json.end().map_err(|e| parse_error::from_syntax(&e))?;
-        Ok(Self(value))
+        parse_json(&body).map(Self)
     }
+}
+
+/// The value of a JSON document.
+///
+/// # Errors
+/// 400: the text is not JSON, or a field is missing, unknown or malformed. The problem names the field, never its value.
+pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, HttpProblem> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
+    json.end().map_err(|e| parse_error::from_syntax(&e))?;
+    Ok(value)
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {

@@ -13,6 +13,10 @@ use utoipa::ToSchema;
 const PORT: u16 = 7303;
 const RATE: Bounds<u32> = Bounds::new(1..=1_000_000, "requests");
 const SESSION_AGE: Bounds<u32> = Bounds::new(1..=3_650, "days");
+const LIVE_AGE: Bounds<u64> = Bounds::new(100..=86_400_000, "ms");
+const LIVE_HEARTBEAT: Bounds<u64> = Bounds::new(100..=60_000, "ms");
+const LIVE_PAUSE: Bounds<u64> = Bounds::new(100..=600_000, "ms");
+const LIVE_PER_ADDRESS: Bounds<usize> = Bounds::new(1..=100_000, "streams");
 /// Maximum number of networks of trusted proxies.
 const TRUSTED_PROXIES_MAX: usize = 64;
 /// Default maximum age of issued sessions.
@@ -25,6 +29,8 @@ pub struct HttpSection {
     pub server: HttpConfig,
     /// Rate limits.
     pub limits: LimitsSection,
+    /// Live streams of conversations.
+    pub live: LiveSection,
     /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): `X-Forwarded-For` is accepted from them
     /// only.
     pub trusted_proxies: Vec<IpNet>,
@@ -36,6 +42,20 @@ impl HttpSection {
     pub(super) fn session_age_max(&self) -> Duration {
         Duration::from_hours(24 * u64::from(self.session_age_max_days))
     }
+}
+
+/// Limits of live streams of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveSection {
+    /// Maximum age of a stream, in ms. Then it ends with an event, and the client resumes it: its access is checked again.
+    pub age_max_ms: u64,
+    /// A comment is sent after this time without an event, in ms.
+    pub heartbeat_ms: u64,
+    /// A stream ends with an event if its client receives nothing for this long while events wait, in ms. Use less than
+    /// `http.server.connection.write_timeout_ms`, after which the connection is closed without the event.
+    pub pause_max_ms: u64,
+    /// Maximum number of open streams of one client address; of IPv6, of one /64 network. Further streams are rejected.
+    pub per_address_max: usize,
 }
 
 /// Rate limits; every request counts towards all that apply.
@@ -63,8 +83,20 @@ impl Default for HttpSection {
         Self {
             server: HttpConfig::at(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
             limits: LimitsSection::default(),
+            live: LiveSection::default(),
             trusted_proxies: Vec::new(),
             session_age_max_days: SESSION_AGE_MAX_DAYS,
+        }
+    }
+}
+
+impl Default for LiveSection {
+    fn default() -> Self {
+        Self {
+            age_max_ms: 900_000,
+            heartbeat_ms: 15_000,
+            pause_max_ms: 10_000,
+            per_address_max: 128,
         }
     }
 }
@@ -84,6 +116,7 @@ impl Validate for HttpSection {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("server", &self.server);
         checks.section("limits", &self.limits);
+        checks.section("live", &self.live);
         checks.bounds(
             "session_age_max_days",
             self.session_age_max_days,
@@ -96,6 +129,16 @@ impl Validate for HttpSection {
             );
             checks.invalid("trusted_proxies", error);
         }
+    }
+}
+
+impl Validate for LiveSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.bounds("age_max_ms", self.age_max_ms, &LIVE_AGE);
+        checks.bounds("heartbeat_ms", self.heartbeat_ms, &LIVE_HEARTBEAT);
+        checks.bounds("pause_max_ms", self.pause_max_ms, &LIVE_PAUSE);
+        let per_address = self.per_address_max;
+        checks.bounds("per_address_max", per_address, &LIVE_PER_ADDRESS);
     }
 }
 
@@ -136,6 +179,17 @@ mod tests {
                     let limits = json!({ scope: { number: value } });
                     check(&json!({ "limits": limits }), expected);
                 }
+            }
+        }
+        for (number, min, max) in [
+            ("age_max_ms", 100, 86_400_000),
+            ("heartbeat_ms", 100, 60_000),
+            ("pause_max_ms", 100, 600_000),
+            ("per_address_max", 1, 100_000),
+        ] {
+            for (value, expected) in [(min - 1, false), (min, true), (max, true), (max + 1, false)]
+            {
+                check(&json!({ "live": { number: value } }), expected);
             }
         }
         for (days, expected) in [(0, false), (1, true), (3_650, true), (3_651, false)] {

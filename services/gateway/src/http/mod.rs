@@ -7,7 +7,7 @@
 //!
 //! `runtime::http` has what all requests of any server share: size, time, panics. The other modules here are shared by
 //! endpoints: [`cors`] and [`rate_limits`] cover every request; [`callers`] identifies the caller; [`owned_chat`] finds the
-//! caller's conversation; [`turns`] starts and streams answers; [`commands`] calls the writer; [`problem`] maps every error
+//! caller's conversation; [`turns`] starts and streams answers; [`live`] streams conversations; [`commands`] calls the writer; [`problem`] maps every error
 //! to a problem.
 
 pub mod body;
@@ -20,6 +20,7 @@ mod cookies;
 pub mod cors;
 pub mod get_health;
 pub mod idempotency;
+pub mod live;
 pub mod message_pages;
 pub mod openapi;
 pub mod owned_chat;
@@ -28,6 +29,7 @@ pub mod problem;
 pub mod rate_limits;
 pub mod router;
 pub mod sessions;
+pub mod sse;
 pub mod state;
 pub mod turns;
 pub mod v1;

@@ -173,6 +173,20 @@ pub async fn read_conversation(
     Ok((conversation.map_err(from_read_error)?, position))
 }
 
+/// A conversation in its current state, and how to read it again: later reads include this one.
+///
+/// # Errors
+/// As [`from_read_error`].
+pub async fn read_fenced(
+    state: &HttpState,
+    target: Target,
+) -> Result<(Target, Conversation), HttpProblem> {
+    let (conversation, position) = read_conversation(state, &target).await?;
+    positions::record_read(&state.gateway, &target.key, position);
+    let fence = positions::fence(&state.gateway, &target.key);
+    Ok((Target { fence, ..target }, conversation))
+}
+
 /// The head of a conversation and the position of its last commit, read from the stream's leader. Later reads of the request
 /// include the commit.
 ///

@@ -13,6 +13,7 @@ use super::callers::session_renewal;
 use super::chat::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
 use super::chat::stop_ui_chat;
 use super::chat::stream::follow_ui_chat;
+use super::chats::events::watch_chat;
 use super::chats::export::export_chat;
 use super::chats::messages::send_message;
 use super::chats::stream::follow_chat;
@@ -24,7 +25,8 @@ use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;
 use super::v1::admin::conversations::events::list_events;
-use super::v1::admin::conversations::{get_conversation, list_conversations};
+use super::v1::admin::conversations::events::stream::watch_conversation;
+use super::v1::admin::conversations::{export_conversation, get_conversation, list_conversations};
 use super::v1::admin::get_usage;
 use super::v1::admin::provider_logs::{get_provider_log, list_provider_logs};
 use super::v1::chat::send_turn;
@@ -33,6 +35,7 @@ use super::v1::chat::sessions::{create_session, list_sessions};
 use super::v1::conversations::context::get_context;
 use super::v1::conversations::events::append_events::{self, APPEND_BYTES_MAX};
 use super::v1::conversations::events::list_events as list_recorded_events;
+use super::v1::conversations::events::stream::watch_recorded_conversation;
 use super::v1::conversations::{
     create_conversation, get_conversation as get_recorded_conversation, update_conversation,
 };
@@ -54,6 +57,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         ))
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
+        .routes(routes!(watch_chat::watch_chat))
         .routes(routes!(stop_chat::stop_chat))
         .routes(routes!(send_ui_messages::send_ui_messages).layer(body_limit(UI_REQUEST_BYTES_MAX)))
         .routes(routes!(follow_ui_chat::follow_ui_chat))
@@ -81,10 +85,15 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             )
             .layer(body_limit(APPEND_BYTES_MAX)),
         )
+        .routes(routes!(
+            watch_recorded_conversation::watch_recorded_conversation
+        ))
         .routes(routes!(get_context::get_context))
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))
+        .routes(routes!(watch_conversation::watch_conversation))
+        .routes(routes!(export_conversation::export_conversation))
         .routes(routes!(approve_calls::approve_calls))
         .routes(routes!(get_usage::get_usage))
         .routes(routes!(list_provider_logs::list_provider_logs))

@@ -1,18 +1,21 @@
 //! Streams the events of one conversation from a version: first the history, then live events.
 
-use history::Snapshot;
+use domain::ConversationKey;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 use wire::proto::read::v1 as proto;
+use wire::proto::read::v1::watch_conversation_response::Item;
 use wire::status::Problem;
 
-use crate::Gateway;
 use crate::request::{Call, agent_id, conversation_id, first_version, out_of_range};
-use crate::watcher::{self, Watch};
+use crate::watcher::{self, Subscription, Watch, WatchEnd, WatchItem};
+use crate::{Gateway, render};
 
 /// The stream of responses.
-pub type Responses = ReceiverStream<Result<proto::WatchConversationResponse, Status>>;
+pub type Responses = BoxStream<'static, Result<proto::WatchConversationResponse, Status>>;
 
 pub(super) async fn handle(
     gateway: &Gateway,
@@ -24,33 +27,37 @@ pub(super) async fn handle(
     let conversation = conversation_id(&request.conversation_id).map_err(Problem::from)?;
     let target = call.target(gateway, agent, conversation, "agent_id");
     let target = target.await?;
-    let permit = gateway.watchers.acquire()?;
-    // The subscription starts before the read of the history, so that no commit is lost between them.
-    let live = call
-        .deadline
-        .record(gateway.reader.record.live(&target.key))
-        .await?;
-    let snapshot = Snapshot::open(&gateway.reader, &target).await?;
-    let forked_from = snapshot.forked_from().cloned();
+    let key = target.key.clone();
+    let subscription = Subscription::open(gateway, target).await?;
     let from = first_version(request.from_version);
-    let next = snapshot.position().version.next();
+    let next = subscription.version.next();
     if from > next {
         let description = format!("is {from}, the maximum is {next}: the next version");
         return Err(Problem::from(out_of_range(description).within("from_version")).into());
     }
     let span = tracing::info_span!(
         "gateway.conversation.watch",
-        tenant.id = target.key.tenant.as_str(),
-        conversation.id = target.key.conversation.as_str(),
+        tenant.id = key.tenant.as_str(),
+        conversation.id = key.conversation.as_str(),
     );
     let watch = Watch {
-        target,
+        subscription,
         from,
-        live,
-        permit,
-        forked_from,
+        pause_max: None,
     };
-    let (responses, work) = watcher::watch(gateway, watch);
+    let (items, work) = watcher::watch(gateway, watch);
     tokio::spawn(work.instrument(span));
-    Ok(Response::new(ReceiverStream::new(responses)))
+    let responses = ReceiverStream::new(items).map(move |item| response(&key, item));
+    Ok(Response::new(responses.boxed()))
+}
+
+fn response(
+    key: &ConversationKey,
+    item: Result<WatchItem, WatchEnd>,
+) -> Result<proto::WatchConversationResponse, Status> {
+    let item = match item.map_err(Problem::from)? {
+        WatchItem::Event(event) => Item::Event(render::recorded_event(key, event)?),
+        WatchItem::CaughtUp(version) => Item::CaughtUp(proto::CaughtUp { version: version.0 }),
+    };
+    Ok(proto::WatchConversationResponse { item: Some(item) })
 }

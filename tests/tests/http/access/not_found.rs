@@ -1,6 +1,8 @@
 //! Foreign and missing conversations get the same answer, byte for byte.
 
+use reqwest::Method;
 use serde_json::{Value, json};
+use tests::eventually::within;
 use tests::http_client::HttpClient;
 
 use crate::fixture::{Fixture, begin};
@@ -67,6 +69,7 @@ async fn not_found_answers_are_identical() {
     check(&session, &chats, "", ("DELETE", None)).await;
     check(&session, &chats, "/fork", ("POST", Some(json!({})))).await;
     check(&session, &chats, "/export", ("GET", None)).await;
+    check(&session, &chats, "/events", ("GET", None)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +81,7 @@ async fn administrators_see_only_their_tenant() {
         .with("x-api-key", &fixture.foreign_key.secret);
     let foreign = begin(&foreign.with("x-session-id", "s"), &json!({})).await;
     let admin = fixture.admin();
-    for suffix in ["", "/events"] {
+    for suffix in ["", "/events", "/export", "/events/stream"] {
         let path = format!("/v1/admin/conversations/{foreign}{suffix}");
         let theirs = admin.get(&path).await;
         let missing = format!("/v1/admin/conversations/missing{suffix}");
@@ -88,6 +91,8 @@ async fn administrators_see_only_their_tenant() {
             (404, "CONVERSATION_NOT_FOUND".to_owned())
         );
         assert_eq!(theirs.body, missing.body);
-        fixture.foreign_admin().get(&path).await.ok(200);
+        let request = fixture.foreign_admin().request(Method::GET, &path);
+        let own = within(suffix, request.send()).await.unwrap();
+        assert_eq!(own.status().as_u16(), 200, "{suffix}");
     }
 }

@@ -89,6 +89,31 @@ async fn exports_prove_order_and_completeness() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn administrators_export_what_owners_export() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
+    let chat = begin(&session, &json!({"title": "t"})).await;
+    fixture
+        .agent
+        .append(&chat, vec![user("hi"), assistant("=1")])
+        .await;
+    for format in ["", "?format=json", "?format=csv", "?format=ndjson"] {
+        let path = format!("/api/chats/{chat}/export{format}");
+        let owners = session.get(&path).await;
+        let path = format!("/v1/admin/conversations/{chat}/export{format}");
+        let admins = fixture.admin().get(&path).await;
+        assert_eq!((owners.status, admins.status), (200, 200), "{format}");
+        assert_eq!(owners.body, admins.body, "{format}");
+        let file = &admins.headers["content-disposition"];
+        assert!(file.contains(&format!("\"conversation-{chat}.")), "{file}");
+    }
+    let path = format!("/api/chats/{chat}/export?format=ndjson");
+    let lines = String::from_utf8(session.get(&path).await.body.to_vec()).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    assert_eq!(lines.lines().last(), Some("{\"end\":{\"version\":3}}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn exports_can_be_recorded_again() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");

@@ -11,8 +11,10 @@ use tests::http_client::HttpClient;
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
-    /// The run and the completed part: `<run>:<part>`.
+    /// Of an answer: the run and the completed part, `<run>:<part>`. Of a live stream: the version.
     pub(crate) id: Option<String>,
+    /// The field `event`, if it has one.
+    pub(crate) name: Option<String>,
     pub(crate) data: String,
 }
 
@@ -77,6 +79,7 @@ fn parse(event: &str) -> Option<Event> {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
     Some(Event {
         id: field("id: ").map(str::to_owned),
+        name: field("event: ").map(str::to_owned),
         data: field("data: ")?.to_owned(),
     })
 }

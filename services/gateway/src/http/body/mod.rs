@@ -5,6 +5,7 @@ mod conversation;
 mod fact;
 mod from_fact;
 mod instant;
+mod json_line;
 mod new_event;
 mod new_part;
 mod provider_log;
@@ -15,5 +16,6 @@ pub use conversation::{
 };
 pub use fact::{EventBody, FactBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
+pub use json_line::json_line;
 pub use new_event::NewEventBody;
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};

@@ -8,6 +8,7 @@
 pub mod change_chat;
 pub mod create_chat;
 pub mod erase_chat;
+pub mod events;
 pub mod export;
 pub mod fork_chat;
 pub mod forks;

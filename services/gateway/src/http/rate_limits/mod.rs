@@ -2,6 +2,7 @@
 
 pub mod client_address;
 pub mod limiter;
+mod live_streams;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -20,6 +21,9 @@ use runtime::http::{HttpProblem, Peer, address_key};
 use crate::http::config::HttpSection;
 use client_address::{client_address, is_missing_proxy};
 use limiter::{Allowance, Limiter};
+use live_streams::LiveStreams;
+
+pub use live_streams::CountedStream;
 
 /// The size of the bucket, the requests that are left, and the seconds until it is full.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
@@ -35,6 +39,8 @@ struct Limiters {
     keys: Limiter<String>,
     sessions: Limiter<(String, String)>,
     addresses: Limiter<IpAddr>,
+    live_streams: LiveStreams,
+    live_streams_max: usize,
     trusted_proxies: Vec<IpNet>,
     is_proxy_warned: Once,
 }
@@ -48,6 +54,8 @@ impl RateLimits {
             keys: Limiter::new(limits.key, DefaultClock::default()),
             sessions: Limiter::new(limits.session, DefaultClock::default()),
             addresses: Limiter::new(limits.address, DefaultClock::default()),
+            live_streams: LiveStreams::default(),
+            live_streams_max: section.live.per_address_max,
             trusted_proxies: section.trusted_proxies.clone(),
             is_proxy_warned: Once::new(),
         }))
@@ -83,6 +91,15 @@ impl RateLimits {
         self.warn_of_missing_proxy(peer.ip(), headers);
         let client = client_address(peer.ip(), headers, &self.0.trusted_proxies);
         Some(address_key(client))
+    }
+
+    /// Counts a live stream of a client's address.
+    ///
+    /// # Errors
+    /// 429 `TOO_MANY_STREAMS`.
+    pub fn open_live_stream(&self, address: Option<IpAddr>) -> Result<CountedStream, HttpProblem> {
+        let max = self.0.live_streams_max;
+        self.0.live_streams.enter(address, max)
     }
 
     /// Logs the first one only: the settings do not change while the process runs.

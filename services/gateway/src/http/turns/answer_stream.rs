@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use bytes::Bytes;
 use domain::{RunEnd, RunId, RunOutcome, RunPart, RunPartKind};
@@ -22,6 +22,7 @@ use tokio::time::sleep;
 use utoipa::ToSchema;
 
 use crate::generation::FollowItem;
+use crate::http::sse;
 
 /// A keep-alive is sent after this time without an event.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -77,17 +78,13 @@ impl AnswerStream {
             let text = frames.next().await?;
             Some((Ok::<_, Infallible>(Bytes::from(text)), frames))
         });
-        let mut response = Response::new(Body::from_stream(texts));
+        let mut response = sse::response(Body::from_stream(texts));
         let headers = response.headers_mut();
         let (protocol, version) = PROTOCOL_HEADER;
-        for (name, value) in [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache, no-store"),
-            (HeaderName::from_static(protocol), version),
-            (HeaderName::from_static("x-accel-buffering"), "no"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
+        headers.insert(
+            HeaderName::from_static(protocol),
+            HeaderValue::from_static(version),
+        );
         if let Some(run) = run.and_then(|run| HeaderValue::try_from(run).ok()) {
             headers.insert(RUN_HEADER, run);
         }

@@ -67,6 +67,7 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
             ("", "GET", None),
             ("", "PATCH", Some(json!({"title": "t"}))),
             ("/events", "GET", None),
+            ("/events/stream", "GET", None),
             ("/events", "POST", Some(messages(1))),
         ] {
             let theirs = caller

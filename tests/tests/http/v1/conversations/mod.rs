@@ -3,6 +3,7 @@
 mod access;
 mod bounds;
 mod context;
+mod lines;
 mod recording;
 
 use serde_json::{Value, json};

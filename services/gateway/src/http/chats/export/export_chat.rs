@@ -1,25 +1,11 @@
 //! `GET /api/chats/{id}/export`: every event of a conversation, as a file.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
-use super::{ExportFormat, stream};
+use super::{Export, ExportQuery};
 use crate::http::{CallerHeaders, Frontend, HttpState};
-
-/// The format of the export.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ExportChatQuery {
-    /// The format; absent: JSON.
-    #[serde(default)]
-    #[param(inline)]
-    format: ExportFormat,
-}
 
 /// Every event of a conversation, as a file.
 ///
@@ -28,12 +14,13 @@ pub struct ExportChatQuery {
 /// with one `commitId`, take each event's `raw` (base64), prefixed with `0x0a` and its length as a varint, and replace
 /// the hash by the SHA-256 of itself and those bytes; the last hash is `chain`. The chain of a fork covers only the
 /// events after `forkedFrom.version`. The last row of CSV has the type `Chain` and the hash as its text.
+/// The last line of NDJSON is `{"end":{"version":N}}`.
 #[utoipa::path(
     get,
     path = "/api/chats/{id}/export",
     tag = "chats",
-    params(("id" = String, Path, description = "The conversation."), CallerHeaders, ExportChatQuery),
-    responses((status = 200, description = "The file.", content(("application/json"), ("text/csv")))),
+    params(("id" = String, Path, description = "The conversation."), CallerHeaders, ExportQuery),
+    responses((status = 200, description = "The file.", content(("application/json"), ("text/csv"), ("application/x-ndjson")))),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn export_chat(
@@ -41,16 +28,14 @@ pub(in crate::http) async fn export_chat(
     State(state): State<HttpState>,
     frontend: Frontend,
     Path(id): Path<String>,
-    Query(query): Query<ExportChatQuery>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
-    let format = query.format;
-    let file = format!("attachment; filename=\"chat-{id}.{}\"", format.extension());
-    let headers = [
-        (header::CONTENT_TYPE, format.content_type().to_owned()),
-        (header::CONTENT_DISPOSITION, file),
-        (header::CACHE_CONTROL, "no-store".to_owned()),
-    ];
-    let body = Body::from_stream(stream(state.gateway.clone(), chat, format));
-    Ok(open.respond((headers, body).into_response()))
+    let export = Export::new(
+        state.gateway.clone(),
+        chat.target,
+        chat.conversation,
+        query.format,
+    );
+    Ok(export.respond(open, &format!("chat-{id}")))
 }

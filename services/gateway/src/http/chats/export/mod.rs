@@ -3,26 +3,42 @@
 mod csv;
 pub mod export_chat;
 mod json;
+mod ndjson;
 
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use domain::{Conversation, Version};
+use domain::{Conversation, EventKind, Version};
 use futures::Stream;
 use futures::stream::try_unfold;
 use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, decode};
 use read_model::EventRow;
+use runtime::http::StreamSlot;
 use serde::Deserialize;
 use thiserror::Error;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::http::owned_chat::OwnedChat;
 
+/// The content type of documents in lines.
+pub(in crate::http) const NDJSON: &str = "application/x-ndjson";
 /// Size of a page.
 const PAGE: PageBounds = PageBounds {
     events_max: 500,
     bytes_max: 1024 * 1024,
 };
+
+/// The format of the export.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportQuery {
+    /// The format; absent: JSON.
+    #[serde(default)]
+    #[param(inline)]
+    pub(in crate::http) format: ExportFormat,
+}
 
 /// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
@@ -33,6 +49,8 @@ pub enum ExportFormat {
     Json,
     /// CSV for spreadsheets (RFC 4180); no cell is a formula.
     Csv,
+    /// One event in each line, as JSON; the last line is `{"end":{"version":N}}`.
+    Ndjson,
 }
 
 impl ExportFormat {
@@ -40,6 +58,7 @@ impl ExportFormat {
         match self {
             Self::Json => "application/json",
             Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Ndjson => NDJSON,
         }
     }
 
@@ -47,6 +66,7 @@ impl ExportFormat {
         match self {
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
         }
     }
 }
@@ -62,54 +82,88 @@ impl From<Problem> for ExportError {
     }
 }
 
-struct Export {
+/// An export of a conversation in the state in which it was read.
+pub(in crate::http) struct Export {
     gateway: Gateway,
     target: Target,
     conversation: Conversation,
     format: ExportFormat,
+    /// The last version, and the kinds of events; none: all.
+    to: Version,
+    kinds: Vec<EventKind>,
+    is_started: bool,
     /// The next version, and a commit before it; `None`: everything is written.
     next: Option<(Version, CommitPosition)>,
 }
 
-/// The file, page by page.
-pub(super) fn stream(
-    gateway: Gateway,
-    chat: OwnedChat,
-    format: ExportFormat,
-) -> impl Stream<Item = Result<Bytes, ExportError>> + Send + use<> {
-    let export = Export {
-        gateway,
-        target: chat.target,
-        conversation: chat.conversation,
-        format,
-        next: Some((Version(1), CommitPosition::default())),
-    };
-    try_unfold(export, |mut export| async move {
-        let chunk = export.chunk().await?;
-        Ok(chunk.map(|chunk| (chunk, export)))
-    })
-}
-
 impl Export {
+    /// All events. Reads of the target must include the state of the conversation.
+    pub(in crate::http) fn new(
+        gateway: Gateway,
+        target: Target,
+        conversation: Conversation,
+        format: ExportFormat,
+    ) -> Self {
+        Self {
+            gateway,
+            target,
+            to: conversation.head.version,
+            conversation,
+            format,
+            kinds: Vec::new(),
+            is_started: false,
+            next: Some((Version(1), CommitPosition::default())),
+        }
+    }
+
+    /// Only the events of a range, of these kinds; no kinds: of all.
+    pub(in crate::http) fn within(
+        mut self,
+        from: Version,
+        to: Version,
+        kinds: Vec<EventKind>,
+    ) -> Self {
+        self.next = Some((from, CommitPosition::default()));
+        self.to = self.to.min(to);
+        self.kinds = kinds;
+        self
+    }
+
+    /// The response: a file with this name, without an extension.
+    pub(in crate::http) fn respond(self, open: StreamSlot, name: &str) -> Response {
+        let extension = self.format.extension();
+        let file = format!("attachment; filename=\"{name}.{extension}\"");
+        let headers = [
+            (header::CONTENT_TYPE, self.format.content_type().to_owned()),
+            (header::CONTENT_DISPOSITION, file),
+            (header::CACHE_CONTROL, "no-store".to_owned()),
+        ];
+        let body = Body::from_stream(self.chunks());
+        open.respond((headers, body).into_response())
+    }
+
+    /// The file, page by page.
+    fn chunks(self) -> impl Stream<Item = Result<Bytes, ExportError>> + Send + use<> {
+        try_unfold(self, |mut export| async move {
+            let chunk = export.chunk().await?;
+            Ok(chunk.map(|chunk| (chunk, export)))
+        })
+    }
+
     async fn chunk(&mut self) -> Result<Option<Bytes>, ExportError> {
-        let Some((from, after)) = self.next else {
+        let Some((from, after)) = self.next.take() else {
             return Ok(None);
         };
-        let query = Query {
-            from,
-            to: self.conversation.head.version,
-            after,
-            ..Query::all(Direction::Forward)
-        };
-        self.target.deadline = Deadline::until(None);
-        let page = Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await?;
-        self.next = page.next.map(|next| (next.version, next.after));
         let mut chunk = Vec::new();
-        if from == Version(1) {
+        if !std::mem::replace(&mut self.is_started, true) {
             self.start(&mut chunk);
         }
-        for row in &page.events {
-            self.event(row, &mut chunk)?;
+        if from <= self.to {
+            let page = self.page(from, after).await?;
+            self.next = page.next.map(|next| (next.version, next.after));
+            for row in &page.events {
+                self.event(row, &mut chunk)?;
+            }
         }
         if self.next.is_none() {
             self.end(&mut chunk);
@@ -117,10 +171,23 @@ impl Export {
         Ok(Some(chunk.into()))
     }
 
+    async fn page(&mut self, from: Version, after: CommitPosition) -> Result<Page, Problem> {
+        let query = Query {
+            from,
+            to: self.to,
+            kinds: &self.kinds,
+            after,
+            ..Query::all(Direction::Forward)
+        };
+        self.target.deadline = Deadline::until(None);
+        Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await
+    }
+
     fn start(&self, chunk: &mut Vec<u8>) {
         match self.format {
             ExportFormat::Json => json::start(&self.conversation, chunk),
             ExportFormat::Csv => csv::start(chunk),
+            ExportFormat::Ndjson => {}
         }
     }
 
@@ -129,6 +196,7 @@ impl Export {
         match self.format {
             ExportFormat::Json => json::event(&event, &row.bytes, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),
+            ExportFormat::Ndjson => ndjson::event(&event, chunk)?,
         }
         Ok(())
     }
@@ -138,6 +206,7 @@ impl Export {
         match self.format {
             ExportFormat::Json => json::end(head, chunk),
             ExportFormat::Csv => csv::end(head, chunk),
+            ExportFormat::Ndjson => ndjson::end(self.to, chunk),
         }
     }
 }

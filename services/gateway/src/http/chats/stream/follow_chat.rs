@@ -14,12 +14,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::generation::FollowItem;
+use crate::http::sse::LAST_EVENT_ID;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::last_turn;
 use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat, problem};
-
-/// The header in which browsers send the id of the last event that they received.
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

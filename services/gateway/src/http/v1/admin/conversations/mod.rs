@@ -2,5 +2,6 @@
 
 pub mod approvals;
 pub mod events;
+pub mod export_conversation;
 pub mod get_conversation;
 pub mod list_conversations;

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
 use domain::{EventKind, Version, Violation, ViolationReason};
 use history::{Direction, Page, PageBounds};
 use read_model::queries::EventQuery;
-use runtime::http::{HttpProblem, Json, Path, Query};
+use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::EventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::owned_chat::from_read_error;
+use crate::http::chats::export::{Export, ExportFormat, NDJSON};
+use crate::http::owned_chat::{from_read_error, read_fenced};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{
@@ -31,9 +35,8 @@ pub struct ListRecordedQuery {
     /// Only these types, separated by commas, such as `MessageAppended,ToolCalled`; absent: all.
     kinds: Option<String>,
     /// The order of versions; absent: ascending.
-    #[serde(default)]
     #[param(inline)]
-    order: Order,
+    order: Option<Order>,
     /// Page size; 0 or absent: 200.
     #[param(maximum = 1000)]
     limit: Option<u32>,
@@ -66,7 +69,9 @@ pub struct RecordedEventsPage {
 
 /// List the events of a conversation.
 ///
-/// Everything that was recorded, including events that a rewind hides.
+/// Everything that was recorded, including events that a rewind hides. With `accept: application/x-ndjson`, the answer is the
+/// whole range in ascending order, streamed, with one event in each line; `limit` and `order` are rejected. It has the state of
+/// the conversation at the start. Its last line is `{"end":{"version":N}}`: an answer without it is incomplete.
 #[utoipa::path(
     get,
     path = "/v1/conversations/{id}/events",
@@ -76,28 +81,44 @@ pub struct RecordedEventsPage {
         ListRecordedQuery,
         ServiceHeaders,
     ),
-    responses((status = 200, description = "A page of events.", body = RecordedEventsPage)),
+    responses((
+        status = 200,
+        description = "A page of events; or all of them, in lines.",
+        content((RecordedEventsPage = "application/json"), (String = "application/x-ndjson"))
+    )),
     security(("service_token" = []))
 )]
 pub(in crate::http) async fn list_recorded_events(
     State(state): State<HttpState>,
+    LinesSlot(lines): LinesSlot,
     service: Service,
     Path(id): Path<String>,
     Query(query): Query<ListRecordedQuery>,
-) -> Result<Json<RecordedEventsPage>, HttpProblem> {
-    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
-    let events_max = events_max.map_err(problem::from_violation)?;
+) -> Result<Response, HttpProblem> {
     let kinds = kinds(query.kinds.as_deref().unwrap_or_default());
     let kinds: Vec<EventKind> = kinds
         .map_err(problem::from_violation)?
         .into_iter()
         .collect();
+    let from = Version(query.from.unwrap_or_default().max(1));
+    let to = query.to.map_or(EventQuery::OPEN_END, Version);
+    if let Some(open) = lines {
+        query.check_lines()?;
+        let target = service.target(&state, &id).await?;
+        let (target, conversation) = read_fenced(&state, target).await?;
+        let gateway = state.gateway.clone();
+        let export = Export::new(gateway, target, conversation, ExportFormat::Ndjson);
+        let export = export.within(from, to, kinds);
+        return Ok(export.respond(open, &format!("conversation-{id}")));
+    }
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
+    let events_max = events_max.map_err(problem::from_violation)?;
     let target = service.target(&state, &id).await?;
     let query = history::Query {
-        from: Version(query.from.unwrap_or_default().max(1)),
-        to: query.to.map_or(EventQuery::OPEN_END, Version),
+        from,
+        to,
         kinds: &kinds,
-        ..history::Query::all(match query.order {
+        ..history::Query::all(match query.order.unwrap_or_default() {
             Order::Asc => Direction::Forward,
             Order::Desc => Direction::Backward,
         })
@@ -108,11 +129,47 @@ pub(in crate::http) async fn list_recorded_events(
     };
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
-    Ok(Json(RecordedEventsPage {
+    let page = RecordedEventsPage {
         events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
         next: page.next.map(|next| next.version.0),
-    }))
+    };
+    Ok(Json(page).into_response())
+}
+
+impl ListRecordedQuery {
+    /// Lines have the whole range, in ascending order.
+    fn check_lines(&self) -> Result<(), HttpProblem> {
+        let paging = [
+            ("limit", self.limit.is_some()),
+            ("order", self.order.is_some()),
+        ];
+        match paging.into_iter().find(|(_, is_given)| *is_given) {
+            Some((field, _)) => {
+                let detail = "is for pages: leave it out, or accept application/json";
+                Err(HttpProblem::of_field("FIELD_CONFLICT", field, detail))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the caller accepts NDJSON by name; then with a slot for the stream.
+pub(in crate::http) struct LinesSlot(Option<StreamSlot>);
+
+impl<S: Sync> FromRequestParts<S> for LinesSlot {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let accepted = parts.headers.get_all(header::ACCEPT).iter();
+        let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+        if !accepted.any(|value| value.to_ascii_lowercase().contains(NDJSON)) {
+            return Ok(Self(None));
+        }
+        StreamSlot::from_request_parts(parts, state)
+            .await
+            .map(|slot| Self(Some(slot)))
+    }
 }
 
 /// The kinds in a list; empty: all.

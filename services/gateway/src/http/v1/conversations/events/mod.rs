@@ -1,4 +1,10 @@
 //! `/v1/conversations/{id}/events`.
 
 pub mod append_events;
+pub mod append_lines;
+pub mod append_request;
+pub mod document;
+pub mod lines;
 pub mod list_events;
+mod member_names;
+pub mod stream;

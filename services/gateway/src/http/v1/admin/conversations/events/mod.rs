@@ -1,3 +1,4 @@
 //! `/v1/admin/conversations/{id}/events`.
 
 pub mod list_events;
+pub mod stream;

@@ -3,9 +3,11 @@
 //! After a possible loss (a lost connection, a slow caller, a lost message) the watcher reads the record again from the last
 //! commit that it sent. Only the responses that are on their way to the caller are buffered.
 
+mod permits;
+mod subscription;
+
 use std::convert::Infallible;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{ForkPoint, Version};
@@ -15,19 +17,18 @@ use history::{
 };
 use read_model::EventRow;
 use runtime::backoff::Backoff;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-use tonic::{Code, Status};
-use wire::proto::read::v1 as proto;
-use wire::proto::read::v1::watch_conversation_response::Item;
-use wire::status::Problem;
+use tonic::Code;
+use wire::status::{Problem, Reason};
 
-use crate::metrics::{self, Gauge};
-use crate::{Gateway, problem, render};
+pub use permits::{WatcherPermit, Watchers};
+pub use subscription::Subscription;
 
-/// Maximum number of buffered responses: at most 4 MiB.
-const BUFFERED_RESPONSES_MAX: usize = 8;
+use crate::{Gateway, metrics, problem};
+
+/// Maximum number of buffered items: at most 4 MiB.
+const BUFFERED_ITEMS_MAX: usize = 8;
 /// The bounds of a page of history.
 const HISTORY_PAGE: PageBounds = PageBounds {
     events_max: 500,
@@ -38,81 +39,74 @@ const RETRY_WAIT_BASE: Duration = Duration::from_millis(50);
 /// Maximum wait after a dependency failed.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Limits the number of watchers of a gateway.
+/// An item of the stream that a caller receives.
 #[derive(Debug)]
-pub struct Watchers {
-    permits: Arc<Semaphore>,
-    max: usize,
-    idle_check: Duration,
-    drain: CancellationToken,
+pub enum WatchItem {
+    /// The next event.
+    Event(EventRow),
+    /// The history is complete up to this version. Later events follow when they are recorded.
+    CaughtUp(Version),
 }
 
-/// The permit of one watcher.
+/// Why a watcher ended. Nothing follows.
 #[derive(Debug)]
-pub struct WatcherPermit {
-    _permit: OwnedSemaphorePermit,
-    _gauge: Gauge,
+pub enum WatchEnd {
+    /// The conversation was erased, the service drains, or the record cannot be read.
+    Failed(Problem),
+    /// The caller received no item for this long.
+    TooSlow(Duration),
 }
 
-impl Watchers {
-    /// Allows `watchers_max` concurrent watchers. Each reads the record again after `idle_check` without events. All end when
-    /// `drain` is cancelled.
-    #[must_use]
-    pub fn new(watchers_max: usize, idle_check: Duration, drain: CancellationToken) -> Self {
-        Self {
-            permits: Arc::new(Semaphore::new(watchers_max)),
-            max: watchers_max,
-            idle_check,
-            drain,
+impl From<Problem> for WatchEnd {
+    fn from(problem: Problem) -> Self {
+        Self::Failed(problem)
+    }
+}
+
+impl From<WatchEnd> for Problem {
+    fn from(end: WatchEnd) -> Self {
+        match end {
+            WatchEnd::Failed(problem) => problem,
+            WatchEnd::TooSlow(pause) => {
+                let message = format!(
+                    "the caller received nothing for {pause:?}: watch from the next version"
+                );
+                Self::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
+            }
         }
     }
-
-    /// Acquires a permit without waiting.
-    ///
-    /// # Errors
-    /// `OVERLOADED`: `watchers_max` is reached.
-    pub fn acquire(&self) -> Result<WatcherPermit, Problem> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| problem::too_many_watchers(self.max))?;
-        Ok(WatcherPermit {
-            _permit: permit,
-            _gauge: Gauge::up("hansard_gateway_watchers"),
-        })
-    }
 }
 
-/// A request to watch a conversation.
+/// What to watch, and how long the caller may pause.
 #[derive(Debug)]
 pub struct Watch {
     /// The conversation.
-    pub target: Target,
-    /// The first version to send.
+    pub subscription: Subscription,
+    /// The first version to send; at most the one after the last.
     pub from: Version,
-    /// The live commits, subscribed before the history is read.
-    pub live: LiveSubscription,
-    /// The watcher's permit.
-    pub permit: WatcherPermit,
-    /// The fork point, if the conversation is a fork.
-    pub forked_from: Option<ForkPoint>,
+    /// The watcher ends if the caller receives no item for this long; `None`: it waits.
+    pub pause_max: Option<Duration>,
 }
 
-/// The receiver of responses.
-pub type Responses = mpsc::Receiver<Result<proto::WatchConversationResponse, Status>>;
+/// The receiver of items.
+pub type Items = mpsc::Receiver<Result<WatchItem, WatchEnd>>;
 
-/// The receiver of responses, and the work that sends them, to be spawned. The work ends when the receiver is dropped, the
+/// The receiver of items, and the work that sends them, to be spawned. The work ends when the receiver is dropped, the
 /// conversation is erased, or the service drains.
-pub fn watch(gateway: &Gateway, watch: Watch) -> (Responses, impl Future<Output = ()> + use<>) {
-    let (sender, responses) = mpsc::channel(BUFFERED_RESPONSES_MAX);
+pub fn watch(gateway: &Gateway, watch: Watch) -> (Items, impl Future<Output = ()> + use<>) {
+    let (sender, items) = mpsc::channel(BUFFERED_ITEMS_MAX);
+    let subscription = watch.subscription;
     let watcher = Watcher {
         gateway: gateway.clone(),
-        target: watch.target,
+        target: subscription.target,
         next: watch.from,
         after: CommitPosition::default(),
-        forked_from: watch.forked_from,
-        responses: sender,
-        _permit: watch.permit,
+        forked_from: subscription.forked_from,
+        items: sender,
+        pause_max: watch.pause_max,
+        _permit: subscription.permit,
     };
-    (responses, watcher.run(watch.live))
+    (items, watcher.run(subscription.live))
 }
 
 struct Watcher {
@@ -123,26 +117,26 @@ struct Watcher {
     /// The last commit that was sent completely, or the last one before the requested range.
     after: CommitPosition,
     forked_from: Option<ForkPoint>,
-    responses: mpsc::Sender<Result<proto::WatchConversationResponse, Status>>,
+    items: mpsc::Sender<Result<WatchItem, WatchEnd>>,
+    pause_max: Option<Duration>,
     _permit: WatcherPermit,
 }
 
 impl Watcher {
     async fn run(mut self, live: LiveSubscription) {
-        let (responses, drain) = (self.responses.clone(), self.gateway.watchers.drain.clone());
-        let problem = tokio::select! {
-            Err(problem) = self.follow(live) => problem,
-            () = drain.cancelled() => problem::draining(),
-            () = responses.closed() => return,
+        let (items, drain) = (self.items.clone(), self.gateway.watchers.drain.clone());
+        let end = tokio::select! {
+            Err(end) = self.follow(live) => end,
+            () = drain.cancelled() => problem::draining().into(),
+            () = items.closed() => return,
         };
         // Sending fails only if the caller is gone.
-        let _ = responses.send(Err(problem.into())).await;
+        let _ = items.send(Err(end)).await;
     }
 
-    async fn follow(&mut self, mut live: LiveSubscription) -> Result<Infallible, Problem> {
+    async fn follow(&mut self, mut live: LiveSubscription) -> Result<Infallible, WatchEnd> {
         retrying(self, async |watcher| watcher.history().await).await?;
-        let version = self.after.version.0;
-        self.send(Item::CaughtUp(proto::CaughtUp { version })).await;
+        self.send(WatchItem::CaughtUp(self.after.version)).await?;
         let idle_check = self.gateway.watchers.idle_check;
         loop {
             match timeout(idle_check, live.next()).await {
@@ -154,7 +148,7 @@ impl Watcher {
     }
 
     /// Sends the history by pages, from rows and tail.
-    async fn history(&mut self) -> Result<(), Problem> {
+    async fn history(&mut self) -> Result<(), WatchEnd> {
         loop {
             self.target.deadline = Deadline::until(None);
             let query = Query {
@@ -175,7 +169,7 @@ impl Watcher {
         }
     }
 
-    async fn live_commit(&mut self, message: &StoredMessage) -> Result<(), Problem> {
+    async fn live_commit(&mut self, message: &StoredMessage) -> Result<(), WatchEnd> {
         if message.position.sequence <= self.after.sequence {
             return Ok(());
         }
@@ -189,13 +183,13 @@ impl Watcher {
     }
 
     /// Sends the commits after a possible loss.
-    async fn reread(&mut self) -> Result<(), Problem> {
+    async fn reread(&mut self) -> Result<(), WatchEnd> {
         metrics::watch_reread();
         retrying(self, async |watcher| watcher.catch_up().await).await
     }
 
     /// Sends the commits of the record after the last one that was sent.
-    async fn catch_up(&mut self) -> Result<(), Problem> {
+    async fn catch_up(&mut self) -> Result<(), WatchEnd> {
         self.target.deadline = Deadline::until(None);
         let (gateway, forked_from) = (self.gateway.clone(), self.forked_from.as_ref());
         let reader = &gateway.reader;
@@ -211,9 +205,9 @@ impl Watcher {
         Ok(())
     }
 
-    async fn send_commit(&mut self, commit: &StoredCommit) -> Result<(), Problem> {
+    async fn send_commit(&mut self, commit: &StoredCommit) -> Result<(), WatchEnd> {
         if commit.opened.commit.head.status == domain::Status::Erased {
-            return Err(problem::not_found());
+            return Err(problem::not_found().into());
         }
         for event in event_rows(commit) {
             self.send_event(event).await?;
@@ -223,7 +217,7 @@ impl Watcher {
     }
 
     /// Sends an event, unless it was sent before. A part of its commit may have been sent.
-    async fn send_event(&mut self, event: EventRow) -> Result<(), Problem> {
+    async fn send_event(&mut self, event: EventRow) -> Result<(), WatchEnd> {
         if event.version < self.next {
             return Ok(());
         }
@@ -231,31 +225,38 @@ impl Watcher {
             return Err(problem::of_contradiction(format!(
                 "the rows of conversation {} lack version {}",
                 self.target.key.conversation, self.next
-            )));
+            ))
+            .into());
         }
         self.next = event.version.next();
-        let event = render::recorded_event(&self.target.key, event)?;
-        self.send(Item::Event(event)).await;
-        Ok(())
+        self.send(WatchItem::Event(event)).await
     }
 
     /// Sends an item. Waits while the buffer is full.
-    async fn send(&self, item: Item) {
-        let response = proto::WatchConversationResponse { item: Some(item) };
+    async fn send(&self, item: WatchItem) -> Result<(), WatchEnd> {
+        let sending = self.items.send(Ok(item));
         // Sending fails only if the caller is gone; then `run` ends the watcher.
-        let _ = self.responses.send(Ok(response)).await;
+        let _ = match self.pause_max {
+            None => sending.await,
+            Some(pause) => timeout(pause, sending)
+                .await
+                .map_err(|_| WatchEnd::TooSlow(pause))?,
+        };
+        Ok(())
     }
 }
 
 /// Repeats the work while a dependency is unavailable.
 async fn retrying(
     watcher: &mut Watcher,
-    work: impl AsyncFn(&mut Watcher) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    work: impl AsyncFn(&mut Watcher) -> Result<(), WatchEnd>,
+) -> Result<(), WatchEnd> {
     let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
     loop {
         match work(watcher).await {
-            Err(problem) if problem.reason().code() == Code::Unavailable => backoff.wait().await,
+            Err(WatchEnd::Failed(problem)) if problem.reason().code() == Code::Unavailable => {
+                backoff.wait().await
+            }
             outcome => return outcome,
         };
     }

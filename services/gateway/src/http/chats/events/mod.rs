@@ -1,0 +1,3 @@
+//! `/api/chats/{id}/events`.
+
+pub mod watch_chat;

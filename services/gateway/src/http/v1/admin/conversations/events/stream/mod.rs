@@ -1,0 +1,3 @@
+//! `/v1/admin/conversations/{id}/events/stream`.
+
+pub mod watch_conversation;

@@ -1,0 +1,234 @@
+//! Appends an event of each line of a body, in commits. Each commit is recorded whole or not at all.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use domain::bounds::EVENTS_PER_COMMIT_MAX;
+use history::Deadline;
+use runtime::http::{HttpProblem, parse_json};
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+use utoipa::ToSchema;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1 as write;
+
+use super::lines::{Line, Lines};
+use super::member_names::with_member_names;
+use crate::http::body::NewEventBody;
+use crate::http::commands::result_for_caller;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::request::Call;
+
+/// Maximum size of the lines of one commit.
+pub const COMMIT_LINES_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The recorded lines.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendedLinesBody {
+    /// The conversation.
+    conversation_id: String,
+    /// The number of events.
+    events: u64,
+    /// The number of commits.
+    commits: u64,
+    /// How many of the commits an earlier attempt has recorded.
+    replayed_commits: u64,
+    /// The conversation's version after the last commit.
+    version: u64,
+    /// The position of the last commit, as in the header `x-position-token`.
+    position_token: String,
+}
+
+/// Appends lines.
+pub(super) struct Import<'a> {
+    pub(super) state: &'a HttpState,
+    /// The caller's token.
+    pub(super) call: &'a Call,
+    /// The conversation, and the version that it must have before the next commit.
+    pub(super) target: write::CommandTarget,
+    pub(super) key: IdempotencyKey,
+    /// The end of the request.
+    pub(super) ends_at: Instant,
+    pub(super) recorded: AppendedLinesBody,
+    /// The last line that was recorded.
+    pub(super) last_line: u64,
+}
+
+/// The lines of the next commit.
+#[derive(Default)]
+struct Commit {
+    events: Vec<event::Event>,
+    /// The numbers of the lines of the events.
+    lines: Vec<u64>,
+    bytes: usize,
+}
+
+impl Import<'_> {
+    /// Appends the lines.
+    ///
+    /// # Errors
+    /// A line or a commit is rejected, or the request takes too long. The problem names the line, and what was recorded
+    /// before it.
+    pub(super) async fn run(mut self, mut lines: Lines) -> Result<AppendedLinesBody, HttpProblem> {
+        match self.append(&mut lines).await {
+            Ok(()) => Ok(self.recorded),
+            Err(problem) => Err(self.with_progress(problem)),
+        }
+    }
+
+    async fn append(&mut self, lines: &mut Lines) -> Result<(), HttpProblem> {
+        let mut commit = Commit::default();
+        loop {
+            let next = timeout_at(self.ends_at, lines.next()).await;
+            let next = next.map_err(|_| late(lines.current()))?;
+            let Some(line) = next? else { break };
+            if !commit.has_room(&line) {
+                self.record(std::mem::take(&mut commit)).await?;
+            }
+            commit.push(&line)?;
+        }
+        if commit.events.is_empty() && self.recorded.commits == 0 {
+            let detail = "is empty: send an event in each line";
+            return Err(HttpProblem::of_field("NO_EVENTS", "body", detail));
+        }
+        if commit.events.is_empty() {
+            return Ok(());
+        }
+        self.record(commit).await
+    }
+
+    async fn record(&mut self, commit: Commit) -> Result<(), HttpProblem> {
+        let left = self.ends_at.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late(commit.first_line()));
+        }
+        let number = self.recorded.commits + 1;
+        let key = self.key.for_part(&format!("events/{number}"));
+        let request = write::AppendEventsRequest {
+            target: Some(write::CommandTarget {
+                idempotency_key: key.text(),
+                ..self.target.clone()
+            }),
+            events: commit.events,
+        };
+        let bearer = self.call.bearer().unwrap_or_default().to_owned();
+        let call = Call::new(bearer, Deadline::until(None).at_most(left));
+        let answer = self.state.commands.write_for(&call);
+        let answer = { answer }.append_events(request).await;
+        let result = result_for_caller(answer, |answer| answer.result)
+            .map_err(|problem| in_line(with_member_names(problem), &commit.lines))?;
+        if self.target.expected_version.is_some() {
+            self.target.expected_version = Some(result.version);
+        }
+        let recorded = &mut self.recorded;
+        recorded.commits = number;
+        recorded.replayed_commits += u64::from(result.replayed);
+        recorded.events += u64::try_from(commit.lines.len()).unwrap_or(u64::MAX);
+        recorded.version = result.version;
+        recorded.conversation_id = result.conversation_id;
+        recorded.position_token = result.position_token;
+        self.last_line = commit.lines.last().copied().unwrap_or_default();
+        Ok(())
+    }
+
+    fn with_progress(&self, problem: HttpProblem) -> HttpProblem {
+        let recorded = &self.recorded;
+        problem
+            .with("recorded_lines", self.last_line.to_string())
+            .with("recorded_events", recorded.events.to_string())
+            .with("recorded_commits", recorded.commits.to_string())
+            .with("version", recorded.version.to_string())
+    }
+}
+
+impl Commit {
+    fn has_room(&self, line: &Line) -> bool {
+        self.events.len() < EVENTS_PER_COMMIT_MAX
+            && self.bytes + line.text.len() <= COMMIT_LINES_BYTES_MAX
+    }
+
+    fn push(&mut self, line: &Line) -> Result<(), HttpProblem> {
+        let event = parse_json::<NewEventBody>(&line.text);
+        let event = event.and_then(|event| event.into_proto().map_err(problem::from_violation));
+        let event = event.map_err(|problem| of_line(problem, line.number))?;
+        self.events.push(event);
+        self.lines.push(line.number);
+        self.bytes += line.text.len();
+        Ok(())
+    }
+
+    fn first_line(&self) -> u64 {
+        self.lines.first().copied().unwrap_or_default()
+    }
+}
+
+/// The time for the request is over before a line is recorded.
+fn late(line: u64) -> HttpProblem {
+    let detail = format!(
+        "the time for the request was over in line {line}: send the lines after recorded_lines in another request"
+    );
+    HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail)
+        .with("line", line.to_string())
+}
+
+/// The time for the commits of a request: the rest is for the answer.
+pub(super) fn time_of(request_timeout_ms: u64) -> Duration {
+    Duration::from_millis(request_timeout_ms / 5 * 4)
+}
+
+fn of_line(mut problem: HttpProblem, line: u64) -> HttpProblem {
+    problem.detail = match &*problem.code {
+        "JSON_MALFORMED" => format!("line {line} is not valid JSON: send an event in each line"),
+        _ => format!("line {line}: {}", problem.detail),
+    };
+    problem.with("line", line.to_string())
+}
+
+/// The problem of a commit with these lines. The writer names an event by its index.
+fn in_line(mut problem: HttpProblem, lines: &[u64]) -> HttpProblem {
+    let named = problem.field.as_deref().and_then(|field| {
+        let (index, rest) = field.strip_prefix("events[")?.split_once(']')?;
+        let line = lines.get(index.parse::<usize>().ok()?).copied()?;
+        Some((line, rest.trim_start_matches('.').to_owned()))
+    });
+    let Some((line, field)) = named else {
+        let (first, last) = (lines.first(), lines.last());
+        let (first, last) = (first.copied().unwrap_or(1), last.copied().unwrap_or(1));
+        problem.detail = format!("lines {first} to {last}: {}", problem.detail);
+        return problem.with("line", first.to_string());
+    };
+    let path = problem.field.replace(field.clone()).unwrap_or_default();
+    if let Some(rest) = problem.detail.strip_prefix(&path) {
+        problem.detail = format!("{field}{rest}");
+    }
+    of_line(problem, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_commits_name_the_line() {
+        let check = |field: &str, detail: &str, expected: (&str, &str, &str)| {
+            let problem = HttpProblem::of_field("FIELD_TOO_LONG", field, detail);
+            let problem = in_line(problem, &[4, 6, 7]);
+            let seen = (problem.field.as_deref().unwrap(), &*problem.detail);
+            assert_eq!(seen, (expected.0, expected.1));
+            assert_eq!(problem.metadata["line"], expected.2);
+        };
+        check(
+            "events[1].callId",
+            "events[1].callId is too long",
+            ("callId", "line 6: callId is too long", "6"),
+        );
+        check(
+            "events",
+            "is too large",
+            ("events", "lines 4 to 7: is too large", "4"),
+        );
+    }
+}

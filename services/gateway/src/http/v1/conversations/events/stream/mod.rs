@@ -1,0 +1,3 @@
+//! `/v1/conversations/{id}/events/stream`.
+
+pub mod watch_recorded_conversation;
