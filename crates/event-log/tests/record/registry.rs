@@ -1,5 +1,7 @@
 //! The registry in two processes.
 
+use std::collections::BTreeSet;
+
 use devstack::NatsServer;
 use domain::{Label, Timestamp};
 use event_log::Record;
@@ -33,6 +35,7 @@ pub(crate) fn token(name: &str, scopes: &[Scope], bound_to: Option<&str>) -> New
         display_name: Label::parse(name).unwrap(),
         scopes: scopes.iter().copied().collect(),
         tenant: bound_to.map(tenant),
+        agents: BTreeSet::new(),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Every route of the HTTP listener. A new endpoint is one line here.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use utoipa::openapi::OpenApi;
@@ -19,7 +21,7 @@ use super::chats::stream::follow_chat;
 use super::chats::{
     change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
-use super::rate_limits::{self, RateLimits};
+use super::rate_limits::{self, Admission, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;
@@ -118,10 +120,19 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
         .with_state(state))
 }
 
-/// Adds rate limits, CORS and renewed sessions. Each request counts towards the limit of its client's address.
-pub fn guarded(routes: Router, limits: RateLimits) -> Router {
+/// Adds rate limits, CORS and renewed sessions. Each request counts towards the limit of its service token, if `token_id`
+/// returns the token's id, or else of its client's address.
+pub fn guarded(
+    routes: Router,
+    limits: RateLimits,
+    token_id: impl Fn(&HeaderMap) -> Option<Arc<str>> + Send + Sync + 'static,
+) -> Router {
+    let admission = Admission {
+        limits,
+        token_id: Arc::new(token_id),
+    };
     routes
         .layer(from_fn(session_renewal::layer))
-        .layer(from_fn_with_state(limits, rate_limits::layer))
+        .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
 }

@@ -27,7 +27,7 @@ const AGENT_HEADER: &str = "x-agent-id";
 #[into_params(parameter_in = Header)]
 pub struct ServiceHeaders {
     /// The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
-    /// tenant, the record is asked for the agent.
+    /// tenant, the record is asked for the agent. A token of one agent needs no name.
     #[param(rename = "x-agent-id")]
     pub agent: Option<String>,
     /// Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
@@ -84,9 +84,21 @@ impl Service {
             (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
             (Some(agent), _) => agent.clone(),
             (None, Some(agent)) => agent,
-            (None, None) => return Err(agent_missing()),
+            (None, None) => self.only_agent().ok_or_else(agent_missing)?,
         };
         self.authorize(state, scope, &agent).await
+    }
+
+    /// The id of the token.
+    #[must_use]
+    pub fn token_id(&self) -> &str {
+        &self.principal.token_id
+    }
+
+    /// The agent of a token that is bound to exactly one.
+    #[must_use]
+    pub fn only_agent(&self) -> Option<AgentId> {
+        self.principal.only_agent().cloned()
     }
 
     /// How to read a conversation. The read includes what the request has sent, read and written.
@@ -130,7 +142,8 @@ impl Service {
         id: &str,
     ) -> Result<(AgentAccess, ConversationKey), HttpProblem> {
         let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-        let agent = match (&self.agent, &self.principal.tenant) {
+        let named = self.agent.as_ref().or(self.principal.only_agent());
+        let agent = match (named, &self.principal.tenant) {
             (Some(agent), _) => agent.clone(),
             (None, Some(tenant)) => {
                 // Without the scope, the caller does not learn what exists.
@@ -139,10 +152,11 @@ impl Service {
                     tenant: tenant.clone(),
                     conversation: conversation.clone(),
                 };
-                head_from_leader(state, &key, self.call.deadline)
-                    .await?
-                    .0
-                    .agent
+                let (head, _) = head_from_leader(state, &key, self.call.deadline).await?;
+                if !self.principal.acts_for(&head.agent) {
+                    return Err(not_found());
+                }
+                head.agent
             }
             (None, None) => return Err(agent_missing()),
         };
@@ -180,7 +194,8 @@ fn from_access(error: AccessError) -> HttpProblem {
 }
 
 fn agent_missing() -> HttpProblem {
-    let detail = "is required with a token of all tenants: send the agent of the conversation";
+    let detail =
+        "is required unless the token is bound to one agent: send the agent of the conversation";
     HttpProblem::of_field("FIELD_MISSING", AGENT_HEADER, detail)
 }
 
