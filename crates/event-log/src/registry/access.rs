@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{Actor, AgentId, Label, SweepAccess, TenantAccess, TenantId};
 use http::HeaderMap;
 use identity::VerifiedAdmin;
-use wire::proto::operate::v1::ServiceToken;
+use wire::proto::operate::v1::{Agent, ServiceToken};
 
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
 use super::error::Corrupt;
@@ -153,6 +153,15 @@ impl Registry {
             agent: agent.clone(),
             actor: principal.actor.clone(),
         })
+    }
+
+    /// The agent with this id, if the caller may act for it. No scope is needed.
+    pub async fn visible_agent(&self, principal: &Principal, agent: &AgentId) -> Option<Agent> {
+        if !principal.acts_for(agent) {
+            return None;
+        }
+        let tenant = self.tenant_of(agent).await?;
+        self.agent(agent).filter(|_| principal.sees(&tenant))
     }
 
     /// Authorizes an administrator to act for the tenant; `None`: the tenant does not exist.

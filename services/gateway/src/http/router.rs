@@ -21,6 +21,8 @@ use super::chats::stream::follow_chat;
 use super::chats::{
     change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
+use super::openai::errors;
+use super::openai::models::{get_model, list_models};
 use super::rate_limits::{self, Admission, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
@@ -84,6 +86,8 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             .layer(body_limit(APPEND_BYTES_MAX)),
         )
         .routes(routes!(get_context::get_context))
+        .routes(routes!(list_models::list_models))
+        .routes(routes!(get_model::get_model))
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))
@@ -120,7 +124,7 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
         .with_state(state))
 }
 
-/// Adds rate limits, CORS and renewed sessions. Each request counts towards the limit of its service token, if `token_id`
+/// Adds rate limits, CORS, renewed sessions and the errors of the OpenAI APIs. Each request counts towards the limit of its service token, if `token_id`
 /// returns the token's id, or else of its client's address.
 pub fn guarded(
     routes: Router,
@@ -135,4 +139,5 @@ pub fn guarded(
         .layer(from_fn(session_renewal::layer))
         .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
+        .layer(from_fn(errors::layer))
 }

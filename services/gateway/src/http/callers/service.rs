@@ -8,6 +8,7 @@ use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
+use wire::proto::operate::v1::Agent;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
@@ -87,6 +88,31 @@ impl Service {
             (None, None) => self.only_agent().ok_or_else(agent_missing)?,
         };
         self.authorize(state, scope, &agent).await
+    }
+
+    /// The agents that the token may act for, by id; only the one of the header if it names one.
+    ///
+    /// # Errors
+    /// 400 if the token is of all tenants and the header names no agent.
+    pub async fn agents(&self, state: &HttpState) -> Result<Vec<Agent>, HttpProblem> {
+        let registry = &state.gateway.registry;
+        let mut agents = match (&self.agent, &self.principal.tenant) {
+            (Some(agent), _) => Vec::from_iter(self.agent_by_id(state, agent.as_str()).await),
+            (None, Some(tenant)) => registry.list_agents(tenant),
+            (None, None) => return Err(agent_missing()),
+        };
+        agents.retain(|agent| {
+            let id = AgentId::parse(agent.agent_id.as_str());
+            id.is_ok_and(|id| self.principal.acts_for(&id))
+        });
+        Ok(agents)
+    }
+
+    /// An agent that the token may act for; `None`: there is no such agent, or the token may not act for it.
+    pub async fn agent_by_id(&self, state: &HttpState, id: &str) -> Option<Agent> {
+        let id = AgentId::parse(id).ok()?;
+        let registry = &state.gateway.registry;
+        registry.visible_agent(&self.principal, &id).await
     }
 
     /// The id of the token.
