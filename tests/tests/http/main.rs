@@ -9,6 +9,7 @@ mod chat;
 mod chats;
 mod egress;
 mod fixture;
+mod openai;
 mod positions;
 mod quotas;
 mod security_headers;

@@ -21,6 +21,7 @@ use super::chats::stream::follow_chat;
 use super::chats::{
     change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
+use super::openai::chat::completions::{COMPLETION_BYTES_MAX, create_completion};
 use super::openai::errors;
 use super::openai::models::{get_model, list_models};
 use super::rate_limits::{self, Admission, RateLimits};
@@ -88,6 +89,9 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_context::get_context))
         .routes(routes!(list_models::list_models))
         .routes(routes!(get_model::get_model))
+        .routes(
+            routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)),
+        )
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))

@@ -132,6 +132,12 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/conversations/{id}/events", of_service(200)),
         operation("GET /v1/conversations/{id}/context", of_service(200))
             .path("/v1/conversations/{id}/context?format=anthropic"),
+        operation("GET /openai/v1/models", of_service(200)),
+        operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/support"),
+        operation("POST /openai/v1/chat/completions", of_service(200)).body(json!({
+            "model": AGENT,
+            "messages": [{"role": "user", "content": "hello"}],
+        })),
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),

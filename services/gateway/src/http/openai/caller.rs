@@ -2,17 +2,18 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use domain::{Owner, UserId};
+use domain::{AgentId, Owner, UserId};
 use event_log::registry::{AgentAccess, Scope};
 use history::Target;
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 use wire::proto::write::v1 as write;
+use wire::status::Reason;
 
 use super::conversation_ids::record_id;
+use super::models::model_not_found;
 use crate::http::callers::headers::header_text;
 use crate::http::callers::service::Service;
-use crate::http::commands::with_field;
 use crate::http::owned_chat::not_found;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -71,10 +72,15 @@ impl OpenAiCaller {
         scope: Scope,
         model: Option<&str>,
     ) -> Result<AgentAccess, HttpProblem> {
+        if model.is_some_and(|model| AgentId::parse(model).is_err()) {
+            return Err(model_not_found());
+        }
         let access = self.service.access(state, scope, model).await;
-        access.map_err(|problem| match (model, problem.field.as_deref()) {
-            (Some(_), Some("agentId" | "x-agent-id")) => with_field(problem, "model"),
-            _ => problem,
+        access.map_err(|problem| {
+            if model.is_some() && problem.code == Reason::AgentNotFound.as_str() {
+                return model_not_found();
+            }
+            problem
         })
     }
 

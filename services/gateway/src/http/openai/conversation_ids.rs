@@ -34,18 +34,17 @@ impl NewConversation {
     /// # Errors
     /// Never: the derived texts are valid ids.
     pub fn of(agent: &AgentId, user: Option<UserId>, id: Uuid) -> Result<Self, HttpProblem> {
-        let (name, owner) = match user {
-            Some(user) => (
-                format!("{CONVERSATION_PREFIX}{}", id.simple()),
-                Owner::User(user),
-            ),
-            None => {
-                let name = format!("{CHANNEL_PREFIX}{}", id.simple());
-                let channel = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
-                let channel = ChannelId::parse(hex::encode(channel));
-                let channel = channel.map_err(problem::from_violation)?;
-                (name, Owner::Channel(channel))
-            }
+        let (name, owner) = if let Some(user) = user {
+            let name = format!("{CONVERSATION_PREFIX}{}", id.simple());
+            (name, Owner::User(user))
+        } else {
+            let name = format!("{CHANNEL_PREFIX}{}", id.simple());
+            let channel = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
+            let channel = ChannelId::parse(hex::encode(channel));
+            (
+                name,
+                Owner::Channel(channel.map_err(problem::from_violation)?),
+            )
         };
         let id = record_id(&name)?;
         Ok(Self { id, owner })

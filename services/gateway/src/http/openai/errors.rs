@@ -20,10 +20,10 @@ use super::BASE_PATH;
 /// Maximum size of a problem, in bytes.
 const PROBLEM_BYTES_MAX: usize = 64 * 1024;
 /// Clients wait at most this long before they repeat a request.
-const RETRY_WAIT_MAX: Duration = Duration::from_secs(60);
+const RETRY_WAIT_MAX: Duration = Duration::from_mins(1);
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
-/// Codes of 5xx statuses that a retry cannot change.
-const FINAL_CODES: [Reason; 2] = [Reason::ModelNotConfigured, Reason::DataCorrupt];
+/// Reasons of 5xx statuses that a retry cannot change.
+const FINAL_REASONS: [Reason; 2] = [Reason::ModelNotConfigured, Reason::DataCorrupt];
 
 /// An error in OpenAI's format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -118,11 +118,12 @@ async fn converted(response: Response) -> Response {
 fn is_final(status: StatusCode, problem: &ProblemBody) -> bool {
     let wait = problem.retry_after_ms.map(Duration::from_millis);
     match status {
-        StatusCode::CONFLICT | StatusCode::NOT_IMPLEMENTED => true,
+        // 502 is a failed model: the gateway has already repeated what can be repeated.
+        StatusCode::CONFLICT | StatusCode::NOT_IMPLEMENTED | StatusCode::BAD_GATEWAY => true,
         StatusCode::TOO_MANY_REQUESTS => wait.is_none_or(|wait| wait > RETRY_WAIT_MAX),
-        status if status.is_server_error() => {
-            FINAL_CODES.iter().any(|code| code.as_str() == problem.code)
-        }
+        status if status.is_server_error() => FINAL_REASONS
+            .iter()
+            .any(|reason| reason.as_str() == problem.code),
         _ => false,
     }
 }
@@ -177,6 +178,7 @@ mod tests {
             (500, "INTERNAL", None, false),
             (500, "DATA_CORRUPT", None, true),
             (501, "UNIMPLEMENTED", None, true),
+            (502, "RUN_FAILED", None, true),
             (503, "RECORD_UNAVAILABLE", None, false),
             (503, "MODEL_NOT_CONFIGURED", None, true),
         ] {

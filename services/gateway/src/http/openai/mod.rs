@@ -7,6 +7,7 @@
 //! problem to OpenAI's format. Endpoints return an `HttpProblem`, like all others. Folders follow the URLs.
 
 pub mod caller;
+pub mod chat;
 pub mod conversation_ids;
 pub mod errors;
 pub mod models;

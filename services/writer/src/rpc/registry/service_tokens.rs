@@ -37,9 +37,11 @@ pub(super) async fn create(
         .registry
         .create_service_token(new, writer.now())
         .await;
-    let (service_token, secret) = created.map_err(|error| match error {
-        RegistryError::NotFound { what: "agent" } => not_found("agent of one tenant", "agent_ids"),
-        error => from_registry("tenant_id")(error),
+    let (service_token, secret) = created.map_err(|error| {
+        if error == (RegistryError::NotFound { what: "agent" }) {
+            return not_found("agent of one tenant", "agent_ids");
+        }
+        from_registry("tenant_id")(error)
     })?;
     Ok((service_token, secret.reveal().to_owned()))
 }

@@ -1,11 +1,9 @@
 //! `GET /openai/v1/models/{id}`: one agent, as a model.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use runtime::http::{HttpProblem, Json, Path};
-use wire::status::Reason;
 
-use super::ModelBody;
+use super::{ModelBody, model_not_found};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::state::HttpState;
 
@@ -24,11 +22,6 @@ pub(in crate::http) async fn get_model(
     Path(id): Path<String>,
 ) -> Result<Json<ModelBody>, HttpProblem> {
     let agent = caller.service.agent_by_id(&state, &id).await;
-    let agent = agent.ok_or_else(|| {
-        let detail =
-            "model names no agent that this key may act for: GET /openai/v1/models lists them";
-        let code = Reason::AgentNotFound.as_str();
-        HttpProblem::new(StatusCode::NOT_FOUND, code, detail).in_field("model")
-    })?;
+    let agent = agent.ok_or_else(model_not_found)?;
     Ok(Json(agent.into()))
 }
