@@ -23,19 +23,19 @@ pub struct CompletionBody {
     /// The `model` of the request.
     pub(super) model: String,
     /// The answer.
-    pub(super) choices: [ChoiceBody; 1],
+    pub(super) choices: [CompletionChoice; 1],
     /// The tokens, if the model server reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<UsageBody>,
+    pub(super) usage: Option<CompletionUsage>,
 }
 
 /// An answer.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct ChoiceBody {
+pub struct CompletionChoice {
     /// Always 0.
     index: u32,
     /// The message.
-    message: AnswerMessage,
+    message: CompletionMessage,
     /// Why the model stopped: `stop`, `length`, `tool_calls` or `content_filter`.
     finish_reason: &'static str,
     /// Always null.
@@ -44,7 +44,7 @@ pub struct ChoiceBody {
 
 /// A message of the model.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct AnswerMessage {
+pub struct CompletionMessage {
     /// Always `assistant`.
     role: &'static str,
     /// The text; null without one.
@@ -53,20 +53,20 @@ pub struct AnswerMessage {
     refusal: Option<String>,
     /// The calls of tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<CallBody>,
+    tool_calls: Vec<CompletionCall>,
 }
 
 /// A call of a tool.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct CallBody {
+pub struct CompletionCall {
     id: String,
     r#type: &'static str,
-    function: CalledFunction,
+    function: CompletionFunction,
 }
 
 /// What a call calls.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct CalledFunction {
+pub struct CompletionFunction {
     /// The tool.
     name: String,
     /// The input, as JSON text.
@@ -75,7 +75,7 @@ pub struct CalledFunction {
 
 /// Tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct UsageBody {
+pub struct CompletionUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
     total_tokens: u64,
@@ -95,7 +95,7 @@ pub struct CompletionTokens {
     reasoning_tokens: u64,
 }
 
-impl From<Usage> for UsageBody {
+impl From<Usage> for CompletionUsage {
     fn from(usage: Usage) -> Self {
         Self {
             prompt_tokens: usage.input_tokens,
@@ -112,7 +112,7 @@ impl From<Usage> for UsageBody {
 }
 
 /// The answer of a reply's facts.
-pub(super) fn choice(facts: &[Fact]) -> ChoiceBody {
+pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
     let (mut content, mut refusal) = (None::<String>, None::<String>);
     for part in messages(facts).flat_map(|message| &message.parts) {
         match part {
@@ -125,13 +125,13 @@ pub(super) fn choice(facts: &[Fact]) -> ChoiceBody {
             | Part::ProviderItem { .. } => {}
         }
     }
-    ChoiceBody {
+    CompletionChoice {
         index: 0,
-        message: AnswerMessage {
+        message: CompletionMessage {
             role: ASSISTANT,
             content,
             refusal,
-            tool_calls: calls(facts).map(CallBody::from).collect(),
+            tool_calls: calls(facts).map(CompletionCall::from).collect(),
         },
         finish_reason: finish_reason(facts),
         logprobs: None,
@@ -139,7 +139,7 @@ pub(super) fn choice(facts: &[Fact]) -> ChoiceBody {
 }
 
 /// The tokens, if the model server reports them.
-pub(super) fn usage(facts: &[Fact]) -> Option<UsageBody> {
+pub(super) fn usage(facts: &[Fact]) -> Option<CompletionUsage> {
     let usage = messages(facts).find_map(|message| message.usage)?;
     Some(usage.into())
 }
@@ -157,12 +157,12 @@ pub(super) fn finish_reason(facts: &[Fact]) -> &'static str {
     }
 }
 
-impl From<&ToolCalled> for CallBody {
+impl From<&ToolCalled> for CompletionCall {
     fn from(call: &ToolCalled) -> Self {
         Self {
             id: call.call_id.as_str().to_owned(),
             r#type: FUNCTION,
-            function: CalledFunction {
+            function: CompletionFunction {
                 name: call.tool_name.as_str().to_owned(),
                 arguments: call.input.as_str().to_owned(),
             },

@@ -4,7 +4,7 @@ use domain::{Fact, RunPartKind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{ASSISTANT, FUNCTION, UsageBody, finish_reason, usage};
+use super::answer::{ASSISTANT, CompletionUsage, FUNCTION, finish_reason, usage};
 
 /// What all chunks of a completion have in common.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct CompletionChunk {
     choices: Vec<ChunkChoice>,
     /// Only with `stream_options.include_usage`: null, except in the last chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<UsageBody>)]
+    #[schema(value_type = Option<CompletionUsage>)]
     usage: Option<ChunkUsage>,
 }
 
@@ -37,7 +37,7 @@ pub struct CompletionChunk {
 enum ChunkUsage {
     /// Null: it follows, or the model server does not report it.
     Unknown,
-    Reported(UsageBody),
+    Reported(CompletionUsage),
 }
 
 /// The addition to the answer.

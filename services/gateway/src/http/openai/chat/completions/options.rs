@@ -20,7 +20,9 @@ const PENALTIES: (f64, f64) = (-2.0, 2.0);
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum StopBody {
+    /// One text.
     One(String),
+    /// Several texts.
     Several(Vec<String>),
 }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::options::StopBody;
-use super::tools::{ToolBody, ToolChoiceBody, tool_choice, tools};
+use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
 use crate::generation::StatelessTurn;
 
 /// Maximum number of messages, calls and results of calls in a request.
@@ -29,9 +29,9 @@ pub struct CompletionRequest {
     /// Whether the answer is streamed.
     pub stream: Option<bool>,
     /// Options of the stream.
-    pub stream_options: Option<StreamOptionsBody>,
+    pub stream_options: Option<CompletionStreamOptions>,
     /// The tools, at most 128. The caller runs them. Tools of the agent's settings are not offered.
-    tools: Option<Vec<ToolBody>>,
+    tools: Option<Vec<CompletionTool>>,
     /// Which tools the model may or must call.
     #[schema(value_type = Option<Object>)]
     tool_choice: Option<ToolChoiceBody>,
@@ -87,7 +87,7 @@ pub struct CompletionRequest {
 
 /// Options of a stream.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-pub struct StreamOptionsBody {
+pub struct CompletionStreamOptions {
     /// Whether the last chunk has the usage.
     pub include_usage: Option<bool>,
 }
@@ -115,6 +115,7 @@ impl CompletionRequest {
     }
 
     /// Whether the stream ends with a chunk with the usage.
+    #[must_use]
     pub fn includes_usage(&self) -> bool {
         let options = self.stream_options.as_ref();
         options

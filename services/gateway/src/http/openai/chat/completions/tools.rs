@@ -15,16 +15,16 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 
 /// A tool.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct ToolBody {
+pub struct CompletionTool {
     /// `function`; other kinds are not supported.
     r#type: String,
     /// The function.
-    function: Option<FunctionBody>,
+    function: Option<CompletionToolFunction>,
 }
 
 /// A function that the model may call.
 #[derive(Debug, Deserialize, ToSchema)]
-struct FunctionBody {
+struct CompletionToolFunction {
     /// Its name; 1 to 256 bytes.
     name: String,
     /// What it does, for the model.
@@ -62,7 +62,7 @@ struct FunctionNameBody {
 ///
 /// # Errors
 /// 400: there are more than [`TOOLS_MAX`], one is not a function, or a field is invalid.
-pub fn tools(given: &[ToolBody]) -> Result<Vec<Tool>, HttpProblem> {
+pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, HttpProblem> {
     if given.len() > TOOLS_MAX {
         let detail = format!(
             "tools has {} entries, the maximum is {TOOLS_MAX}",
@@ -83,7 +83,7 @@ pub fn tools(given: &[ToolBody]) -> Result<Vec<Tool>, HttpProblem> {
     tools.collect()
 }
 
-impl FunctionBody {
+impl CompletionToolFunction {
     fn tool(&self) -> Result<Tool, Violation> {
         let parameters = self.parameters.as_ref().map(Value::to_string);
         let schema = JsonText::parse(parameters.as_deref().unwrap_or(NO_PARAMETERS));

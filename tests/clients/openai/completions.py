@@ -1,6 +1,6 @@
 """Checks the chat completions of a gateway with OpenAI's Python client; only base URL and key are set.
 
-Usage: check.py HANSARD. Needs the packages of requirements.txt (pip install --require-hashes -r …).
+Usage: completions.py HANSARD. Needs the packages of requirements.txt (pip install --require-hashes -r …).
 Every answer and every chunk is validated strictly against the client's own types.
 """
 
