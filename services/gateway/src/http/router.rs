@@ -22,9 +22,15 @@ use super::chats::{
     change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
 use super::openai::chat::completions::{COMPLETION_BYTES_MAX, create_completion};
+use super::openai::conversations::items::{create_items, delete_item, get_item, list_items};
+use super::openai::conversations::{
+    create_conversation as create_openai_conversation, delete_conversation,
+    get_conversation as get_openai_conversation, update_conversation as update_openai_conversation,
+};
 use super::openai::errors;
 use super::openai::models::{get_model, list_models};
 use super::rate_limits::{self, Admission, RateLimits};
+use super::rate_limits::{self, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;
@@ -87,6 +93,26 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             .layer(body_limit(APPEND_BYTES_MAX)),
         )
         .routes(routes!(get_context::get_context))
+        .routes(
+            routes!(create_openai_conversation::create_openai_conversation)
+                .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(
+            get_openai_conversation::get_openai_conversation,
+            update_openai_conversation::update_openai_conversation,
+            delete_conversation::delete_openai_conversation
+        ))
+        .routes(
+            routes!(
+                create_items::create_openai_items,
+                list_items::list_openai_items
+            )
+            .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(
+            get_item::get_openai_item,
+            delete_item::delete_openai_item
+        ))
         .routes(routes!(list_models::list_models))
         .routes(routes!(get_model::get_model))
         .routes(

@@ -161,7 +161,11 @@ impl Service {
         ))
     }
 
-    async fn conversation(
+    /// Permission to act in a conversation, and its key. Whether the agent has such a conversation is not checked.
+    ///
+    /// # Errors
+    /// As [`Service::target`], for this scope.
+    pub async fn conversation(
         &self,
         state: &HttpState,
         scope: Scope,
