@@ -30,7 +30,6 @@ use super::openai::conversations::{
 use super::openai::errors;
 use super::openai::models::{get_model, list_models};
 use super::rate_limits::{self, Admission, RateLimits};
-use super::rate_limits::{self, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;

@@ -1,6 +1,7 @@
 //! `/openai/v1`: the APIs of OpenAI.
 
 mod completions;
+mod conversations;
 mod errors;
 mod models;
 

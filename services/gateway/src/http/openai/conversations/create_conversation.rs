@@ -66,7 +66,7 @@ pub(in crate::http) async fn create_openai_conversation(
         metadata_json: metadata_json.clone(),
         ..write::CreateConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.call);
+    let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.create_conversation(request).await;
     let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     if !events.is_empty() {
@@ -77,7 +77,7 @@ pub(in crate::http) async fn create_openai_conversation(
     let metadata = Verbatim(JsonText::recorded(metadata_json));
     let created_at = recorded_at.unwrap_or_else(|| state.now());
     Ok(Json(ConversationObject::new(
-        &id,
+        &new.id,
         created_at,
         Some(metadata),
     )))
@@ -99,7 +99,7 @@ async fn append(
         }),
         events,
     };
-    let mut writer = state.commands.write_for(&caller.call);
+    let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.append_events(request).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     Ok(())

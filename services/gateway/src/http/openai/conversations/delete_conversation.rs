@@ -66,7 +66,7 @@ pub(in crate::http) async fn delete_openai_conversation(
         target: Some(command_target(&access.agent, &id, String::new())),
         ..write::EraseConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.call);
+    let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.erase_conversation(erase).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     Ok(Json(deleted))

@@ -47,7 +47,7 @@ pub(in crate::http) async fn update_openai_conversation(
         metadata_json,
         ..write::UpdateConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.call);
+    let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.update_conversation(request).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     let target = target(&state, &caller, &id).await?;

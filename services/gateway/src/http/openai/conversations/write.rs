@@ -73,7 +73,7 @@ impl Writable {
             }),
             events,
         };
-        let mut writer = state.commands.write_for(&caller.call);
+        let mut writer = state.commands.write_for(&caller.service.call);
         let answer = writer.append_events(request).await;
         result_for_caller(answer, |answer| answer.result).map_err(rejected)
     }

@@ -1,13 +1,11 @@
 //! `GET /openai/v1/conversations/{id}/items`: the items of a conversation, page by page.
 
 use axum::extract::State;
-use domain::Violation;
 use history::{Direction, Page, PageBounds, Snapshot, Target, View, decode};
 use runtime::http::{HttpProblem, Json, Path, Query};
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
 
 use super::find_item::find;
+use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ITEM_KINDS, ItemListObject, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::target;
@@ -16,40 +14,9 @@ use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::request::out_of_range;
 
-/// Items of a page, if the request names no number.
-pub const ITEMS_DEFAULT: u32 = 20;
-/// Most items of a page.
-pub const ITEMS_MAX: u32 = 100;
 /// A page ends before its events exceed this size.
 pub const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
-
-/// Which items to list. `include` is accepted; items are always complete.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ListItemsQuery {
-    /// The id of the item before the page: `last_id` of the previous page.
-    after: Option<String>,
-    /// Page size; absent: 20.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<u32>,
-    /// The order; absent: descending.
-    #[serde(default)]
-    #[param(inline)]
-    order: ItemOrder,
-}
-
-/// The order of items.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ItemOrder {
-    /// The oldest first.
-    Asc,
-    /// The newest first.
-    #[default]
-    Desc,
-}
 
 /// List the items of a conversation.
 ///
@@ -73,7 +40,7 @@ pub(in crate::http) async fn list_openai_items(
     Path(id): Path<String>,
     Query(query): Query<ListItemsQuery>,
 ) -> Result<Json<ItemListObject>, HttpProblem> {
-    let limit = limit(query.limit).map_err(problem::from_violation)?;
+    let limit = query.limit().map_err(problem::from_violation)?;
     let target = target(&state, &caller, &id).await?;
     let after = match &query.after {
         Some(after) => {
@@ -88,16 +55,6 @@ pub(in crate::http) async fn list_openai_items(
         order: query.order,
     };
     listing.read(&state, &target).await.map(Json)
-}
-
-fn limit(given: Option<u32>) -> Result<u32, Violation> {
-    match given {
-        None => Ok(ITEMS_DEFAULT),
-        Some(limit) if (1..=ITEMS_MAX).contains(&limit) => Ok(limit),
-        Some(limit) => {
-            Err(out_of_range(format!("is {limit}, give 1 to {ITEMS_MAX}")).within("limit"))
-        }
-    }
 }
 
 fn no_such_start() -> HttpProblem {

@@ -5,6 +5,7 @@ pub mod delete_item;
 mod find_item;
 pub mod get_item;
 pub mod list_items;
+pub mod list_query;
 mod new_items;
 
 pub(super) use new_items::{Appended, NewItems};
