@@ -1,7 +1,7 @@
-"""Checks the Conversations API with the `openai` library and the session of `openai-agents`, both unchanged: only the base URL
-and the key are Hansard's. Every answer is validated strictly against the library's own types.
+"""Checks the Conversations API with the `openai` library and the sessions of `openai-agents` and `@openai/agents`, all unchanged:
+only the base URL and the key are Hansard's. Every answer is validated strictly against the Python library's own types.
 
-Usage: conversations.py HANSARD. Needs the packages of requirements.txt.
+Usage: conversations.py HANSARD. Needs the packages of requirements.txt; the JavaScript session also `npm ci` in this folder.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ from openai.types.conversations import (  # noqa: E402
 )
 from pydantic import TypeAdapter  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
 from hansard_dev import data_folder, gateway  # noqa: E402
 
 TURNS = 10
@@ -206,6 +207,14 @@ async def with_session(url, key):
         await session(client)
 
 
+def javascript(url, key):
+    """The same session in JavaScript, if its packages are installed."""
+    if not (FOLDER / "node_modules").exists():
+        print("skipped: the packages of the JavaScript session are not installed")
+        return
+    subprocess.run(["node", FOLDER / "session.mjs", url + "/openai/v1", key], check=True, timeout=60)
+
+
 def main(hansard):
     with data_folder() as data, gateway(hansard, data) as (url, _, environment):
         key = secret_key(hansard, environment)
@@ -213,6 +222,7 @@ def main(hansard):
             library(client)
             lost_answer(client, url, key)
         asyncio.run(with_session(url, key))
+        javascript(url, key)
     print("the Conversations API works with openai and openai-agents")
 
 
