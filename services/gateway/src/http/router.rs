@@ -92,6 +92,24 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             .layer(body_limit(APPEND_BYTES_MAX)),
         )
         .routes(routes!(get_context::get_context))
+        .merge(openai())
+        .routes(routes!(list_conversations::list_conversations))
+        .routes(routes!(get_conversation::get_conversation))
+        .routes(routes!(list_events::list_events))
+        .routes(routes!(approve_calls::approve_calls))
+        .routes(routes!(get_usage::get_usage))
+        .routes(routes!(list_provider_logs::list_provider_logs))
+        .routes(routes!(get_provider_log::get_provider_log))
+}
+
+/// The APIs of OpenAI.
+fn openai() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_models::list_models))
+        .routes(routes!(get_model::get_model))
+        .routes(
+            routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)),
+        )
         .routes(
             routes!(create_openai_conversation::create_openai_conversation)
                 .layer(body_limit(APPEND_BYTES_MAX)),
@@ -112,18 +130,6 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             get_item::get_openai_item,
             delete_item::delete_openai_item
         ))
-        .routes(routes!(list_models::list_models))
-        .routes(routes!(get_model::get_model))
-        .routes(
-            routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)),
-        )
-        .routes(routes!(list_conversations::list_conversations))
-        .routes(routes!(get_conversation::get_conversation))
-        .routes(routes!(list_events::list_events))
-        .routes(routes!(approve_calls::approve_calls))
-        .routes(routes!(get_usage::get_usage))
-        .routes(routes!(list_provider_logs::list_provider_logs))
-        .routes(routes!(get_provider_log::get_provider_log))
 }
 
 /// The bound of a route that accepts larger bodies than others.

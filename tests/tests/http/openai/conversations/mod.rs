@@ -3,6 +3,7 @@
 mod access;
 mod bounds;
 mod deletions;
+mod item_cases;
 mod retries;
 mod round_trip;
 

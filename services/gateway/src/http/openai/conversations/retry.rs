@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Builder;
 
 /// How long the answer of a request is given again to its retries. OpenAI's libraries retry within ten seconds.
-pub(super) const RETRY_WINDOW: Duration = Duration::from_secs(60);
+pub(super) const RETRY_WINDOW: Duration = Duration::from_mins(1);
 
 /// The header with the number of earlier attempts of a request.
 const RETRY_COUNT_HEADER: &str = "x-stainless-retry-count";

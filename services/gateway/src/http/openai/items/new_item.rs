@@ -16,7 +16,7 @@ use super::stored_item::{call_members, output_members, own_members};
 #[derive(Debug)]
 pub enum NewItem {
     /// An event.
-    Event(ItemEvent),
+    Event(Box<ItemEvent>),
     /// A reference to an item of the conversation, by its id.
     Reference(String),
 }
@@ -48,7 +48,8 @@ pub fn read(raw: &RawValue, at: &str) -> Result<NewItem, Violation> {
         let id = text(&item, "id").ok_or_else(|| missing().within("id").within(at))?;
         return Ok(NewItem::Reference(id));
     }
-    event(item, &kind, raw, at).map(NewItem::Event)
+    let event = event(item, &kind, raw, at)?;
+    Ok(NewItem::Event(Box::new(event)))
 }
 
 fn event(item: Members, kind: &str, raw: &RawValue, at: &str) -> Result<ItemEvent, Violation> {

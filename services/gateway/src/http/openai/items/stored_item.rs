@@ -104,12 +104,13 @@ fn typed(item_type: &str) -> serde_json::Result<Members> {
 }
 
 fn provider_item(part: &Part) -> Option<Members> {
-    match part {
-        Part::ProviderItem { provider, item } if provider.as_str() == PROVIDER => {
-            serde_json::from_str(item.as_str()).ok()
-        }
-        _ => None,
+    let Part::ProviderItem { provider, item } = part else {
+        return None;
+    };
+    if provider.as_str() != PROVIDER {
+        return None;
     }
+    serde_json::from_str(item.as_str()).ok()
 }
 
 fn is_message_mark(members: &Members) -> bool {

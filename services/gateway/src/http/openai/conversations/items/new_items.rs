@@ -82,7 +82,7 @@ impl NewItems {
         let mut events: Vec<ItemEvent> = Vec::with_capacity(self.0.len());
         for (index, item) in self.0.into_iter().enumerate() {
             match item {
-                NewItem::Event(event) => events.push(event),
+                NewItem::Event(event) => events.push(*event),
                 NewItem::Reference(_) => return Err(unresolved(index)),
             }
         }
