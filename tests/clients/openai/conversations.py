@@ -20,7 +20,7 @@ from agents.memory import OpenAIConversationsSession  # noqa: E402
 from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI  # noqa: E402
 from openai.types.conversations import (  # noqa: E402
     Conversation,
-    ConversationDeletedResponse,
+    ConversationDeletedResource,
     ConversationItem,
     ConversationItemList,
 )
@@ -98,7 +98,7 @@ def library(client):
         assert (error.code, error.param) == ("ITEM_NOT_NEWEST", "item_id"), error
     strict(Conversation, client.conversations.items.delete(listed[-1].id, conversation_id=conversation.id))
     assert list(client.conversations.items.list(conversation.id, order="asc", limit=100)) == listed[:-1]
-    deleted = strict(ConversationDeletedResponse, client.conversations.delete(conversation.id))
+    deleted = strict(ConversationDeletedResource, client.conversations.delete(conversation.id))
     assert deleted.deleted and deleted.id == conversation.id
     try:
         client.conversations.retrieve(conversation.id)

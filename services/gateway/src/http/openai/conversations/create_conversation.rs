@@ -70,7 +70,7 @@ pub(in crate::http) async fn create_openai_conversation(
     let answer = writer.create_conversation(request).await;
     let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     if !events.is_empty() {
-        append(&state, &caller, (&agent_id, &created), events).await?;
+        append(&state, &caller, &agent_id, &created, events).await?;
     }
     let recorded_at = created.recorded_at.map(wire::time::from_proto);
     let recorded_at = recorded_at.and_then(Result::ok);
@@ -87,7 +87,8 @@ pub(in crate::http) async fn create_openai_conversation(
 async fn append(
     state: &HttpState,
     caller: &OpenAiCaller,
-    (agent_id, created): (&str, &CommitResult),
+    agent_id: &str,
+    created: &CommitResult,
     events: Vec<event::Event>,
 ) -> Result<(), HttpProblem> {
     let request = write::AppendEventsRequest {

@@ -171,7 +171,7 @@ fn message(
     let rendered = super::stored_item::message_members(role, &own.unwrap_or_default());
     let rendered = rendered.map_err(|_| malformed("cannot be written").within(at))?;
     note.members = extras(item, &rendered, &["id", "content"]);
-    note_parts(&mut note, "content", content, (parts, author));
+    note_parts(&mut note, "content", content, parts, author);
     Ok((Fact::MessageAppended(fact), note))
 }
 
@@ -180,7 +180,7 @@ fn is_provider_item(part: &Part) -> bool {
 }
 
 /// Notes what the parts of a list do not contain; the whole value if they have another number.
-fn note_parts(note: &mut Note, name: &str, given: &RawValue, (parts, author): (&[Part], Author)) {
+fn note_parts(note: &mut Note, name: &str, given: &RawValue, parts: &[Part], author: Author) {
     if given.get().starts_with('"') {
         return;
     }
@@ -206,7 +206,7 @@ fn canonical(item: &Members, raw: &RawValue, at: &str) -> Result<(Fact, Note), V
         Fact::ToolReturned(result) => {
             if let (ToolOutput::Parts(parts), Some(given)) = (&result.output, item.get("output")) {
                 note.list = !given.get().starts_with('"');
-                note_parts(&mut note, "output", given, (parts, Author::Client));
+                note_parts(&mut note, "output", given, parts, Author::Client);
             }
             output_members(result, &note)
         }
