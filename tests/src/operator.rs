@@ -1,5 +1,7 @@
 //! The operator of a stack: tenants, agents, tokens.
 
+use std::collections::BTreeSet;
+
 use domain::{Label, Timestamp};
 use event_log::registry::{NewServiceToken, Scope, Scopes};
 use event_log::{Record, RecordConfig, Registry};
@@ -24,6 +26,7 @@ pub(crate) async fn bootstrap(record: RecordConfig) -> String {
         display_name: Label::parse("operator").expect("a label"),
         scopes: Scopes::from_iter(Scope::ALL),
         tenant: None,
+        agents: BTreeSet::new(),
     };
     let now = Timestamp(Clock::System.now_nanos());
     let (_, secret) = registry
@@ -102,10 +105,23 @@ impl Operator {
     /// # Panics
     /// When the registry rejects it.
     pub async fn token(&self, scopes: &[proto::Scope], tenant: &str) -> Token {
+        self.create_token(scopes, tenant, &[]).await
+    }
+
+    /// Creates a token with these scopes that is bound to these agents.
+    ///
+    /// # Panics
+    /// When the registry rejects it.
+    pub async fn secret_key(&self, scopes: &[proto::Scope], agents: &[&str]) -> Token {
+        self.create_token(scopes, "", agents).await
+    }
+
+    async fn create_token(&self, scopes: &[proto::Scope], tenant: &str, agents: &[&str]) -> Token {
         let request = proto::CreateServiceTokenRequest {
             display_name: "a test".to_owned(),
             scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
             tenant_id: tenant.to_owned(),
+            agent_ids: agents.iter().map(|agent| (*agent).to_owned()).collect(),
         };
         let made = self
             .registry()

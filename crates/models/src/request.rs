@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::ModelError;
 use crate::exchange::ExchangeListener;
+use crate::options::RequestOptions;
 
 /// Maximum bytes of a rendered body: the limit of the strictest provider.
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
@@ -26,6 +27,8 @@ pub struct ModelRequest {
     pub max_output_tokens: Option<u32>,
     /// The sampling temperature; `None`: the provider's default.
     pub temperature: Option<f64>,
+    /// Options that only some kinds of servers have. Check them with `ModelServers::unsupported_option`: others are not sent.
+    pub options: RequestOptions,
     /// The ids and names that the rendered body changed. The reply gets the recorded ones back.
     pub names: Names,
     /// The tenant. Tenants wait in fair turns for a server at its bound; requests without a tenant count as one tenant.
@@ -43,6 +46,8 @@ pub struct Tool {
     pub description: String,
     /// The JSON schema of its input; an object.
     pub input_schema: JsonText,
+    /// Whether the server must enforce the schema, if it can.
+    pub strict: bool,
 }
 
 impl ModelRequest {
@@ -74,6 +79,7 @@ pub(crate) struct ToolDeclaration<'a> {
     pub(crate) name: String,
     pub(crate) description: &'a str,
     pub(crate) input_schema: &'a RawValue,
+    pub(crate) strict: bool,
 }
 
 /// Declares the tools. `names` maps names that were changed back to the recorded ones.
@@ -86,6 +92,7 @@ pub(crate) fn declare<'a>(
         Ok(ToolDeclaration {
             name: names.tool_name(&tool.name),
             description: &tool.description,
+            strict: tool.strict,
             input_schema: schema.map_err(|_| ModelError::Unusable {
                 problem: "has a tool whose input schema is not JSON",
             })?,
@@ -112,6 +119,7 @@ mod tests {
             name: ToolName::parse("t").unwrap(),
             description: String::new(),
             input_schema: JsonText::parse(schema).unwrap(),
+            strict: false,
         }
     }
 

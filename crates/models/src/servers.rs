@@ -12,6 +12,7 @@ use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::echo::{ECHO, Echo};
 use crate::error::{ModelError, ModelsError};
 use crate::fair::{FairPermit, FairSemaphore};
+use crate::options::RequestOptions;
 use crate::piece::Piece;
 use crate::provider::Provider;
 use crate::remote::Remote;
@@ -65,6 +66,16 @@ impl ModelServers {
     pub fn call_outputs(&self, server: &str) -> CallOutputs {
         let server = self.servers.get(server);
         server.map_or_else(CallOutputs::default, |server| server.call_outputs)
+    }
+
+    /// The name of the first given option that a server does not have; `None`: it has all.
+    #[must_use]
+    pub fn unsupported_option(
+        &self,
+        server: &str,
+        options: &RequestOptions,
+    ) -> Option<&'static str> {
+        options.unsupported_by(self.servers.get(server)?.kind)
     }
 
     /// The provider of a server, as recorded in facts.

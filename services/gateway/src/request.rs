@@ -3,7 +3,7 @@
 use domain::{
     AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
 };
-use event_log::registry::{AgentAccess, Scope};
+use event_log::registry::{AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::grpc;
 use tonic::Request;
@@ -47,6 +47,30 @@ impl Call {
         self.bearer.as_deref()
     }
 
+    /// The agent that a request names. Without a name, the agent of a token that is bound to exactly one.
+    ///
+    /// # Errors
+    /// As [`agent_id`].
+    pub async fn agent(&self, gateway: &Gateway, text: &str) -> Result<AgentId, Violation> {
+        if text.is_empty()
+            && let Ok(principal) = self.principal(gateway).await
+            && let Some(agent) = principal.only_agent()
+        {
+            return Ok(agent.clone());
+        }
+        agent_id(text)
+    }
+
+    /// The principal of the token.
+    ///
+    /// # Errors
+    /// The token is missing or invalid.
+    pub async fn principal(&self, gateway: &Gateway) -> Result<Principal, Problem> {
+        let bearer = self.bearer().ok_or_else(problem::unauthenticated)?;
+        let principal = gateway.registry.authenticate(bearer).await;
+        principal.ok_or_else(problem::unauthenticated)
+    }
+
     /// The caller's access to an agent; `field` is the field with the agent id, for errors.
     ///
     /// # Errors
@@ -57,9 +81,7 @@ impl Call {
         agent: AgentId,
         field: &str,
     ) -> Result<AgentAccess, Problem> {
-        let bearer = self.bearer().ok_or_else(problem::unauthenticated)?;
-        let principal = gateway.registry.authenticate(bearer).await;
-        let principal = principal.ok_or_else(problem::unauthenticated)?;
+        let principal = self.principal(gateway).await?;
         let access = gateway
             .registry
             .authorize(&principal, Scope::Read, &agent)
@@ -103,7 +125,10 @@ pub async fn read_target(
 ) -> Result<Target, Problem> {
     let target = target.ok_or_else(|| missing().within("target"))?;
     let within = |violation: Violation| violation.within("target");
-    let agent = agent_id(&target.agent_id).map_err(within)?;
+    let agent = call
+        .agent(gateway, &target.agent_id)
+        .await
+        .map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let freshness = freshness(target.consistency).map_err(within)?;
     let authorized = call.target(gateway, agent, conversation, "target.agent_id");

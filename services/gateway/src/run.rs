@@ -84,7 +84,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
-        .trusted_callers(move |headers| known_callers.has_service_token(headers))
+        .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(read)
         .service(history)
@@ -154,12 +154,17 @@ pub fn generations(
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
     let server = HttpServer::new(state.section.server.clone(), state.health.clone());
     let limits = state.limits.clone();
+    let registry = state.gateway.registry.clone();
     let trusted_proxies = state.section.trusted_proxies.clone();
     let routes = router::router(state).map_err(StartError::OpenApi)?;
     let listener = server
         .trusted_proxies(trusted_proxies)
         .router(routes)
-        .layered(|routes| router::guarded(routes, limits));
+        .layered(|routes| {
+            router::guarded(routes, limits, move |headers| {
+                registry.known_token_id(headers)
+            })
+        });
     Ok(listener.bind().await?)
 }
 

@@ -52,6 +52,18 @@ impl Caller {
         access.map_err(|error| problem::access_problem(&error, field))
     }
 
+    /// The agent that a request names. Without a name, the agent of a token that is bound to exactly one.
+    /// Errors: as [`agent_id`].
+    pub(crate) async fn agent(&self, writer: &Writer, text: &str) -> Result<AgentId, Violation> {
+        if text.is_empty()
+            && let Ok(principal) = self.principal(writer).await
+            && let Some(agent) = principal.only_agent()
+        {
+            return Ok(agent.clone());
+        }
+        agent_id(text)
+    }
+
     /// The principal of the token.
     /// Errors: no valid token.
     pub(crate) async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
@@ -83,7 +95,10 @@ pub(crate) async fn intent(
     let target = target
         .ok_or_else(|| Violation::new(ViolationReason::Missing, "is required").within("target"))?;
     let within = |violation: Violation| violation.within("target");
-    let agent = agent_id(&target.agent_id).map_err(within)?;
+    let agent = caller
+        .agent(writer, &target.agent_id)
+        .await
+        .map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
     let field = "target.agent_id";

@@ -77,7 +77,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
-        .trusted_callers(move |headers| known_callers.has_service_token(headers))
+        .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(write)
         .service(run)

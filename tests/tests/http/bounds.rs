@@ -3,8 +3,11 @@
 use gateway::http::config::RateLimit;
 use runtime::config::Secret;
 use serde_json::{Value, json};
+use tests::eventually::eventually;
+use tests::http_client::Answer;
+use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{Fixture, begin, text};
+use crate::fixture::{AGENT, Fixture, bearer, begin, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn oversized_fields_are_rejected_by_name() {
@@ -93,6 +96,63 @@ async fn sessions_are_rate_limited() {
     assert_eq!(refused.status_and_code(), (429, "RATE_LIMITED".to_owned()));
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(fixture.session("t").get("/api/chats").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_back_ends_count_for_their_keys() {
+    let limit = |burst| RateLimit {
+        per_second: 1,
+        burst,
+    };
+    let fixture = Fixture::with(|config| {
+        // The fixture's own requests count for the address too, until all is set up.
+        config.http.limits.address = limit(40);
+        config.http.limits.key = limit(60);
+    })
+    .await;
+    let key = || fixture.operator.secret_key(&[Scope::Read], &[AGENT]);
+    let (one, two) = (key().await, key().await);
+    let (one, two) = (&one.secret, &two.secret);
+    let [one, two, bad] = [one, two, "hsk_unknown"].map(|key| bearer(&fixture.stack, key));
+    let path = "/v1/conversations/none";
+    let limited = |answer: &Answer| answer.status == 429;
+    // The gateway knows the keys, and does not count their requests for the address.
+    for client in [&one, &two] {
+        eventually("a key with a limit of its own", || async {
+            let answer = client.get(path).await;
+            (answer.headers["ratelimit-limit"] == "60").then_some(())
+        })
+        .await;
+    }
+    // Guesses count for the address.
+    let mut guesses = 0;
+    let refused = loop {
+        let answer = bad.get(path).await;
+        if limited(&answer) {
+            break answer;
+        }
+        assert_eq!(answer.status, 401);
+        guesses += 1;
+        assert!(guesses <= 45, "more guesses than the address may send");
+    };
+    assert_eq!(refused.json()["metadata"]["limit"], "address");
+    // The keys still have their own limits: all of the burst, and not one more.
+    let left = |answer: &Answer| -> u32 { answer.headers["ratelimit-remaining"].parse().unwrap() };
+    let answer = one.get(path).await;
+    assert_eq!(answer.status, 404);
+    let mut remaining = left(&answer);
+    let refused = loop {
+        let answer = one.get(path).await;
+        if limited(&answer) {
+            assert_eq!(remaining, 0);
+            break answer;
+        }
+        remaining = left(&answer);
+    };
+    assert_eq!(refused.json()["metadata"]["limit"], "key");
+    assert_eq!(refused.headers["retry-after"], "1");
+    // One key does not starve another on the same address.
+    assert_eq!(two.get(path).await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,6 +10,7 @@ mod chats;
 mod egress;
 mod fixture;
 mod live;
+mod openai;
 mod positions;
 mod quotas;
 mod security_headers;

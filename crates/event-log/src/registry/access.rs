@@ -1,31 +1,45 @@
 //! Authentication of service tokens and authorization of their callers.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use domain::{Actor, AgentId, Label, SweepAccess, TenantAccess, TenantId};
 use http::HeaderMap;
 use identity::VerifiedAdmin;
-use wire::proto::operate::v1::ServiceToken;
+use wire::proto::operate::v1::{Agent, ServiceToken};
 
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
 use super::error::Corrupt;
-use super::secret::{SERVICE_TOKEN_PREFIX, digest, id_of};
+use super::secret::{digest, id_of, is_service_token};
 use super::{AccessError, Registry, Scope, Scopes};
 
 /// A caller with a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
+    /// The id of the token.
+    pub token_id: Arc<str>,
     /// The token's name, which commits record.
     pub actor: Actor,
     /// The token's scopes.
     pub scopes: Scopes,
     /// The only tenant that it may access; `None`: all tenants.
     pub tenant: Option<TenantId>,
+    /// The only agents that it may act for, all of its tenant; empty: all agents of its tenants.
+    pub agents: Arc<BTreeSet<AgentId>>,
 }
 
 impl Principal {
     /// Converts an entry; `None`: the token is revoked.
     pub(super) fn from_entry(token: &ServiceToken) -> Result<Option<Self>, Corrupt> {
         let tenant = Some(token.tenant_id.as_str()).filter(|tenant| !tenant.is_empty());
+        let agents = token.agent_ids.iter().map(AgentId::parse);
+        let agents: BTreeSet<AgentId> = agents.collect::<Result<_, _>>()?;
+        if !agents.is_empty() && tenant.is_none() {
+            return Err(Corrupt);
+        }
         let principal = Self {
+            token_id: Arc::from(token.service_token_id.as_str()),
+            agents: Arc::new(agents),
             actor: Actor(Label::parse(token.display_name.as_str())?),
             scopes: Scopes::from_proto(token.scopes()),
             tenant: tenant.map(TenantId::parse).transpose()?,
@@ -42,6 +56,29 @@ impl Principal {
             return Ok(());
         }
         Err(AccessError::MissingScope(scope))
+    }
+
+    /// Whether the token allows an agent. Its tenant must be checked too.
+    #[must_use]
+    pub fn acts_for(&self, agent: &AgentId) -> bool {
+        self.agents.is_empty() || self.agents.contains(agent)
+    }
+
+    /// The agent of a token that is bound to exactly one: requests need not name it.
+    #[must_use]
+    pub fn only_agent(&self) -> Option<&AgentId> {
+        self.agents.first().filter(|_| self.agents.len() == 1)
+    }
+
+    /// Checks that the token is not bound to agents.
+    ///
+    /// # Errors
+    /// [`AccessError::BoundToAgents`].
+    pub fn require_whole_tenant(&self) -> Result<(), AccessError> {
+        if self.agents.is_empty() {
+            return Ok(());
+        }
+        Err(AccessError::BoundToAgents)
     }
 
     /// Whether the caller may access a tenant.
@@ -67,7 +104,7 @@ impl Registry {
     ///
     /// Answers from memory; looks up an unknown token once in the bucket, at a bounded rate.
     pub async fn authenticate(&self, bearer: &str) -> Option<Principal> {
-        if !bearer.starts_with(SERVICE_TOKEN_PREFIX) {
+        if !is_service_token(bearer) {
             return None;
         }
         let digest = digest(bearer);
@@ -80,16 +117,15 @@ impl Registry {
         found.await.flatten()
     }
 
-    /// Whether the service token of these headers is in memory. It never reads the bucket, so do not use the result for access
-    /// decisions.
+    /// The id of the service token of these headers, if it is in memory. It never reads the bucket, so do not use the result
+    /// for access decisions.
     #[must_use]
-    pub fn has_service_token(&self, headers: &HeaderMap) -> bool {
-        let Some(bearer) = wire::bearer::from_headers(headers) else {
-            return false;
-        };
+    pub fn known_token_id(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let bearer =
+            wire::bearer::from_headers(headers).filter(|bearer| is_service_token(bearer))?;
         let digest = digest(bearer);
         self.shared()
-            .read(|entries| entries.principals.contains_key(&digest))
+            .read(|entries| Some(Arc::clone(&entries.principals.get(&digest)?.token_id)))
     }
 
     /// Authorizes a caller to act for an agent.
@@ -97,7 +133,7 @@ impl Registry {
     /// Answers from memory; looks up an unknown agent once in the bucket, at a bounded rate.
     ///
     /// # Errors
-    /// [`AccessError`]; the same for a missing agent and for an agent of another tenant.
+    /// [`AccessError`]; the same for a missing agent, for an agent of another tenant, and for one that the token is not bound to.
     pub async fn authorize(
         &self,
         principal: &Principal,
@@ -105,6 +141,9 @@ impl Registry {
         agent: &AgentId,
     ) -> Result<AgentAccess, AccessError> {
         principal.require(scope)?;
+        if !principal.acts_for(agent) {
+            return Err(AccessError::UnknownAgent);
+        }
         let tenant = self.tenant_of(agent).await;
         let tenant = tenant
             .filter(|tenant| principal.sees(tenant))
@@ -114,6 +153,15 @@ impl Registry {
             agent: agent.clone(),
             actor: principal.actor.clone(),
         })
+    }
+
+    /// The agent with this id, if the caller may act for it. No scope is needed.
+    pub async fn visible_agent(&self, principal: &Principal, agent: &AgentId) -> Option<Agent> {
+        if !principal.acts_for(agent) {
+            return None;
+        }
+        let tenant = self.tenant_of(agent).await?;
+        self.agent(agent).filter(|_| principal.sees(&tenant))
     }
 
     /// Authorizes an administrator to act for the tenant; `None`: the tenant does not exist.

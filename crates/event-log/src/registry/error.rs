@@ -13,6 +13,9 @@ pub enum AccessError {
     /// The token lacks the scope.
     #[error("the token lacks the scope {0}")]
     MissingScope(Scope),
+    /// The request is of a whole tenant, but the token is bound to agents.
+    #[error("the token is bound to agents")]
+    BoundToAgents,
     /// The agent does not exist for this caller.
     #[error("no such agent")]
     UnknownAgent,
@@ -87,10 +90,14 @@ pub fn access_problem(error: &AccessError, field: &str) -> Problem {
             Reason::MissingScope,
             format!("the token lacks the scope `{scope}`: use one that has it"),
         ),
+        AccessError::BoundToAgents => Problem::new(
+            Reason::MissingScope,
+            "the token is bound to agents and cannot read a whole tenant: name one of its agents",
+        ),
         AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
             Reason::AgentNotFound,
             field,
-            "is not an agent that this token may access: check the id and the token's tenant",
+            "is not an agent that this token may access: check the id, and the token's tenant and agents",
         ),
     }
 }

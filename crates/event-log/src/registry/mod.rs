@@ -45,7 +45,7 @@ pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};
 pub use secret::{Digest, Secret};
-pub use service_tokens::NewServiceToken;
+pub use service_tokens::{NewServiceToken, TOKEN_AGENTS_MAX};
 pub use settings::{
     CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX,
     SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TOOL_DESCRIPTION_BYTES_MAX,

@@ -7,7 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 pub(super) const API_KEY_PREFIX: &str = "hp_";
-pub(super) const SERVICE_TOKEN_PREFIX: &str = "hs_";
+pub(super) const SERVICE_TOKEN_PREFIX: &str = "hsk_";
+/// The prefix of service tokens of earlier versions, which stay valid. Programs of these versions reject tokens with the new
+/// prefix, so they never take a token that is bound to agents for one without agents.
+const EARLIER_SERVICE_TOKEN_PREFIX: &str = "hs_";
 pub(super) const SIGNING_SECRET_PREFIX: &str = "hk_";
 /// Random bytes of a secret: 256 bits.
 const SECRET_BYTES: usize = 32;
@@ -40,6 +43,11 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Whether a bearer token has the form of a service token.
+pub(super) fn is_service_token(bearer: &str) -> bool {
+    bearer.starts_with(SERVICE_TOKEN_PREFIX) || bearer.starts_with(EARLIER_SERVICE_TOKEN_PREFIX)
+}
+
 /// The stored digest of a secret.
 pub(super) fn digest(secret: &str) -> Digest {
     Sha256::digest(secret).into()
@@ -57,7 +65,7 @@ mod tests {
     #[test]
     fn secrets_are_long_distinct_and_hidden() {
         let secret = Secret::generate(SERVICE_TOKEN_PREFIX);
-        assert_eq!(secret.reveal().len(), 3 + 43);
+        assert_eq!(secret.reveal().len(), 4 + 43);
         assert_ne!(secret, Secret::generate(SERVICE_TOKEN_PREFIX));
         assert_eq!(format!("{secret:?}"), "Secret(..)");
         let id = id_of(&digest("hs_example"));

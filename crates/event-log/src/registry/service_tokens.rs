@@ -1,12 +1,17 @@
 //! Service tokens: bearer tokens of internal services.
 
-use domain::{Label, TenantId, Timestamp};
+use std::collections::BTreeSet;
+
+use domain::{AgentId, Label, TenantId, Timestamp};
 use wire::proto::operate::v1::ServiceToken;
 use wire::time;
 
 use super::entry_keys::service_token_key;
 use super::secret::{SERVICE_TOKEN_PREFIX, digest, id_of};
 use super::{Entries, Registry, RegistryError, Scopes, Secret};
+
+/// Maximum number of agents that a token is bound to.
+pub const TOKEN_AGENTS_MAX: usize = 64;
 
 /// The properties of a new service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,15 +20,18 @@ pub struct NewServiceToken {
     pub display_name: Label,
     /// Its scopes; at least one.
     pub scopes: Scopes,
-    /// The only tenant that it may access; `None`: all tenants.
+    /// The only tenant that it may access; `None`: all tenants, or the tenant of its agents.
     pub tenant: Option<TenantId>,
+    /// The only agents that it may act for, at most [`TOKEN_AGENTS_MAX`]; empty: all agents of its tenants.
+    pub agents: BTreeSet<AgentId>,
 }
 
 impl Registry {
     /// Creates a service token. The secret is not stored; this call returns it for the only time.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`] without the tenant, or [`RegistryError::Unavailable`].
+    /// [`RegistryError::NotFound`] without the tenant, or without one of the agents in it; [`RegistryError::TooMany`] agents;
+    /// [`RegistryError::Unavailable`].
     pub async fn create_service_token(
         &self,
         new: NewServiceToken,
@@ -34,25 +42,42 @@ impl Registry {
         {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
+        let tenant = self.tenant_of_agents(&new).await?;
         let secret = Secret::generate(SERVICE_TOKEN_PREFIX);
         let digest = digest(secret.reveal());
         let created = ServiceToken {
             service_token_id: id_of(&digest),
             display_name: new.display_name.as_str().to_owned(),
             scopes: new.scopes.to_proto(),
-            tenant_id: new
-                .tenant
-                .as_ref()
-                .map_or_else(String::new, TenantId::to_string),
+            tenant_id: tenant.map_or_else(String::new, |tenant| tenant.to_string()),
             created_at: Some(time::to_proto(at)),
             revoked_at: None,
             token_sha256: digest.to_vec().into(),
+            agent_ids: new.agents.iter().map(AgentId::to_string).collect(),
         };
         let key = service_token_key(&digest);
         self.shared()
             .create(&key, &created, "service token")
             .await?;
         Ok((without_digest(created), secret))
+    }
+
+    /// The tenant of a new token: all of its agents belong to it.
+    async fn tenant_of_agents(
+        &self,
+        new: &NewServiceToken,
+    ) -> Result<Option<TenantId>, RegistryError> {
+        if new.agents.len() > TOKEN_AGENTS_MAX {
+            let (what, max) = ("agents of a token", TOKEN_AGENTS_MAX);
+            return Err(RegistryError::TooMany { what, max });
+        }
+        let mut bound = new.tenant.clone();
+        for agent in &new.agents {
+            let tenant = self.tenant_of(agent).await;
+            let tenant = tenant.filter(|tenant| bound.as_ref().is_none_or(|bound| bound == tenant));
+            bound = Some(tenant.ok_or(RegistryError::NotFound { what: "agent" })?);
+        }
+        Ok(bound)
     }
 
     /// Revokes a token; a revoked token keeps its time.

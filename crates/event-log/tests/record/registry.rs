@@ -1,5 +1,7 @@
 //! The registry in two processes.
 
+use std::collections::BTreeSet;
+
 use devstack::NatsServer;
 use domain::{Label, Timestamp};
 use event_log::Record;
@@ -33,6 +35,7 @@ pub(crate) fn token(name: &str, scopes: &[Scope], bound_to: Option<&str>) -> New
         display_name: Label::parse(name).unwrap(),
         scopes: scopes.iter().copied().collect(),
         tenant: bound_to.map(tenant),
+        agents: BTreeSet::new(),
     }
 }
 
@@ -61,7 +64,7 @@ async fn only_valid_tokens_authenticate() {
     assert_eq!(caller.actor.0.as_str(), "importer");
     assert_eq!(caller.tenant, None);
     assert!(caller.scopes.contains(Scope::Append) && !caller.scopes.contains(Scope::Read));
-    assert!(secret.reveal().starts_with("hs_"));
+    assert!(secret.reveal().starts_with("hsk_"));
     // Another process looks it up at once.
     assert_eq!(second.authenticate(secret.reveal()).await, Some(caller));
     let longer = format!("{}x", secret.reveal());
@@ -69,6 +72,8 @@ async fn only_valid_tokens_authenticate() {
         "",
         "hs_",
         "hs_unknown",
+        "hsk_",
+        "hsk_unknown",
         "hp_unknown",
         &secret.reveal()[3..],
         &longer,
@@ -151,6 +156,55 @@ async fn missing_and_foreign_entries_get_the_same_error() {
     assert!(
         bound.sees(&tenant("acme")) && !bound.sees(&tenant("other")) && free.sees(&tenant("x"))
     );
+}
+
+#[tokio::test]
+async fn a_token_of_agents_acts_for_no_other() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let registry = filled(&record).await;
+    let (acme, name) = (tenant("acme"), "A second bot");
+    registry
+        .create_agent(&acme, &agent("second"), name, NOW)
+        .await
+        .unwrap();
+    let of = |agents: &[&str], bound_to| NewServiceToken {
+        agents: agents.iter().map(|id| agent(id)).collect(),
+        ..token("key", &[Scope::Append, Scope::Read], bound_to)
+    };
+    let (one, secret, id) = principal(&registry, of(&["bot"], None)).await;
+    let (both, ..) = principal(&registry, of(&["bot", "second"], Some("acme"))).await;
+    assert_eq!((&one.tenant, &*one.token_id), (&Some(acme), id.as_str()));
+    assert_eq!(one.only_agent(), Some(&agent("bot")));
+    assert_eq!(both.only_agent(), None);
+    for (caller, id, expected) in [
+        (&one, "bot", true),
+        (&one, "second", false),
+        (&one, "their-bot", false),
+        (&one, "missing", false),
+        (&both, "bot", true),
+        (&both, "second", true),
+        (&both, "their-bot", false),
+    ] {
+        let access = registry.authorize(caller, Scope::Read, &agent(id)).await;
+        let error = access.map(|_| ()).err();
+        let foreign = Some(AccessError::UnknownAgent).filter(|_| !expected);
+        assert_eq!(error, foreign, "{id}");
+        let visible = registry.visible_agent(caller, &agent(id)).await;
+        assert_eq!(visible.is_some(), expected, "{id}");
+    }
+    assert_eq!(one.require_whole_tenant(), Err(AccessError::BoundToAgents));
+    let what = RegistryError::NotFound { what: "agent" };
+    for (agents, bound_to) in [
+        (&["missing"][..], None),
+        (&["bot", "their-bot"], None),
+        (&["bot"], Some("other")),
+    ] {
+        let refused = registry.create_service_token(of(agents, bound_to), NOW);
+        assert_eq!(refused.await.err(), Some(what.clone()), "{agents:?}");
+    }
+    registry.revoke_service_token(&id, NOW).await.unwrap();
+    assert_eq!(registry.authenticate(secret.reveal()).await, None);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::OutgoingRequest;
+use crate::options::ToolChoice;
 use crate::request::TOOLS_MAX;
 
 /// Maximum tokens of a reply if the caller sets none. The provider requires a number, and its older models accept no more.
@@ -27,7 +28,11 @@ pub(super) struct Head<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<ToolChoice>,
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -55,8 +60,11 @@ enum AnyObject {
 /// Which of the tools the model may call.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum ToolChoice {
+enum Choice<'a> {
+    Auto,
     None,
+    Any,
+    Tool { name: &'a str },
 }
 
 /// Without given tools, declares the tools that the history calls, and forbids calls: the provider rejects calls and results
@@ -68,7 +76,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         input_schema: Schema::Given(tool.input_schema),
     });
     let mut tools: Vec<Tool<'a>> = given.collect();
-    let mut tool_choice = None;
+    let options = &outgoing.request.options;
+    let choice = options.tool_choice.as_ref();
+    let mut tool_choice = choice.and_then(|given| self::choice(outgoing, given));
     if tools.is_empty() {
         let called = called_names(&outgoing.request.body).into_iter();
         tools.extend(called.map(|name| Tool {
@@ -76,7 +86,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
             description: None,
             input_schema: Schema::Any(AnyObject::Object),
         }));
-        tool_choice = (!tools.is_empty()).then_some(ToolChoice::None);
+        tool_choice = (!tools.is_empty()).then_some(Choice::None);
     }
     let max_tokens = outgoing.request.max_output_tokens;
     Head {
@@ -86,7 +96,20 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         temperature: outgoing.request.temperature,
         tools,
         tool_choice,
+        top_p: options.top_p,
+        stop_sequences: &options.stop,
     }
+}
+
+fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
+    Some(match choice {
+        ToolChoice::Auto => Choice::Auto,
+        ToolChoice::None => Choice::None,
+        ToolChoice::Required => Choice::Any,
+        ToolChoice::Tool(name) => Choice::Tool {
+            name: outgoing.written_name(name)?,
+        },
+    })
 }
 
 /// The names of the tools that a body calls, in order; at most [`TOOLS_MAX`], because the provider requires only one. Empty

@@ -7,6 +7,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 
+use domain::ToolName;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Serialize;
 
@@ -34,6 +35,15 @@ pub(crate) struct OutgoingRequest<'a> {
     pub(crate) tools: Vec<ToolDeclaration<'a>>,
     pub(crate) num_ctx: Option<u32>,
     pub(crate) output_limit: OutputLimit,
+}
+
+impl OutgoingRequest<'_> {
+    /// The name of one of the tools, as written in the request.
+    fn written_name(&self, name: &ToolName) -> Option<&str> {
+        let mut tools = self.request.tools.iter().zip(&self.tools);
+        let (_, written) = tools.find(|(tool, _)| tool.name == *name)?;
+        Some(&written.name)
+    }
 }
 
 impl Provider {

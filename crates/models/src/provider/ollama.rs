@@ -27,6 +27,12 @@ struct Options {
     num_predict: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stop: Vec<String>,
 }
 
 /// The fields that are read from the rendered body.
@@ -49,6 +55,9 @@ pub(super) fn write(outgoing: &OutgoingRequest<'_>) -> Result<Vec<u8>, ModelErro
             num_ctx: rendered.options.num_ctx.or(outgoing.num_ctx),
             num_predict: request.max_output_tokens,
             temperature: request.temperature,
+            top_p: request.options.top_p,
+            seed: request.options.seed,
+            stop: request.options.stop.clone(),
         },
         tools: outgoing.tools.iter().map(function).collect(),
         messages: rendered.messages,

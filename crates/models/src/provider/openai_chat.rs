@@ -1,10 +1,12 @@
 //! OpenAI chat completions and compatible servers: `POST {base}/chat/completions`.
 
+use domain::JsonText;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::OutgoingRequest;
 use crate::config::OutputLimit;
+use crate::options::ToolChoice;
 use crate::request::ToolDeclaration;
 
 /// The fields of a body other than `messages`.
@@ -21,6 +23,43 @@ pub(super) struct Head<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+}
+
+/// A choice of tools: a mode, or one tool.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Mode(&'static str),
+    Tool(NamedTool<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct NamedTool<'a> {
+    function: FunctionName<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct FunctionName<'a> {
+    name: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,6 +80,8 @@ struct Function<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a RawValue,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
 }
 
 pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
@@ -48,6 +89,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         let limit = outgoing.request.max_output_tokens;
         limit.filter(|_| outgoing.output_limit == field)
     };
+    let options = &outgoing.request.options;
     Head {
         model: &outgoing.request.model,
         stream: true,
@@ -58,7 +100,36 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_tokens: limit(OutputLimit::MaxTokens),
         temperature: outgoing.request.temperature,
         tools: outgoing.tools.iter().map(function).collect(),
+        tool_choice: options
+            .tool_choice
+            .as_ref()
+            .and_then(|given| choice(outgoing, given)),
+        parallel_tool_calls: options.parallel_tool_calls,
+        response_format: options.response_format.as_ref().and_then(raw),
+        top_p: options.top_p,
+        seed: options.seed,
+        stop: &options.stop,
+        presence_penalty: options.presence_penalty,
+        frequency_penalty: options.frequency_penalty,
+        reasoning_effort: options.reasoning_effort.as_deref(),
     }
+}
+
+fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
+    Some(match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
+        ToolChoice::Tool(name) => {
+            let name = outgoing.written_name(name)?;
+            let function = FunctionName { name };
+            Choice::Tool(NamedTool { function })
+        }
+    })
+}
+
+fn raw(json: &JsonText) -> Option<&RawValue> {
+    serde_json::from_str(json.as_str()).ok()
 }
 
 pub(super) fn function<'a>(tool: &'a ToolDeclaration<'_>) -> FunctionTool<'a> {
@@ -67,6 +138,7 @@ pub(super) fn function<'a>(tool: &'a ToolDeclaration<'_>) -> FunctionTool<'a> {
             name: &tool.name,
             description: tool.description,
             parameters: tool.input_schema,
+            strict: tool.strict,
         },
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::OutgoingRequest;
+use crate::options::ToolChoice;
 
 /// The fields of a body other than `instructions` and `input`.
 #[derive(Debug, Serialize)]
@@ -18,6 +19,26 @@ pub(super) struct Head<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+}
+
+/// A choice of tools: a mode, or one tool.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Mode(&'static str),
+    Tool(NamedTool<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct NamedTool<'a> {
+    name: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -35,8 +56,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         name: &tool.name,
         description: tool.description,
         parameters: tool.input_schema,
-        strict: false,
+        strict: tool.strict,
     });
+    let options = &outgoing.request.options;
     Head {
         model: &outgoing.request.model,
         stream: true,
@@ -44,5 +66,22 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_output_tokens: outgoing.request.max_output_tokens,
         temperature: outgoing.request.temperature,
         tools: tools.collect(),
+        tool_choice: options
+            .tool_choice
+            .as_ref()
+            .and_then(|given| choice(outgoing, given)),
+        parallel_tool_calls: options.parallel_tool_calls,
+        top_p: options.top_p,
     }
+}
+
+fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
+    Some(match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
+        ToolChoice::Tool(name) => Choice::Tool(NamedTool {
+            name: outgoing.written_name(name)?,
+        }),
+    })
 }

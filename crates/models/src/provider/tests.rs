@@ -19,6 +19,7 @@ fn full(body: &str) -> ModelRequest {
             name: ToolName::parse("a.b").unwrap(),
             description: "d".to_owned(),
             input_schema: JsonText::parse(r#"{"type": "object","x":1.10}"#).unwrap(),
+            strict: false,
         }],
         max_output_tokens: Some(9),
         temperature: Some(0.5),

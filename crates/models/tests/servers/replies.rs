@@ -139,6 +139,7 @@ async fn recorded_names_are_restored() {
             name: recorded.clone(),
             description: "reads".to_owned(),
             input_schema: JsonText::parse("{}").unwrap(),
+            strict: false,
         }];
         let asked = ModelRequest { tools, ..request() };
         let (pieces, _) = all(servers.stream(NAME, asked).await.unwrap()).await;

@@ -52,6 +52,7 @@ pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use run_key::{RunKey, run_started_by};
 pub use start::{RunHandle, Start};
+pub use stateless_turn::StatelessTurn;
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub(crate) use sweeper::jittered;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};

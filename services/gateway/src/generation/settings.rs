@@ -78,6 +78,7 @@ impl RunSettings {
                 name: name.clone(),
                 description: tool.description.clone(),
                 input_schema: JsonText::parse(tool.input_schema_json.as_str())?,
+                strict: false,
             });
             let timeout = Duration::from_millis(tool.timeout_ms.into());
             let webhook = (!tool.webhook_url.is_empty()).then(|| Webhook {

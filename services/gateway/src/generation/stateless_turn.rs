@@ -1,13 +1,16 @@
 //! Stateless turns: a model answers the caller's messages, in a context that the agent's policy assembles from them. Nothing
-//! is recorded: no run, no tools. The turn ends when the caller drops the stream.
+//! is recorded: there is no run, and the caller answers the calls of its own tools. The turn ends when the caller drops the
+//! stream.
 
 use std::collections::VecDeque;
 
 use domain::event::MessageAppended;
-use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{
+    CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Violation, ViolationReason,
+};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
-use models::{ModelError, Piece};
+use models::{ModelError, ModelRequest, Piece, RequestOptions, Tool};
 use wire::status::Problem;
 
 use super::call_model::MeteredReply;
@@ -16,26 +19,66 @@ use super::{FollowItem, Generations, RunPermit, run_parts};
 use crate::assembly;
 use crate::quotas::account::Account;
 
+/// What a model answers outside of a conversation.
+#[derive(Debug, Clone, Default)]
+pub struct StatelessTurn {
+    /// Messages, calls and their results; oldest first.
+    pub facts: Vec<Fact>,
+    /// The tools that the model may call.
+    pub tools: Vec<Tool>,
+    /// Maximum number of tokens of the answer, in addition to the agent's.
+    pub output_tokens_max: Option<u32>,
+    /// The sampling temperature; `None`: the agent's.
+    pub temperature: Option<f64>,
+    /// Options that not every model server has.
+    pub options: RequestOptions,
+}
+
+impl StatelessTurn {
+    /// Messages without tools.
+    #[must_use]
+    pub fn of_messages(messages: Vec<MessageAppended>) -> Self {
+        Self {
+            facts: messages.into_iter().map(Fact::MessageAppended).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Completes a request of the agent's model.
+    fn complete(&self, request: ModelRequest) -> ModelRequest {
+        let own = self.output_tokens_max;
+        ModelRequest {
+            tools: self.tools.clone(),
+            max_output_tokens: own.into_iter().chain(request.max_output_tokens).min(),
+            temperature: self.temperature.or(request.temperature),
+            options: self.options.clone(),
+            ..request
+        }
+    }
+}
+
 impl Generations {
     /// A model's answer to the caller's messages, as the parts of a run that is not recorded. The model is called when the
     /// stream is polled for the first time.
     ///
     /// # Errors
-    /// `runs_max` or a quota is reached, or no context can be assembled from the messages. An error of the model is the
-    /// error of the last part.
+    /// `runs_max` or a quota is reached, the model server does not have an option, or no context can be assembled from the
+    /// messages. An error of the model is the error of the last part.
     pub async fn answer_stateless(
         &self,
         account: Account,
-        messages: Vec<MessageAppended>,
+        turn: StatelessTurn,
     ) -> Result<BoxStream<'static, FollowItem>, Problem> {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
         let model = self.settings(access)?.model;
+        if let Some(option) = self.models.unsupported_option(&model.server, &turn.options) {
+            return Err(not_supported(option).into());
+        }
         let context = self.context_request(access, &model).await?;
-        let facts = messages.into_iter().map(Fact::MessageAppended).collect();
-        let (body, names) = assembly::assemble_given(&context, facts)?;
+        let (body, names) = assembly::assemble_given(&context, turn.facts.clone())?;
         // The provider log keeps no stateless turns.
-        let request = model.request(body, names);
+        let request = turn.complete(model.request(body, names));
         let generations = self.clone();
         let answer = async move {
             let reply = generations
@@ -45,6 +88,11 @@ impl Generations {
         };
         Ok(stream::once(answer).flatten().boxed())
     }
+}
+
+fn not_supported(option: &str) -> Violation {
+    let rule = "is not supported by the agent's model server: leave it out";
+    Violation::new(ViolationReason::Malformed, rule).within(option)
 }
 
 /// Turns a reply into numbered parts.

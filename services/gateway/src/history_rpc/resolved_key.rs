@@ -38,7 +38,11 @@ impl ResolvedKey {
         call: &Call,
         key: Option<proto::HistoryKey>,
     ) -> Result<Self, Problem> {
-        let key = key.ok_or_else(|| missing().within("key"))?;
+        let mut key = key.ok_or_else(|| missing().within("key"))?;
+        let agent = call.agent(gateway, &key.agent_id).await;
+        key.agent_id = agent
+            .map_err(|violation| violation.within("key"))?
+            .to_string();
         let candidates: Vec<&str> = key
             .history_key_candidates
             .iter()

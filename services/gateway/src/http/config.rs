@@ -61,11 +61,11 @@ pub struct LiveSection {
 /// Rate limits; every request counts towards all that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LimitsSection {
-    /// All callers with one API key together.
+    /// All callers with one API key together, or with one service token.
     pub key: RateLimit,
     /// All requests of one session of one API key.
     pub session: RateLimit,
-    /// All requests of one client address; of IPv6, of one /64 network.
+    /// All requests of one client address without a valid service token; of IPv6, of one /64 network.
     pub address: RateLimit,
 }
 

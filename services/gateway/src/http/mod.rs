@@ -22,6 +22,7 @@ pub mod get_health;
 pub mod idempotency;
 pub mod live;
 pub mod message_pages;
+pub mod openai;
 pub mod openapi;
 pub mod owned_chat;
 pub mod positions;

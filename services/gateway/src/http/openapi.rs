@@ -1,5 +1,6 @@
 //! The OpenAPI description, generated from the endpoints.
 
+use super::openai::errors::{OpenAiError, is_openai};
 use runtime::http::{PROBLEM_CONTENT_TYPE, ProblemBody};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -14,7 +15,7 @@ use utoipa::{Modify, OpenApi as _};
         description = "The verbatim record of conversations with agents, for frontends. Every error is \
                        `application/problem+json` with a stable `code`."
     ),
-    components(schemas(ProblemBody)),
+    components(schemas(ProblemBody, OpenAiError)),
     modifiers(&SecuritySchemes),
     tags(
         (name = "chats", description = "A caller's conversations with the agent of their API key."),
@@ -22,6 +23,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "chat", description = "Turns for programs that know only a message and a session."),
         (name = "sessions", description = "Sessions: issued to callers without a user; users can take them over."),
         (name = "conversations", description = "The record, for back ends that run their own model."),
+        (name = "openai", description = "APIs of OpenAI. Every error is in OpenAI's format; its `code` is the same stable code."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "service", description = "Health and limits of the service.")
     )
@@ -73,16 +75,23 @@ pub(super) fn base_description() -> OpenApi {
 
 /// Adds the problem that every endpoint can answer with.
 pub(super) fn with_problems(mut document: OpenApi) -> OpenApi {
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
-        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
-        let response = ResponseBuilder::new()
-            .description("The problem.")
-            .content(PROBLEM_CONTENT_TYPE, problem)
-            .build();
-        let responses = &mut operation.responses.responses;
-        responses
-            .entry("default".to_owned())
-            .or_insert(RefOr::T(response));
+    for (path, item) in &mut document.paths.paths {
+        let (schema, content_type) = if is_openai(path) {
+            ("OpenAiError", "application/json")
+        } else {
+            ("Problem", PROBLEM_CONTENT_TYPE)
+        };
+        for operation in operations(item) {
+            let problem = Content::new(Some(Ref::from_schema_name(schema)));
+            let response = ResponseBuilder::new()
+                .description("The problem.")
+                .content(content_type, problem)
+                .build();
+            let responses = &mut operation.responses.responses;
+            responses
+                .entry("default".to_owned())
+                .or_insert(RefOr::T(response));
+        }
     }
     document
 }

@@ -1,8 +1,10 @@
 //! Every route of the HTTP listener. A new endpoint is one line here.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use utoipa::openapi::OpenApi;
@@ -20,7 +22,15 @@ use super::chats::stream::follow_chat;
 use super::chats::{
     change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
-use super::rate_limits::{self, RateLimits};
+use super::openai::chat::completions::{COMPLETION_BYTES_MAX, create_completion};
+use super::openai::conversations::items::{create_items, delete_item, get_item, list_items};
+use super::openai::conversations::{
+    create_conversation as create_openai_conversation, delete_conversation,
+    get_conversation as get_openai_conversation, update_conversation as update_openai_conversation,
+};
+use super::openai::errors;
+use super::openai::models::{get_model, list_models};
+use super::rate_limits::{self, Admission, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;
@@ -89,6 +99,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             watch_recorded_conversation::watch_recorded_conversation
         ))
         .routes(routes!(get_context::get_context))
+        .merge(openai())
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))
@@ -98,6 +109,36 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_usage::get_usage))
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
+}
+
+/// The APIs of OpenAI.
+fn openai() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_models::list_models))
+        .routes(routes!(get_model::get_model))
+        .routes(
+            routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)),
+        )
+        .routes(
+            routes!(create_openai_conversation::create_openai_conversation)
+                .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(
+            get_openai_conversation::get_openai_conversation,
+            update_openai_conversation::update_openai_conversation,
+            delete_conversation::delete_openai_conversation
+        ))
+        .routes(
+            routes!(
+                create_items::create_openai_items,
+                list_items::list_openai_items
+            )
+            .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(
+            get_item::get_openai_item,
+            delete_item::delete_openai_item
+        ))
 }
 
 /// The bound of a route that accepts larger bodies than others.
@@ -127,10 +168,20 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
         .with_state(state))
 }
 
-/// Adds rate limits, CORS and renewed sessions. Each request counts towards the limit of its client's address.
-pub fn guarded(routes: Router, limits: RateLimits) -> Router {
+/// Adds rate limits, CORS, renewed sessions and the errors of the OpenAI APIs. Each request counts towards the limit of its service token, if `token_id`
+/// returns the token's id, or else of its client's address.
+pub fn guarded(
+    routes: Router,
+    limits: RateLimits,
+    token_id: impl Fn(&HeaderMap) -> Option<Arc<str>> + Send + Sync + 'static,
+) -> Router {
+    let admission = Admission {
+        limits,
+        token_id: Arc::new(token_id),
+    };
     routes
         .layer(from_fn(session_renewal::layer))
-        .layer(from_fn_with_state(limits, rate_limits::layer))
+        .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
+        .layer(from_fn(errors::layer))
 }

@@ -98,8 +98,10 @@ async fn process_agent(
     let access = match registry.authorize(principal, Scope::Read, agent).await {
         Ok(access) => access,
         Err(AccessError::MissingScope(_)) => return Err(RoundError::Refused),
-        // The token is bound to another tenant.
-        Err(AccessError::UnknownAgent | AccessError::UnknownTenant) => {
+        // The token is bound to another tenant, or to other agents.
+        Err(
+            AccessError::UnknownAgent | AccessError::UnknownTenant | AccessError::BoundToAgents,
+        ) => {
             return Ok(Completion::Partial);
         }
     };

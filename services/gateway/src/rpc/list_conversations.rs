@@ -11,7 +11,8 @@ use wire::status::Problem;
 
 use crate::Gateway;
 use crate::listing::{CONVERSATIONS_PAGE, Listing, Paging};
-use crate::request::{Call, agent_id, missing, parse_enum};
+use crate::problem::access_problem;
+use crate::request::{Call, missing, parse_enum};
 
 pub(super) async fn handle(
     gateway: &Gateway,
@@ -19,7 +20,10 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::ListConversationsResponse>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let agent = agent_id(&request.agent_id).map_err(Problem::from)?;
+    let agent = call
+        .agent(gateway, &request.agent_id)
+        .await
+        .map_err(Problem::from)?;
     let size = CONVERSATIONS_PAGE
         .take(request.page_size)
         .map_err(Problem::from)?;
@@ -28,6 +32,12 @@ pub(super) async fn handle(
         ..Listing::of(filter(request.filter, agent.clone()).map_err(Problem::from)?)
     };
     let access = call.authorize(gateway, agent, "agent_id").await?;
+    if listing.filter == ListFilter::Tenant {
+        let principal = call.principal(gateway).await?;
+        principal
+            .require_whole_tenant()
+            .map_err(|error| access_problem(&error, "filter"))?;
+    }
     let paging = Paging {
         token: &request.page_token,
         size,

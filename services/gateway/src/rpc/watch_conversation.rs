@@ -10,7 +10,7 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 use wire::status::Problem;
 
-use crate::request::{Call, agent_id, conversation_id, first_version, out_of_range};
+use crate::request::{Call, conversation_id, first_version, out_of_range};
 use crate::watcher::{self, Subscription, Watch, WatchEnd, WatchItem};
 use crate::{Gateway, render};
 
@@ -23,7 +23,10 @@ pub(super) async fn handle(
 ) -> Result<Response<Responses>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let agent = agent_id(&request.agent_id).map_err(Problem::from)?;
+    let agent = call
+        .agent(gateway, &request.agent_id)
+        .await
+        .map_err(Problem::from)?;
     let conversation = conversation_id(&request.conversation_id).map_err(Problem::from)?;
     let target = call.target(gateway, agent, conversation, "agent_id");
     let target = target.await?;

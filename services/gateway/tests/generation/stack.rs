@@ -1,5 +1,6 @@
 //! Servers, a writer and a projector that all tests of the process share. Each test starts its own gateways.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -174,6 +175,7 @@ async fn populate(registry: &Registry) -> Secret {
             .into_iter()
             .collect(),
         tenant: None,
+        agents: BTreeSet::new(),
     };
     let (_, secret) = registry
         .create_service_token(new, Timestamp(0))

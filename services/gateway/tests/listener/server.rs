@@ -77,7 +77,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> TestServer {
         .with_state(limits.clone());
     let server = HttpServer::new(section.server, Health::new(&[]))
         .router(routes)
-        .layered(|routes| router::guarded(routes, limits))
+        .layered(|routes| router::guarded(routes, limits, |_| None))
         .bind()
         .await
         .unwrap();

@@ -1,5 +1,6 @@
 //! Servers, a registry and a gateway for tests.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
@@ -162,6 +163,7 @@ async fn make_token(registry: &Registry, scopes: &[Scope], tenant: Option<&str>)
         display_name: Label::parse("test").unwrap(),
         scopes: scopes.iter().copied().collect(),
         tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
+        agents: BTreeSet::new(),
     };
     let (_, secret) = registry
         .create_service_token(new, Timestamp(0))

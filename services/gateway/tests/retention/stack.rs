@@ -1,5 +1,6 @@
 //! A record, rows, a writer and a projector; agents with rules; and rounds of retention over them.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -219,6 +220,7 @@ pub(crate) async fn token(registry: &Registry, scopes: &[Scope], tenant: Option<
         display_name: Label::parse("gateway").unwrap(),
         scopes: scopes.iter().copied().collect(),
         tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
+        agents: BTreeSet::new(),
     };
     let made = registry.create_service_token(new, START).await;
     Secret::new(made.unwrap().1.reveal())

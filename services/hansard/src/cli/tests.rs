@@ -52,6 +52,7 @@ fn valid_and_invalid_arguments() {
             "tenant list --json --token t",
             "key create --agent a --token t",
             "token create --name x --scope append --scope read --scope erase --token t",
+            "token create --name x --scope append --agent a --agent b --token t",
             "import file.jsonl --agent a --token t",
             "context c --agent a --token t --messages 1000 --json",
             "archive run --older-than 90d --to file:///a",

@@ -2,6 +2,7 @@
 //!
 //! All other tokens are created by the registry service, which requires a token. Access to NATS is enough for this command.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use domain::Label;
@@ -68,6 +69,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         display_name: name,
         scopes: [Scope::Operate].into_iter().collect(),
         tenant: None,
+        agents: BTreeSet::new(),
     };
     let (token, secret) = registry.create_service_token(new, now()).await?;
     let (as_json, id) = (AsJson(args.json), &token.service_token_id);

@@ -23,6 +23,7 @@ The secret of a new token is printed to standard output; it is not shown again. 
 
 Examples:
   hansard token create --name importer --scope append --tenant acme
+  hansard token create --name shop --scope append --scope read --agent support
   hansard token list
   hansard token revoke 0123456789abcdef")]
 pub(crate) struct Args {
@@ -42,9 +43,12 @@ enum Action {
         /// Scope of the token. Repeat the option for several.
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<TokenScope>,
-        /// Tenant to which the token is bound; by default any tenant.
+        /// Tenant to which the token is bound; by default any tenant, or the tenant of its agents.
         #[arg(long, default_value = "")]
         tenant: String,
+        /// Agent to which the token is bound; by default any agent. Repeat the option for several, at most 64.
+        #[arg(long = "agent", value_name = "AGENT")]
+        agents: Vec<String>,
     },
     /// List all tokens that the given token may see, including revoked ones.
     List,
@@ -86,12 +90,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             name,
             scopes,
             tenant,
+            agents,
         } => {
             let scopes = scopes.into_iter().map(|scope| Scope::from(scope).into());
             let request = CreateServiceTokenRequest {
                 display_name: name,
                 scopes: scopes.collect(),
                 tenant_id: tenant,
+                agent_ids: agents,
             };
             let created = answer(registry.create_service_token(request).await)?;
             let id = created.service_token.unwrap_or_default().service_token_id;
@@ -109,17 +115,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.revoke_service_token(request).await)?.service_token)
         }
     };
-    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "CREATED", "REVOKED"];
+    let header = [
+        "TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "REVOKED",
+    ];
     args.call.print(MESSAGE, tokens, header, row)
 }
 
-fn row(token: ServiceToken) -> [String; 6] {
+fn row(token: ServiceToken) -> [String; 7] {
     let scopes: Vec<&str> = token.scopes().map(name_of).collect();
     [
         token.service_token_id,
         token.display_name,
         scopes.join(","),
         token.tenant_id,
+        token.agent_ids.join(","),
         when::seconds(token.created_at.as_ref()),
         when::seconds(token.revoked_at.as_ref()),
     ]

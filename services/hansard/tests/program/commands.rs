@@ -146,6 +146,12 @@ fn registry_commands(dev: &Dev) {
         1,
         "MISSING_SCOPE",
     );
+    let create = ["token", "create", "--name", "desk", "--scope", "read"];
+    let made = dev.run(&[&create[..], &["--agent", "desk"]].concat());
+    assert!(made.stdout.starts_with(b"hsk_"), "{made:?}");
+    let tokens = lines_of(&dev.run(&["token", "list", "--json"]));
+    let bound = tokens.iter().find(|token| token["displayName"] == "desk");
+    assert_eq!(bound.expect("the token")["agentIds"][0], "desk");
     let bootstrap = dev.run(&["bootstrap", "--name", "admin", "--nats-url", dev.nats_url()]);
     check(
         &bootstrap,

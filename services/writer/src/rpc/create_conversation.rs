@@ -10,9 +10,7 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
 use super::{Problem, Request, Writer, execute};
 use crate::Intent;
-use crate::request::{
-    Caller, agent_id, conversation_id, conversation_key, digest, idempotency_key,
-};
+use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -30,7 +28,7 @@ pub(super) async fn intent_of(
     mut request: CreateConversationRequest,
 ) -> Result<Intent, Problem> {
     let request_digest = digest(&request);
-    let agent = agent_id(&request.agent_id)?;
+    let agent = caller.agent(writer, &request.agent_id).await?;
     let key = idempotency_key(&request.idempotency_key)?;
     let commit = key.unwrap_or_else(Writer::new_commit_id);
     // Without an id, the commit id is used, so that a retry finds the conversation of the first attempt.

@@ -142,6 +142,29 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/conversations/{id}/events/stream", of_service(200)),
         operation("GET /v1/conversations/{id}/context", of_service(200))
             .path("/v1/conversations/{id}/context?format=anthropic"),
+        operation("GET /openai/v1/models", of_service(200)),
+        operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/support"),
+        operation("POST /openai/v1/chat/completions", of_service(200)).body(json!({
+            "model": AGENT,
+            "messages": [{"role": "user", "content": "hello"}],
+        })),
+        // The token is bound to no agent, and lacks the scope `erase`.
+        operation("POST /openai/v1/conversations", of_service(400)).body(json!({})),
+        operation("GET /openai/v1/conversations/{id}", of_service(200)),
+        operation("POST /openai/v1/conversations/{id}", of_service(200))
+            .body(json!({"metadata": {}})),
+        operation("DELETE /openai/v1/conversations/{id}", of_service(403)),
+        operation("GET /openai/v1/conversations/{id}/items", of_service(200)),
+        operation("POST /openai/v1/conversations/{id}/items", of_service(200))
+            .body(json!({"items": [{"role": "user", "content": "hello"}]})),
+        operation(
+            "GET /openai/v1/conversations/{id}/items/{item_id}",
+            of_service(404),
+        ),
+        operation(
+            "DELETE /openai/v1/conversations/{id}/items/{item_id}",
+            of_service(404),
+        ),
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),

@@ -88,6 +88,7 @@ async fn bound_tokens_change_only_their_tenant() {
             display_name: "x".to_owned(),
             scopes: vec![Scope::Read.into()],
             tenant_id: tenant.to_owned(),
+            agent_ids: Vec::new(),
         };
         check_failure(
             "a token",

@@ -1,6 +1,7 @@
 //! `hansard.operate.v1.RegistryService`, and the access to it.
 
 mod agent_settings;
+mod agent_tokens;
 mod bound_tokens;
 mod context_policies;
 mod frontend_keys;

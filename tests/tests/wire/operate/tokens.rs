@@ -96,6 +96,7 @@ async fn invalid_tokens_are_not_created() {
         display_name: display_name.to_owned(),
         scopes,
         tenant_id: String::new(),
+        agent_ids: Vec::new(),
     };
     let read = vec![Scope::Read.into()];
     let cases = [

@@ -8,6 +8,7 @@ use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
+use wire::proto::operate::v1::Agent;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
@@ -27,7 +28,7 @@ const AGENT_HEADER: &str = "x-agent-id";
 #[into_params(parameter_in = Header)]
 pub struct ServiceHeaders {
     /// The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
-    /// tenant, the record is asked for the agent.
+    /// tenant, the record is asked for the agent. A token of one agent needs no name.
     #[param(rename = "x-agent-id")]
     pub agent: Option<String>,
     /// Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
@@ -84,9 +85,46 @@ impl Service {
             (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
             (Some(agent), _) => agent.clone(),
             (None, Some(agent)) => agent,
-            (None, None) => return Err(agent_missing()),
+            (None, None) => self.only_agent().ok_or_else(agent_missing)?,
         };
         self.authorize(state, scope, &agent).await
+    }
+
+    /// The agents that the token may act for, by id; only the one of the header if it names one.
+    ///
+    /// # Errors
+    /// 400 if the token is of all tenants and the header names no agent.
+    pub async fn agents(&self, state: &HttpState) -> Result<Vec<Agent>, HttpProblem> {
+        let registry = &state.gateway.registry;
+        let mut agents = match (&self.agent, &self.principal.tenant) {
+            (Some(agent), _) => Vec::from_iter(self.agent_by_id(state, agent.as_str()).await),
+            (None, Some(tenant)) => registry.list_agents(tenant),
+            (None, None) => return Err(agent_missing()),
+        };
+        agents.retain(|agent| {
+            let id = AgentId::parse(agent.agent_id.as_str());
+            id.is_ok_and(|id| self.principal.acts_for(&id))
+        });
+        Ok(agents)
+    }
+
+    /// An agent that the token may act for; `None`: there is no such agent, or the token may not act for it.
+    pub async fn agent_by_id(&self, state: &HttpState, id: &str) -> Option<Agent> {
+        let id = AgentId::parse(id).ok()?;
+        let registry = &state.gateway.registry;
+        registry.visible_agent(&self.principal, &id).await
+    }
+
+    /// The id of the token.
+    #[must_use]
+    pub fn token_id(&self) -> &str {
+        &self.principal.token_id
+    }
+
+    /// The agent of a token that is bound to exactly one.
+    #[must_use]
+    pub fn only_agent(&self) -> Option<AgentId> {
+        self.principal.only_agent().cloned()
     }
 
     /// How to read a conversation. The read includes what the request has sent, read and written.
@@ -123,14 +161,19 @@ impl Service {
         ))
     }
 
-    async fn conversation(
+    /// Permission to act in a conversation, and its key. Whether the agent has such a conversation is not checked.
+    ///
+    /// # Errors
+    /// As [`Service::target`], for this scope.
+    pub async fn conversation(
         &self,
         state: &HttpState,
         scope: Scope,
         id: &str,
     ) -> Result<(AgentAccess, ConversationKey), HttpProblem> {
         let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-        let agent = match (&self.agent, &self.principal.tenant) {
+        let named = self.agent.as_ref().or(self.principal.only_agent());
+        let agent = match (named, &self.principal.tenant) {
             (Some(agent), _) => agent.clone(),
             (None, Some(tenant)) => {
                 // Without the scope, the caller does not learn what exists.
@@ -139,10 +182,11 @@ impl Service {
                     tenant: tenant.clone(),
                     conversation: conversation.clone(),
                 };
-                head_from_leader(state, &key, self.call.deadline)
-                    .await?
-                    .0
-                    .agent
+                let (head, _) = head_from_leader(state, &key, self.call.deadline).await?;
+                if !self.principal.acts_for(&head.agent) {
+                    return Err(not_found());
+                }
+                head.agent
             }
             (None, None) => return Err(agent_missing()),
         };
@@ -180,7 +224,8 @@ fn from_access(error: AccessError) -> HttpProblem {
 }
 
 fn agent_missing() -> HttpProblem {
-    let detail = "is required with a token of all tenants: send the agent of the conversation";
+    let detail =
+        "is required unless the token is bound to one agent: send the agent of the conversation";
     HttpProblem::of_field("FIELD_MISSING", AGENT_HEADER, detail)
 }
 

@@ -1,4 +1,4 @@
-//! Rate limits by API key, session and client address.
+//! Rate limits by API key, service token, session and client address.
 
 pub mod client_address;
 pub mod limiter;
@@ -29,6 +29,19 @@ pub use live_streams::CountedStream;
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// Distinguishes ids of service tokens from ids of API keys, which have the same form.
+const SERVICE_TOKEN: &str = "token ";
+
+/// Returns the id of the service token of a request; `None`: the request has none, or the token is not known to be valid.
+type TokenId = Arc<dyn Fn(&HeaderMap) -> Option<Arc<str>> + Send + Sync>;
+
+/// What the layer needs.
+#[derive(Clone)]
+pub(in crate::http) struct Admission {
+    pub(in crate::http) limits: RateLimits,
+    pub(in crate::http) token_id: TokenId,
+}
 
 /// The rate limits of one gateway; each gateway counts for itself. Clones share it.
 #[derive(Debug, Clone)]
@@ -118,6 +131,12 @@ impl RateLimits {
         });
     }
 
+    /// Counts a request of a known service token. Back ends share addresses, so their requests do not count for the address.
+    fn admit_service_token(&self, request: &Request, token_id: &str) -> Result<(), HttpProblem> {
+        let key = format!("{SERVICE_TOKEN}{token_id}");
+        take(&self.0.keys, &key, "key", request.extensions())
+    }
+
     fn admit_address(&self, request: &Request) -> Result<(), HttpProblem> {
         let Some(key) = self.address_of(request.extensions(), request.headers()) else {
             return Ok(());
@@ -163,15 +182,21 @@ fn take<K: std::hash::Hash + Eq + Clone>(
     })
 }
 
-/// Counts the request for its client's address, and adds the lowest allowance to the response.
+/// Counts the request for its service token, or else for its client's address. Adds the lowest allowance to the response. A
+/// token that is not known to be valid counts for the address, so that guesses are limited.
 pub(in crate::http) async fn layer(
-    State(limits): State<RateLimits>,
+    State(admission): State<Admission>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let lowest = LowestAllowance::default();
     request.extensions_mut().insert(lowest.clone());
-    let mut response = match limits.admit_address(&request) {
+    let Admission { limits, token_id } = admission;
+    let admitted = match token_id(request.headers()) {
+        Some(token_id) => limits.admit_service_token(&request, &token_id),
+        None => limits.admit_address(&request),
+    };
+    let mut response = match admitted {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };

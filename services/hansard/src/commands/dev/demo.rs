@@ -3,6 +3,7 @@
 //! The registry stores no secrets, so a file with mode 0600 keeps them. The file belongs to one record: with another
 //! record, everything is created again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,7 @@ async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),
         tenant: None,
+        agents: BTreeSet::new(),
     };
     let (_, token) = registry.create_service_token(new, now()).await?;
     Ok((api_key.reveal().to_owned(), token.reveal().to_owned()))

@@ -2,6 +2,7 @@
 //!
 //! The registry stores no secrets, so a file with mode 0600 keeps the token. With another record, it is created again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -35,6 +36,7 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
         display_name: Label::parse("gateway")?,
         scopes: SCOPES.into_iter().collect(),
         tenant: None,
+        agents: BTreeSet::new(),
     };
     let (_, token) = registry.create_service_token(new, now()).await?;
     let written = secret_file::write(&path, token.reveal());

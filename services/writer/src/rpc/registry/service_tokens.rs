@@ -1,10 +1,15 @@
 //! Service tokens.
 
-use domain::{Label, Violation, ViolationReason};
-use event_log::registry::{NewServiceToken, Scope, Scopes};
+use std::collections::BTreeSet;
+
+use domain::{AgentId, Label, Violation, ViolationReason};
+use event_log::registry::{
+    NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX,
+};
 
 use super::{
-    Problem, Request, Writer, from_registry, may_see, not_found, operator, proto, visible_tenant,
+    Problem, Request, Writer, agents, from_registry, may_see, not_found, operator, proto,
+    visible_tenant,
 };
 
 pub(super) async fn create(
@@ -25,13 +30,19 @@ pub(super) async fn create(
         display_name: Label::parse(request.display_name.clone())
             .map_err(|violation| violation.within("display_name"))?,
         scopes: scopes(&request)?,
+        agents: bound_agents(writer, &operator, &request)?,
         tenant,
     };
     let created = writer
         .registry
         .create_service_token(new, writer.now())
         .await;
-    let (service_token, secret) = created.map_err(from_registry("tenant_id"))?;
+    let (service_token, secret) = created.map_err(|error| {
+        if error == (RegistryError::NotFound { what: "agent" }) {
+            return not_found("agent of one tenant", "agent_ids");
+        }
+        from_registry("tenant_id")(error)
+    })?;
     Ok((service_token, secret.reveal().to_owned()))
 }
 
@@ -60,6 +71,35 @@ pub(super) async fn list(
     let tokens = writer.registry.list_service_tokens().into_iter();
     let visible = tokens.filter(|token| may_see(&operator, &token.tenant_id));
     Ok(visible.collect())
+}
+
+/// The agents that a new token is bound to.
+fn bound_agents(
+    writer: &Writer,
+    operator: &Principal,
+    request: &proto::CreateServiceTokenRequest,
+) -> Result<BTreeSet<AgentId>, Problem> {
+    let ids = &request.agent_ids;
+    let broken = |description: String| {
+        Violation::new(ViolationReason::OutOfRange, description).within("agent_ids")
+    };
+    if ids.len() > TOKEN_AGENTS_MAX {
+        let rule = format!(
+            "has {} entries, the maximum is {TOKEN_AGENTS_MAX}",
+            ids.len()
+        );
+        return Err(broken(rule).into());
+    }
+    if !ids.is_empty() && request.scopes().any(|scope| scope == proto::Scope::Operate) {
+        let rule =
+            "is given with the scope `operate`, which is of whole tenants: leave one of them out";
+        return Err(broken(rule.to_owned()).into());
+    }
+    let visible = ids.iter().map(|id| {
+        let agent = agents::visible(writer, operator, id);
+        agent.map_err(|_| not_found("agent", "agent_ids"))
+    });
+    visible.collect()
 }
 
 fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {

@@ -4,7 +4,7 @@ use serde_json::json;
 use wire::proto::operate::v1::Scope;
 
 use super::{created, messages, service};
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer};
+use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_acts_within_its_scopes() {
@@ -113,6 +113,57 @@ async fn a_token_of_all_tenants_names_the_agent() {
         two.await.status_and_code(),
         (400, "CALLER_AMBIGUOUS".to_owned())
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_agents_sees_their_conversations_only() {
+    let fixture = Fixture::new().await;
+    let scopes = [Scope::Append, Scope::Read];
+    let one = fixture.operator.secret_key(&scopes, &[AGENT]).await;
+    let one = bearer(&fixture.stack, &one.secret);
+    // The agent need not be named.
+    let body = json!({"userId": "ada"});
+    let made = one.post("/v1/conversations", &body).await.ok(201);
+    let ours = format!("/v1/conversations/{}", text(&made, "conversationId"));
+    let body = json!({"agentId": OTHER_AGENT, "userId": "ada"});
+    let refused = one.post("/v1/conversations", &body).await;
+    let unknown = (404, "AGENT_NOT_FOUND".to_owned());
+    assert_eq!(refused.status_and_code(), unknown);
+    let tenant = service(&fixture, &scopes).await;
+    let made = tenant.post("/v1/conversations", &body).await.ok(201);
+    let theirs = format!("/v1/conversations/{}", text(&made, "conversationId"));
+    let both = [AGENT, OTHER_AGENT];
+    let both = fixture.operator.secret_key(&scopes, &both).await;
+    let both = bearer(&fixture.stack, &both.secret);
+    let third = fixture.operator.secret_key(&scopes, &[OTHER_AGENT]).await;
+    let third = bearer(&fixture.stack, &third.secret);
+    let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
+    for (caller, path, is_visible) in [
+        (&one, &ours, true),
+        (&one, &theirs, false),
+        (&both, &ours, true),
+        (&both, &theirs, true),
+        (&third, &ours, false),
+        (&third, &theirs, true),
+    ] {
+        let events = format!("{path}/events");
+        for (method, path, body) in [
+            ("GET", path, None),
+            ("GET", &events, None),
+            ("POST", &events, Some(messages(1))),
+            ("PATCH", path, Some(json!({"title": "t"}))),
+        ] {
+            let answer = caller.send(method, path, body.as_ref()).await;
+            if is_visible {
+                assert_eq!(answer.status, 200, "{method} {path}");
+            } else {
+                assert_eq!(answer.status_and_code(), missing, "{method} {path}");
+            }
+        }
+    }
+    let unnamed = json!({"userId": "ada"});
+    let unnamed = both.post("/v1/conversations", &unnamed).await;
+    assert_eq!(unnamed.status_and_code(), (400, "FIELD_MISSING".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

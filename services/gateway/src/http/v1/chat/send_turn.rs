@@ -9,16 +9,18 @@ use futures::stream::BoxStream;
 use runs::{Approvals, UiStream};
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use wire::status::Reason;
 
 use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
-use super::{delayed_answer, turn_messages, turn_with_history};
-use crate::generation::FollowItem;
+use super::{turn_messages, turn_with_history};
+use crate::generation::{FollowItem, StatelessTurn};
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
+use crate::http::turns::delayed_answer;
 use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::reply::{Reply, collect_reply};
@@ -197,7 +199,10 @@ async fn answer_without_session(
     messages: Vec<MessageAppended>,
 ) -> Result<ActiveTurn, HttpProblem> {
     let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let parts = state.generations.answer_stateless(account, messages).await;
+    let parts = state
+        .generations
+        .answer_stateless(account, StatelessTurn::of_messages(messages))
+        .await;
     Ok(ActiveTurn {
         stored: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
@@ -239,7 +244,9 @@ async fn answer(
         }
         Ok(answer_body(reply, stored))
     };
-    delayed_answer::respond(state, open, answering).await
+    let late =
+        |problem: &HttpProblem| json!({"error": {"code": problem.code, "detail": problem.detail}});
+    delayed_answer::respond(state, open, answering, late).await
 }
 
 fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>) -> AnswerBody {

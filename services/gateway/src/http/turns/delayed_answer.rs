@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::stream::unfold;
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use crate::http::state::HttpState;
@@ -19,14 +19,16 @@ use crate::http::turns::answer_stream::HEARTBEAT;
 /// Sent while the answer is generated: white space before JSON has no meaning.
 const STILL_ALIVE: &[u8] = b" ";
 
-/// Answers in JSON. The status is correct if the answer is ready in time.
+/// Answers in JSON. The status is correct if the answer is ready in time. `late` writes a failure that is known after the
+/// response has started: its status cannot tell the failure.
 ///
 /// # Errors
 /// The failure of the answer, if it is known in time; a later one is sent in the body.
-pub(super) async fn respond<T: Serialize + Send + 'static>(
+pub(in crate::http) async fn respond<T: Serialize + Send + 'static>(
     state: &HttpState,
     open: StreamSlot,
     answering: impl Future<Output = Result<T, HttpProblem>> + Send + 'static,
+    late: fn(&HttpProblem) -> Value,
 ) -> Result<Response, HttpProblem> {
     let mut answering = Box::pin(answering);
     // The status can wait for half of a request's timeout.
@@ -34,12 +36,12 @@ pub(super) async fn respond<T: Serialize + Send + 'static>(
     if let Ok(answered) = timeout(status_wait, &mut answering).await {
         return answered.map(|answer| Json(answer).into_response());
     }
-    let body = unfold(Some(answering), async |answering| {
-        let mut answering = answering?;
+    let body = unfold(Some((answering, late)), async |waiting| {
+        let (mut answering, late) = waiting?;
         tokio::select! {
             biased;
-            answered = &mut answering => Some((Ok::<_, Infallible>(to_json(answered)), None)),
-            () = sleep(HEARTBEAT) => Some((Ok(Bytes::from_static(STILL_ALIVE)), Some(answering))),
+            answered = &mut answering => Some((Ok::<_, Infallible>(to_json(answered, late)), None)),
+            () = sleep(HEARTBEAT) => Some((Ok(Bytes::from_static(STILL_ALIVE)), Some((answering, late)))),
         }
     });
     let mut response = Response::new(Body::from_stream(body));
@@ -48,13 +50,13 @@ pub(super) async fn respond<T: Serialize + Send + 'static>(
     Ok(open.respond(response))
 }
 
-fn to_json<T: Serialize>(answered: Result<T, HttpProblem>) -> Bytes {
+fn to_json<T: Serialize>(
+    answered: Result<T, HttpProblem>,
+    late: fn(&HttpProblem) -> Value,
+) -> Bytes {
     let body = match answered {
         Ok(answer) => serde_json::to_vec(&answer),
-        // The response has started: its status cannot tell the failure.
-        Err(problem) => serde_json::to_vec(&json!({
-            "error": { "code": problem.code, "detail": problem.detail }
-        })),
+        Err(problem) => serde_json::to_vec(&late(&problem)),
     };
     body.unwrap_or_default().into()
 }

@@ -1,0 +1,150 @@
+//! The caller of an OpenAI API: a back end with a secret key, for one of its end users.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use domain::{AgentId, Owner, UserId};
+use event_log::registry::{AgentAccess, Scope};
+use history::Target;
+use runtime::http::HttpProblem;
+use utoipa::IntoParams;
+use wire::proto::write::v1 as write;
+use wire::status::Reason;
+
+use super::conversation_ids::record_id;
+use super::models::model_not_found;
+use crate::http::callers::headers::header_text;
+use crate::http::callers::service::Service;
+use crate::http::owned_chat::not_found;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::quotas::account::RequestSource;
+
+/// The header that names the end user.
+const USER_HEADER: &str = "x-hansard-user";
+
+/// The headers of every OpenAI API.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct OpenAiHeaders {
+    /// The end user, who owns conversations that the request creates; 1 to 256 bytes. With it, conversations of other owners are
+    /// not found. Alternatives: `user` or `safety_identifier` in bodies that have them.
+    #[param(rename = "x-hansard-user")]
+    pub user: Option<String>,
+    /// The agent, for requests without a `model`. Not needed with a key of one agent.
+    #[param(rename = "x-agent-id")]
+    pub agent: Option<String>,
+}
+
+/// A back end with a valid secret key. Pages cannot be one: a request with an origin is rejected.
+#[derive(Debug, Clone)]
+pub struct OpenAiCaller {
+    /// The key, and the deadline.
+    pub service: Service,
+    /// The end user that the header names.
+    user: Option<UserId>,
+}
+
+impl FromRequestParts<HttpState> for OpenAiCaller {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &HttpState,
+    ) -> Result<Self, Self::Rejection> {
+        let service = Service::from_request_parts(parts, state).await?;
+        let user = header_text(&parts.headers, USER_HEADER)?;
+        Ok(Self {
+            service,
+            user: user.map(|user| parse_user(user, USER_HEADER)).transpose()?,
+        })
+    }
+}
+
+impl OpenAiCaller {
+    /// Permission to act for an agent: the one that `model` names, or the only one of the key.
+    ///
+    /// # Errors
+    /// 400 if no agent is named and the key is not bound to exactly one; 403 without the scope; 404 for a missing agent, and for
+    /// one that the key may not act for.
+    pub async fn access(
+        &self,
+        state: &HttpState,
+        scope: Scope,
+        model: Option<&str>,
+    ) -> Result<AgentAccess, HttpProblem> {
+        if model.is_some_and(|model| AgentId::parse(model).is_err()) {
+            return Err(model_not_found());
+        }
+        let access = self.service.access(state, scope, model).await;
+        access.map_err(|problem| {
+            if model.is_some() && problem.code == Reason::AgentNotFound.as_str() {
+                return model_not_found();
+            }
+            problem
+        })
+    }
+
+    /// The end user: of the header, or else of the body; `field` is the body's name of the user.
+    ///
+    /// # Errors
+    /// 400 if the body's name is not 1 to 256 bytes without control characters.
+    pub fn user(
+        &self,
+        field: &str,
+        in_body: Option<String>,
+    ) -> Result<Option<UserId>, HttpProblem> {
+        match (&self.user, in_body) {
+            (Some(user), _) => Ok(Some(user.clone())),
+            (None, Some(user)) => parse_user(user, field).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Checks the owner of a conversation: if the header names an end user, it is that user.
+    ///
+    /// # Errors
+    /// 404, as for a missing conversation.
+    pub fn check_owner(&self, owner: Option<&Owner>) -> Result<(), HttpProblem> {
+        let is_owner = |user: &UserId| matches!(owner, Some(Owner::User(owner)) if owner == user);
+        if self.user.as_ref().is_none_or(is_owner) {
+            return Ok(());
+        }
+        Err(not_found())
+    }
+
+    /// How to read a conversation by its id in the API. The caller checks the owner with [`OpenAiCaller::check_owner`].
+    ///
+    /// # Errors
+    /// As [`Service::target`].
+    pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
+        self.service.target(state, record_id(id)?.as_str()).await
+    }
+
+    /// The target of a command by the conversation's id in the API; `key`: the idempotency key, or empty.
+    ///
+    /// # Errors
+    /// As [`Service::command_target`].
+    pub async fn command_target(
+        &self,
+        state: &HttpState,
+        id: &str,
+        key: String,
+    ) -> Result<write::CommandTarget, HttpProblem> {
+        let id = record_id(id)?;
+        self.service.command_target(state, id.as_str(), key).await
+    }
+
+    /// What usage is counted for: the key. The address is the back end's, so it is not counted.
+    #[must_use]
+    pub fn source(&self) -> RequestSource {
+        RequestSource {
+            api_key_id: Some(self.service.token_id().to_owned()),
+            address: None,
+        }
+    }
+}
+
+fn parse_user(user: String, field: &str) -> Result<UserId, HttpProblem> {
+    let user = UserId::parse(user);
+    user.map_err(|violation| problem::from_violation(violation.within(field)))
+}

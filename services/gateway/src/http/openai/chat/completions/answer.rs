@@ -1,0 +1,218 @@
+//! The answer of a model, as chat completions write it.
+
+use domain::event::{MessageAppended, ToolCalled, Usage};
+use domain::{Fact, Part};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The name of the only kind of tool.
+pub(super) const FUNCTION: &str = "function";
+/// The role of every answer.
+pub(super) const ASSISTANT: &str = "assistant";
+
+/// A chat completion.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CompletionBody {
+    /// Its id.
+    #[schema(example = "chatcmpl-019b2f4e6a7c7d219a530d0c5b7e1f42")]
+    pub(super) id: String,
+    /// Always `chat.completion`.
+    pub(super) object: &'static str,
+    /// When it was requested, in seconds since 1970.
+    pub(super) created: i64,
+    /// The `model` of the request.
+    pub(super) model: String,
+    /// The answer.
+    pub(super) choices: [CompletionChoice; 1],
+    /// The tokens, if the model server reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<CompletionUsage>,
+}
+
+/// An answer.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionChoice {
+    /// Always 0.
+    index: u32,
+    /// The message.
+    message: CompletionMessage,
+    /// Why the model stopped: `stop`, `length`, `tool_calls` or `content_filter`.
+    finish_reason: &'static str,
+    /// Always null.
+    logprobs: Option<()>,
+}
+
+/// A message of the model.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionMessage {
+    /// Always `assistant`.
+    role: &'static str,
+    /// The text; null without one.
+    content: Option<String>,
+    /// The text of a refusal; null without one.
+    refusal: Option<String>,
+    /// The calls of tools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CompletionCall>,
+}
+
+/// A call of a tool.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionCall {
+    id: String,
+    r#type: &'static str,
+    function: CompletionFunction,
+}
+
+/// What a call calls.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionFunction {
+    /// The tool.
+    name: String,
+    /// The input, as JSON text.
+    arguments: String,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionUsage {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptTokens,
+    completion_tokens_details: CompletionTokens,
+}
+
+/// Tokens that the model read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct PromptTokens {
+    cached_tokens: u64,
+}
+
+/// Tokens that the model wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CompletionTokens {
+    reasoning_tokens: u64,
+}
+
+impl From<Usage> for CompletionUsage {
+    fn from(usage: Usage) -> Self {
+        Self {
+            prompt_tokens: usage.input_tokens,
+            completion_tokens: usage.output_tokens,
+            total_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+            prompt_tokens_details: PromptTokens {
+                cached_tokens: usage.cached_tokens,
+            },
+            completion_tokens_details: CompletionTokens {
+                reasoning_tokens: usage.reasoning_tokens,
+            },
+        }
+    }
+}
+
+/// The answer of a reply's facts.
+pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
+    let (mut content, mut refusal) = (None::<String>, None::<String>);
+    for part in messages(facts).flat_map(|message| &message.parts) {
+        match part {
+            Part::Text(text) => content.get_or_insert_default().push_str(text),
+            Part::Refusal(text) => refusal.get_or_insert_default().push_str(text),
+            Part::Thinking { .. }
+            | Part::RedactedThinking(_)
+            | Part::Image { .. }
+            | Part::File { .. }
+            | Part::ProviderItem { .. } => {}
+        }
+    }
+    CompletionChoice {
+        index: 0,
+        message: CompletionMessage {
+            role: ASSISTANT,
+            content,
+            refusal,
+            tool_calls: calls(facts).map(CompletionCall::from).collect(),
+        },
+        finish_reason: finish_reason(facts),
+        logprobs: None,
+    }
+}
+
+/// The tokens, if the model server reports them.
+pub(super) fn usage(facts: &[Fact]) -> Option<CompletionUsage> {
+    let usage = messages(facts).find_map(|message| message.usage)?;
+    Some(usage.into())
+}
+
+/// Why the model stopped, in OpenAI's terms.
+pub(super) fn finish_reason(facts: &[Fact]) -> &'static str {
+    if calls(facts).next().is_some() {
+        return "tool_calls";
+    }
+    let reason = messages(facts).find_map(|message| message.finish_reason.as_ref());
+    match reason.map(domain::Label::as_str) {
+        Some("length" | "max_tokens" | "max_output_tokens") => "length",
+        Some("content_filter" | "refusal") => "content_filter",
+        _ => "stop",
+    }
+}
+
+impl From<&ToolCalled> for CompletionCall {
+    fn from(call: &ToolCalled) -> Self {
+        Self {
+            id: call.call_id.as_str().to_owned(),
+            r#type: FUNCTION,
+            function: CompletionFunction {
+                name: call.tool_name.as_str().to_owned(),
+                arguments: call.input.as_str().to_owned(),
+            },
+        }
+    }
+}
+
+fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
+    facts.iter().filter_map(|fact| match fact {
+        Fact::MessageAppended(message) => Some(message),
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
+            None
+        }
+    })
+}
+
+fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
+    facts.iter().filter_map(|fact| match fact {
+        Fact::ToolCalled(call) => Some(call),
+        Fact::MessageAppended(_)
+        | Fact::ToolReturned(_)
+        | Fact::Annotation(_)
+        | Fact::Lifecycle(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Label;
+    use domain::event::Role;
+
+    use super::*;
+
+    #[test]
+    fn reasons_of_all_providers_are_translated() {
+        for (reason, expected) in [
+            (None, "stop"),
+            (Some("stop"), "stop"),
+            (Some("end_turn"), "stop"),
+            (Some("completed"), "stop"),
+            (Some("length"), "length"),
+            (Some("max_tokens"), "length"),
+            (Some("max_output_tokens"), "length"),
+            (Some("content_filter"), "content_filter"),
+            (Some("refusal"), "content_filter"),
+        ] {
+            let mut message = MessageAppended::new(Role::Assistant, Vec::new());
+            message.finish_reason = reason.and_then(|reason| Label::parse(reason).ok());
+            let facts = [Fact::MessageAppended(message)];
+            assert_eq!(finish_reason(&facts), expected, "{reason:?}");
+        }
+    }
+}

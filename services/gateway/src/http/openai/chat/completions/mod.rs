@@ -1,0 +1,14 @@
+//! `/openai/v1/chat/completions`: an agent's model answers the messages of the request. Nothing is recorded.
+
+pub mod answer;
+pub mod chunks;
+mod completion_stream;
+pub mod create_completion;
+mod failure;
+pub mod options;
+pub mod request;
+pub mod tools;
+
+pub use create_completion::COMPLETION_BYTES_MAX;
+pub use options::STOP_MAX;
+pub use request::COMPLETION_EVENTS_MAX;

@@ -1,0 +1,189 @@
+//! The body of a request.
+
+use domain::Fact;
+use formats::{Format, ParseError};
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::options::StopBody;
+use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
+use crate::generation::StatelessTurn;
+
+/// Maximum number of messages, calls and results of calls in a request.
+pub const COMPLETION_EVENTS_MAX: usize = 2_000;
+
+/// A request of a chat completion. Unknown fields are ignored. The agent's model server must support what is given; otherwise the
+/// answer is 400.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CompletionRequest {
+    /// The agent, whose model answers.
+    #[schema(example = "support")]
+    pub model: String,
+    /// The messages, oldest first, with calls of tools and their results; 1 to 2,000 of all.
+    #[schema(value_type = Vec<Object>)]
+    messages: Box<RawValue>,
+    /// Whether the answer is streamed.
+    pub stream: Option<bool>,
+    /// Options of the stream.
+    pub stream_options: Option<CompletionStreamOptions>,
+    /// The tools, at most 128. The caller runs them. Tools of the agent's settings are not offered.
+    tools: Option<Vec<CompletionTool>>,
+    /// Which tools the model may or must call.
+    #[schema(value_type = Option<Object>)]
+    tool_choice: Option<ToolChoiceBody>,
+    /// The end user, for quotas; the header `x-hansard-user` takes precedence.
+    pub user: Option<String>,
+    /// The end user, if `user` is absent.
+    pub safety_identifier: Option<String>,
+    /// The sampling temperature, 0 to 2; absent: the agent's.
+    pub(super) temperature: Option<f64>,
+    /// Nucleus sampling, 0 to 1.
+    pub(super) top_p: Option<f64>,
+    /// Maximum number of tokens of the answer. The agent's maximum applies too.
+    pub(super) max_completion_tokens: Option<u32>,
+    /// As `max_completion_tokens`.
+    pub(super) max_tokens: Option<u32>,
+    /// The seed of the sampling.
+    pub(super) seed: Option<i64>,
+    /// A text that ends the answer, or at most 4 texts.
+    #[schema(value_type = Option<Object>)]
+    pub(super) stop: Option<StopBody>,
+    /// -2 to 2.
+    pub(super) presence_penalty: Option<f64>,
+    /// -2 to 2.
+    pub(super) frequency_penalty: Option<f64>,
+    /// The effort of thoughts, as the model server names it.
+    pub(super) reasoning_effort: Option<String>,
+    /// Whether one answer may have several calls.
+    pub(super) parallel_tool_calls: Option<bool>,
+    /// The form of the answer: `text`, `json_object`, or `json_schema` with a schema.
+    #[schema(value_type = Option<Object>)]
+    pub(super) response_format: Option<Value>,
+    /// At most 1: one answer.
+    n: Option<u32>,
+    /// Not supported, except `false`.
+    logprobs: Option<bool>,
+    /// Not supported, except 0.
+    top_logprobs: Option<u32>,
+    /// Not supported, except `false`: nothing is recorded.
+    store: Option<bool>,
+    /// Only `text`.
+    modalities: Option<Vec<String>>,
+    #[schema(ignore)]
+    audio: Option<IgnoredAny>,
+    #[schema(ignore)]
+    functions: Option<IgnoredAny>,
+    #[schema(ignore)]
+    function_call: Option<IgnoredAny>,
+    #[schema(ignore)]
+    logit_bias: Option<IgnoredAny>,
+    #[schema(ignore)]
+    web_search_options: Option<IgnoredAny>,
+}
+
+/// Options of a stream.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub struct CompletionStreamOptions {
+    /// Whether the last chunk has the usage.
+    pub include_usage: Option<bool>,
+}
+
+impl CompletionRequest {
+    /// What the model answers.
+    ///
+    /// # Errors
+    /// 400 with the field: it is invalid, over its bound, or not supported.
+    pub fn turn(&self) -> Result<StatelessTurn, HttpProblem> {
+        self.check_supported()?;
+        let tools = tools(self.tools.as_deref().unwrap_or_default())?;
+        let mut options = self.options()?;
+        let choice = self.tool_choice.as_ref();
+        options.tool_choice = choice
+            .map(|choice| tool_choice(choice, &tools))
+            .transpose()?;
+        Ok(StatelessTurn {
+            facts: facts(&self.messages)?,
+            tools,
+            output_tokens_max: self.output_tokens_max()?,
+            temperature: self.sampling_temperature()?,
+            options,
+        })
+    }
+
+    /// Whether the stream ends with a chunk with the usage.
+    #[must_use]
+    pub fn includes_usage(&self) -> bool {
+        let options = self.stream_options.as_ref();
+        options
+            .and_then(|options| options.include_usage)
+            .unwrap_or_default()
+    }
+}
+
+fn facts(messages: &RawValue) -> Result<Vec<Fact>, HttpProblem> {
+    let body = format!("{{\"messages\":{}}}", messages.get());
+    let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes()).map_err(malformed)?;
+    let broken = |code, detail: String| Err(HttpProblem::of_field(code, "messages", detail));
+    match facts.len() {
+        0 => broken(
+            "FIELD_MISSING",
+            "messages is empty: send at least one".to_owned(),
+        ),
+        1..=COMPLETION_EVENTS_MAX => Ok(facts),
+        count => broken(
+            "FIELD_OUT_OF_RANGE",
+            format!(
+                "messages has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"
+            ),
+        ),
+    }
+}
+
+fn malformed(error: ParseError) -> HttpProblem {
+    match error {
+        ParseError::Unusable { field, reason } => {
+            let detail = format!("{field} {reason}");
+            HttpProblem::of_field("FIELD_MALFORMED", field, detail)
+        }
+        ParseError::Malformed { .. } | ParseError::Failed { .. } | ParseError::Incomplete => {
+            let detail = format!("messages {error}");
+            HttpProblem::of_field("FIELD_MALFORMED", "messages", detail)
+        }
+    }
+}
+
+impl CompletionRequest {
+    /// Rejects values that change the answer and are not supported.
+    fn check_supported(&self) -> Result<(), HttpProblem> {
+        let has_audio = |modes: &Vec<String>| modes.iter().any(|mode| mode != "text");
+        let given = [
+            ("n", self.n.is_some_and(|n| n != 1)),
+            ("logprobs", self.logprobs == Some(true)),
+            ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
+            ("store", self.store == Some(true)),
+            (
+                "modalities",
+                self.modalities.as_ref().is_some_and(has_audio),
+            ),
+            ("audio", self.audio.is_some()),
+            ("functions", self.functions.is_some()),
+            ("function_call", self.function_call.is_some()),
+            ("logit_bias", self.logit_bias.is_some()),
+            ("web_search_options", self.web_search_options.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => Err(not_supported(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The problem of a field with a value that is not supported.
+pub(super) fn not_supported(field: &str) -> HttpProblem {
+    let detail = format!("{field} has a value that is not supported: leave it out");
+    HttpProblem::of_field("FIELD_UNSUPPORTED", field, detail)
+}

@@ -1,0 +1,3 @@
+//! `/openai/v1/chat`: chat completions.
+
+pub mod completions;

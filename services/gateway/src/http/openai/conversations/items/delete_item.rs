@@ -1,0 +1,87 @@
+//! `DELETE /openai/v1/conversations/{id}/items/{item_id}`: deletes the newest item.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use domain::event::{Fact, HistoryRewound};
+use domain::{RecordedEvent, Version};
+use history::{Batch, Direction, Query, Snapshot, Target};
+use runtime::http::{HttpProblem, Json, Path};
+use wire::proto::event::v1 as proto;
+
+use super::find_item::{find, first_batch};
+use super::{ITEM_KINDS, NewItems, item_not_found, items_of};
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::conversations::retry::RequestHash;
+use crate::http::openai::conversations::write::Writable;
+use crate::http::openai::conversations::{ConversationObject, object, target};
+use crate::http::openai::items::stored_item::StoredItem;
+use crate::http::owned_chat::from_read_error;
+use crate::http::state::HttpState;
+
+/// Delete the newest item of a conversation.
+///
+/// The history continues from before the item: no list, page or context contains it. It stays in the record until the
+/// conversation is erased. Another item than the newest is rejected with 400 `ITEM_NOT_NEWEST`.
+#[utoipa::path(
+    delete,
+    path = "/openai/v1/conversations/{id}/items/{item_id}",
+    tag = "openai",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        ("item_id" = String, Path, description = "The item."),
+        OpenAiHeaders,
+    ),
+    responses((status = 200, description = "The conversation.", body = ConversationObject)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn delete_openai_item(
+    State(state): State<HttpState>,
+    caller: OpenAiCaller,
+    headers: HeaderMap,
+    Path((id, item_id)): Path<(String, String)>,
+) -> Result<Json<ConversationObject>, HttpProblem> {
+    let writable = Writable::find(&state, &caller, &id).await?;
+    let target = target(&state, &caller, &id).await?;
+    let request = RequestHash::of(&writable.key, ["delete item", &item_id]);
+    let earlier = request.earlier(&headers, &writable.head, state.now());
+    if earlier.is_none() {
+        let item = find(&state, &target, &item_id).await?;
+        let item = item.ok_or_else(item_not_found)?;
+        let newest = newest(&state, &target).await?;
+        let newest = newest.ok_or_else(item_not_found)?;
+        let events = without_last(&newest, &item)?;
+        writable.append(&state, &caller, request, events).await?;
+    }
+    object(&state, &target).await.map(Json)
+}
+
+/// The newest event with items.
+async fn newest(state: &HttpState, target: &Target) -> Result<Option<RecordedEvent>, HttpProblem> {
+    let query = Query {
+        kinds: &ITEM_KINDS,
+        ..Query::all(Direction::Backward)
+    };
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
+    let snapshot = snapshot.map_err(from_read_error)?;
+    let events = first_batch(&snapshot, query, Batch::ONE).await;
+    Ok(events.map_err(from_read_error)?.into_iter().next())
+}
+
+/// The events that remove the last item of the newest event: a rewind to before the event, and its other items again.
+fn without_last(
+    newest: &RecordedEvent,
+    item: &StoredItem,
+) -> Result<Vec<proto::Event>, HttpProblem> {
+    let mut items = items_of(newest)?;
+    if items.pop().is_none_or(|last| last.place != item.place) {
+        let detail = "the item is not the newest of the conversation: delete the items after it first, or fork the conversation from before it";
+        return Err(HttpProblem::of_field("ITEM_NOT_NEWEST", "item_id", detail));
+    }
+    let rewound = Fact::from(HistoryRewound {
+        to: Version(newest.version.0.saturating_sub(1)),
+    });
+    let others: Vec<_> = items.into_iter().map(|item| item.json).collect();
+    let mut events = vec![wire::event::fact_to_proto(&rewound)];
+    events.extend(NewItems::read(&others)?.into_events(&[])?);
+    Ok(events)
+}

@@ -1,0 +1,34 @@
+//! `GET /openai/v1/conversations/{id}/items/{item_id}`: one item.
+
+use axum::extract::State;
+use runtime::http::{HttpProblem, Json, Path};
+use serde_json::value::RawValue;
+
+use super::find_item::find;
+use super::item_not_found;
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::conversations::target;
+use crate::http::state::HttpState;
+
+/// An item of a conversation.
+#[utoipa::path(
+    get,
+    path = "/openai/v1/conversations/{id}/items/{item_id}",
+    tag = "openai",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        ("item_id" = String, Path, description = "The item."),
+        OpenAiHeaders,
+    ),
+    responses((status = 200, description = "The item.", body = Object)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn get_openai_item(
+    State(state): State<HttpState>,
+    caller: OpenAiCaller,
+    Path((id, item_id)): Path<(String, String)>,
+) -> Result<Json<Box<RawValue>>, HttpProblem> {
+    let target = target(&state, &caller, &id).await?;
+    let found = find(&state, &target, &item_id).await?;
+    found.map(|item| Json(item.json)).ok_or_else(item_not_found)
+}

@@ -1,0 +1,134 @@
+//! `GET /openai/v1/conversations/{id}/items`: the items of a conversation, page by page.
+
+use axum::extract::State;
+use history::{Direction, Page, PageBounds, Snapshot, Target, View, decode};
+use runtime::http::{HttpProblem, Json, Path, Query};
+
+use super::find_item::find;
+use super::list_query::{ItemOrder, ListItemsQuery};
+use super::{ITEM_KINDS, ItemListObject, items_of};
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::conversations::target;
+use crate::http::openai::items::item_id::ItemId;
+use crate::http::openai::items::stored_item::StoredItem;
+use crate::http::owned_chat::from_read_error;
+use crate::http::problem;
+use crate::http::state::HttpState;
+
+/// A page ends before its events exceed this size.
+pub const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// List the items of a conversation.
+///
+/// Items that were deleted, and events that a rewind hides, are not listed. A page ends early, with `has_more`, when its
+/// events have 8 MiB.
+#[utoipa::path(
+    get,
+    path = "/openai/v1/conversations/{id}/items",
+    tag = "openai",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        ListItemsQuery,
+        OpenAiHeaders,
+    ),
+    responses((status = 200, description = "A page of items.", body = ItemListObject)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn list_openai_items(
+    State(state): State<HttpState>,
+    caller: OpenAiCaller,
+    Path(id): Path<String>,
+    Query(query): Query<ListItemsQuery>,
+) -> Result<Json<ItemListObject>, HttpProblem> {
+    let limit = query.limit().map_err(problem::from_violation)?;
+    let target = target(&state, &caller, &id).await?;
+    let after = match &query.after {
+        Some(after) => {
+            let found = find(&state, &target, after).await?;
+            Some(found.ok_or_else(no_such_start)?.place)
+        }
+        None => None,
+    };
+    let listing = Listing {
+        after,
+        limit,
+        order: query.order,
+    };
+    listing.read(&state, &target).await.map(Json)
+}
+
+fn no_such_start() -> HttpProblem {
+    let detail = "after is no item of this conversation: give the last_id of a page";
+    HttpProblem::of_field("ITEM_NOT_FOUND", "after", detail)
+}
+
+/// A page of items to read.
+struct Listing {
+    after: Option<ItemId>,
+    limit: u32,
+    order: ItemOrder,
+}
+
+impl Listing {
+    async fn read(
+        &self,
+        state: &HttpState,
+        target: &Target,
+    ) -> Result<ItemListObject, HttpProblem> {
+        let page = self.page(state, target).await.map_err(from_read_error)?;
+        let mut items = Vec::new();
+        for row in &page.events {
+            let event = decode(&target.key, row).map_err(from_read_error)?;
+            let mut of_event = items_of(&event)?;
+            if self.order == ItemOrder::Desc {
+                of_event.reverse();
+            }
+            items.extend(of_event.into_iter().filter(|item| self.follows(item)));
+        }
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let has_more = items.len() > limit || page.next.is_some();
+        items.truncate(limit);
+        Ok(ItemListObject::new(items, has_more))
+    }
+
+    fn follows(&self, item: &StoredItem) -> bool {
+        self.after.is_none_or(|after| match self.order {
+            ItemOrder::Asc => item.place > after,
+            ItemOrder::Desc => item.place < after,
+        })
+    }
+
+    /// The events of the page. Each has an item; the first may be that before the page, and the last shows that there are more.
+    async fn page(
+        &self,
+        state: &HttpState,
+        target: &Target,
+    ) -> Result<Page, wire::status::Problem> {
+        let all = history::Query {
+            kinds: &ITEM_KINDS,
+            ..history::Query::all(match self.order {
+                ItemOrder::Asc => Direction::Forward,
+                ItemOrder::Desc => Direction::Backward,
+            })
+        };
+        let query = match (self.after, self.order) {
+            (None, _) => all,
+            (Some(after), ItemOrder::Asc) => history::Query {
+                from: after.version,
+                ..all
+            },
+            (Some(after), ItemOrder::Desc) => history::Query {
+                to: after.version,
+                ..all
+            },
+        };
+        let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
+        let effective = snapshot.effective(snapshot.position().version).await?;
+        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+        let bounds = PageBounds {
+            events_max: self.limit.saturating_add(1),
+            bytes_max: ITEMS_BYTES_MAX,
+        };
+        Page::read(&mut cursor, bounds).await
+    }
+}

@@ -1,0 +1,159 @@
+//! The items of a request as events, and the items of the commit that contains them.
+
+use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
+use domain::event::{Event, EventTokens};
+use domain::{
+    CommitId, EventId, OpenCall, RecordedEvent, Timestamp, Version, Violation, ViolationReason,
+};
+use prost::Message as _;
+use runtime::http::HttpProblem;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use wire::proto::event::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+
+use super::{ItemListObject, items_of};
+use crate::http::openai::items::new_item::{ItemEvent, NewItem, read};
+use crate::http::openai::items::open_calls::with_open_calls;
+use crate::http::problem;
+
+/// The items of a request.
+#[derive(Debug)]
+pub(in crate::http::openai::conversations) struct NewItems(Vec<NewItem>);
+
+impl NewItems {
+    /// Reads the items of the member `items`.
+    ///
+    /// # Errors
+    /// 400: an item is invalid, there are more than [`EVENTS_PER_COMMIT_MAX`], or two have one id.
+    pub(in crate::http::openai::conversations) fn read(
+        items: &[Box<RawValue>],
+    ) -> Result<Self, HttpProblem> {
+        if items.len() > EVENTS_PER_COMMIT_MAX {
+            let rule = format!(
+                "has {} entries, at most {EVENTS_PER_COMMIT_MAX} are allowed: send them in several requests",
+                items.len()
+            );
+            let violation = Violation::new(ViolationReason::TooManyEvents, rule);
+            return Err(problem::from_violation(violation.within("items")));
+        }
+        let (mut ids, mut read_items) = (BTreeSet::new(), Vec::with_capacity(items.len()));
+        for (index, raw) in items.iter().enumerate() {
+            let at = format!("items[{index}]");
+            let item = read(raw, &at).map_err(problem::from_violation)?;
+            if let NewItem::Event(event) = &item
+                && let Some(id) = event.given_id()
+                && !ids.insert(id)
+            {
+                let detail = "Duplicate item found: two items of the request have this id";
+                let field = format!("{at}.id");
+                return Err(HttpProblem::of_field("DUPLICATE_ITEM", field, detail));
+            }
+            read_items.push(item);
+        }
+        Ok(Self(read_items))
+    }
+
+    /// The references to items of the conversation, each with its index.
+    pub(super) fn references(&self) -> Vec<(usize, String)> {
+        let items = self.0.iter().enumerate();
+        let references = items.filter_map(|(index, item)| match item {
+            NewItem::Reference(id) => Some((index, id.clone())),
+            NewItem::Event(_) => None,
+        });
+        references.collect()
+    }
+
+    /// Replaces the reference at an index by the item that it refers to.
+    pub(super) fn resolve(&mut self, index: usize, item: NewItem) {
+        if let Some(reference) = self.0.get_mut(index) {
+            *reference = item;
+        }
+    }
+
+    /// The events after a head with these open calls.
+    ///
+    /// # Errors
+    /// 400: an item is larger than an event can be, or is an unresolved reference.
+    pub(in crate::http::openai::conversations) fn into_events(
+        self,
+        open_calls: &[OpenCall],
+    ) -> Result<Vec<proto::Event>, HttpProblem> {
+        let mut events: Vec<ItemEvent> = Vec::with_capacity(self.0.len());
+        for (index, item) in self.0.into_iter().enumerate() {
+            match item {
+                NewItem::Event(event) => events.push(*event),
+                NewItem::Reference(_) => return Err(unresolved(index)),
+            }
+        }
+        let events = with_open_calls(events, open_calls).map_err(problem::from_violation)?;
+        let events = events.into_iter().enumerate().map(|(index, event)| {
+            let event = to_proto(event);
+            event.map_err(|violation| problem::from_violation(violation.at(index).within("items")))
+        });
+        events.collect()
+    }
+}
+
+/// The item that a reference names does not exist.
+pub(super) fn unresolved(index: usize) -> HttpProblem {
+    let detail = "no item of the conversation has this id: send the item itself";
+    HttpProblem::of_field("ITEM_NOT_FOUND", format!("items[{index}].id"), detail)
+}
+
+/// The event as the writer gets it, within the writer's bounds.
+fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
+    let (fact, metadata_json) = event.into_parts()?;
+    let event = proto::Event {
+        metadata_json,
+        ..wire::event::fact_to_proto(&fact)
+    };
+    let bytes = event.encoded_len();
+    if bytes > EVENT_BYTES_MAX {
+        let rule = format!("has {bytes} bytes encoded, at most {EVENT_BYTES_MAX} are allowed");
+        return Err(Violation::new(ViolationReason::EventTooLarge, rule));
+    }
+    wire::event::new_event_from_proto(event.clone())
+        .map(|_| event)
+        .map_err(|violation| Violation {
+            field: String::new(),
+            ..violation
+        })
+}
+
+/// The events of a commit.
+#[derive(Debug)]
+pub(in crate::http::openai::conversations) struct Appended {
+    /// The events, as they were sent.
+    pub(in crate::http::openai::conversations) events: Vec<proto::Event>,
+    /// The writer's answer.
+    pub(in crate::http::openai::conversations) result: CommitResult,
+}
+
+impl Appended {
+    /// The items as a reader gets them.
+    ///
+    /// # Errors
+    /// The answer of the writer has another form.
+    pub(super) fn into_list(self) -> Result<ItemListObject, HttpProblem> {
+        let commit = CommitId::parse(&self.result.commit_id).map_err(problem::from_violation)?;
+        let mut items = Vec::with_capacity(self.events.len());
+        for (index, event) in self.events.into_iter().enumerate() {
+            let event = wire::event::new_event_from_proto(event);
+            let event = event.map_err(problem::from_violation)?;
+            items.extend(items_of(&RecordedEvent {
+                version: Version(self.result.first_version).plus(index),
+                commit,
+                recorded_at: Timestamp(0),
+                event: Event {
+                    id: EventId::derived(commit, index),
+                    occurred_at: None,
+                    metadata: event.metadata,
+                    tokens: EventTokens::default(),
+                    fact: event.fact,
+                },
+            })?);
+        }
+        Ok(ItemListObject::new(items, false))
+    }
+}

@@ -1,0 +1,55 @@
+//! `POST /openai/v1/conversations/{id}`: replaces the metadata.
+
+use axum::extract::State;
+use runtime::http::{HttpProblem, Json, Path};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use wire::proto::write::v1 as write;
+
+use super::write::{Writable, rejected};
+use super::{ConversationObject, metadata, object, target};
+use crate::http::commands::result_for_caller;
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::state::HttpState;
+
+/// The new metadata.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct UpdateOpenAiConversationBody {
+    /// All metadata: at most 16 pairs, with keys of at most 64 characters and values of at most 512. `null`: none.
+    #[schema(value_type = Option<Object>, required)]
+    metadata: Box<RawValue>,
+}
+
+/// Replace the metadata of a conversation.
+#[utoipa::path(
+    post,
+    path = "/openai/v1/conversations/{id}",
+    tag = "openai",
+    params(("id" = String, Path, description = "The conversation."), OpenAiHeaders),
+    request_body = UpdateOpenAiConversationBody,
+    responses((status = 200, description = "The conversation.", body = ConversationObject)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn update_openai_conversation(
+    State(state): State<HttpState>,
+    caller: OpenAiCaller,
+    Path(id): Path<String>,
+    Json(body): Json<UpdateOpenAiConversationBody>,
+) -> Result<Json<ConversationObject>, HttpProblem> {
+    let metadata_json = metadata::checked(Some(&body.metadata))?;
+    let writable = Writable::find(&state, &caller, &id).await?;
+    let request = write::UpdateConversationRequest {
+        target: Some(writable.target()),
+        update_mask: Some(prost_types::FieldMask {
+            paths: vec!["metadata_json".to_owned()],
+        }),
+        metadata_json,
+        ..write::UpdateConversationRequest::default()
+    };
+    let mut writer = state.commands.write_for(&caller.service.call);
+    let answer = writer.update_conversation(request).await;
+    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    let target = target(&state, &caller, &id).await?;
+    object(&state, &target).await.map(Json)
+}

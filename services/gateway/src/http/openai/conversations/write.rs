@@ -1,0 +1,104 @@
+//! Appends to a conversation at the version that the request has seen.
+
+use axum::http::StatusCode;
+use domain::{ConversationKey, Head};
+use event_log::registry::{AgentAccess, Scope};
+use runtime::http::HttpProblem;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1::{self as write, CommitResult};
+use wire::status::Reason;
+
+use super::retry::RequestHash;
+use crate::http::commands::result_for_caller;
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversation_ids::record_id;
+use crate::http::owned_chat::{head_from_leader, is_not_owned, not_found};
+use crate::http::state::HttpState;
+use crate::writer::command_target;
+
+/// A conversation that a request changes.
+#[derive(Debug)]
+pub(super) struct Writable {
+    access: AgentAccess,
+    /// The conversation.
+    pub(super) key: ConversationKey,
+    /// Its head, read from the leader.
+    pub(super) head: Head,
+}
+
+impl Writable {
+    /// The conversation of a path.
+    ///
+    /// # Errors
+    /// 403 without the scope `append`; 404 if the caller's agent has no such conversation.
+    pub(super) async fn find(
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        id: &str,
+    ) -> Result<Self, HttpProblem> {
+        let id = record_id(id)?;
+        let found = caller
+            .service
+            .conversation(state, Scope::Append, id.as_str());
+        let (access, key) = found.await?;
+        let (head, _) = head_from_leader(state, &key, caller.service.call.deadline).await?;
+        if head.agent != access.agent {
+            return Err(not_found());
+        }
+        caller.check_owner(head.owner.as_ref())?;
+        Ok(Self { access, key, head })
+    }
+
+    /// The target of a command without an idempotency key, at any version.
+    pub(super) fn target(&self) -> write::CommandTarget {
+        command_target(&self.access.agent, &self.key.conversation, String::new())
+    }
+
+    /// Appends events directly after the head.
+    ///
+    /// # Errors
+    /// 400 `conversation_locked` if another writer was faster; as the writer otherwise.
+    pub(super) async fn append(
+        &self,
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        request: RequestHash,
+        events: Vec<event::Event>,
+    ) -> Result<CommitResult, HttpProblem> {
+        let request = write::AppendEventsRequest {
+            target: Some(write::CommandTarget {
+                idempotency_key: request.next_key(&self.head).to_string(),
+                expected_version: Some(self.head.version.0),
+                ..self.target()
+            }),
+            events,
+        };
+        let mut writer = state.commands.write_for(&caller.service.call);
+        let answer = writer.append_events(request).await;
+        result_for_caller(answer, |answer| answer.result).map_err(rejected)
+    }
+}
+
+/// The writer's rejection in OpenAI's terms. Its libraries repeat a 409, which would not help here.
+pub(super) fn rejected(problem: HttpProblem) -> HttpProblem {
+    let locked = [
+        Reason::VersionConflict,
+        Reason::Contention,
+        Reason::RunActive,
+    ];
+    if locked.iter().any(|reason| reason.as_str() == problem.code) {
+        let detail = "another request is changing the conversation: read it and try again";
+        return HttpProblem::of_field("conversation_locked", "conversation", detail);
+    }
+    if is_not_owned(&problem) {
+        return not_found();
+    }
+    if problem.status == StatusCode::CONFLICT {
+        let field = problem.field.clone().unwrap_or("conversation".to_owned());
+        return HttpProblem {
+            status: StatusCode::BAD_REQUEST,
+            ..problem.in_field(field)
+        };
+    }
+    problem
+}

@@ -1,0 +1,19 @@
+//! `/openai/v1`: APIs of OpenAI for back ends, which only change the base URL and the key of their client.
+//!
+//! The base URL is not `/v1`, because `/v1/conversations` has other names and another error format. An agent is a model: its id is
+//! the name of the model.
+//!
+//! [`caller`] identifies the back end and the end user, [`conversation_ids`] maps ids of conversations, [`items`] maps items,
+//! [`errors`] converts every problem to OpenAI's format. Endpoints return an `HttpProblem`, like all others. Folders follow the
+//! URLs.
+
+pub mod caller;
+pub mod chat;
+pub mod conversation_ids;
+pub mod conversations;
+pub mod errors;
+pub mod items;
+pub mod models;
+
+/// The path of the base URL.
+pub const BASE_PATH: &str = "/openai/v1";

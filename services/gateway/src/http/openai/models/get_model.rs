@@ -1,0 +1,27 @@
+//! `GET /openai/v1/models/{id}`: one agent, as a model.
+
+use axum::extract::State;
+use runtime::http::{HttpProblem, Json, Path};
+
+use super::{ModelBody, model_not_found};
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::state::HttpState;
+
+/// Get an agent that the key may act for, as a model.
+#[utoipa::path(
+    get,
+    path = "/openai/v1/models/{id}",
+    tag = "openai",
+    params(("id" = String, Path, description = "The agent.")),
+    responses((status = 200, description = "The model.", body = ModelBody)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn get_model(
+    State(state): State<HttpState>,
+    caller: OpenAiCaller,
+    Path(id): Path<String>,
+) -> Result<Json<ModelBody>, HttpProblem> {
+    let agent = caller.service.agent_by_id(&state, &id).await;
+    let agent = agent.ok_or_else(model_not_found)?;
+    Ok(Json(agent.into()))
+}

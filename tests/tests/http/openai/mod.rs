@@ -1,0 +1,18 @@
+//! `/openai/v1`: the APIs of OpenAI.
+
+mod completions;
+mod conversations;
+mod errors;
+mod models;
+
+use tests::http_client::HttpClient;
+use wire::proto::operate::v1::Scope;
+
+use crate::fixture::{AGENT, Fixture, bearer};
+
+/// A back end with a key of [`AGENT`].
+async fn back_end(fixture: &Fixture) -> HttpClient {
+    let scopes = [Scope::Append, Scope::Read];
+    let key = fixture.operator.secret_key(&scopes, &[AGENT]).await;
+    bearer(&fixture.stack, &key.secret)
+}
