@@ -9,6 +9,7 @@ mod chat;
 mod chats;
 mod egress;
 mod fixture;
+mod mcp;
 mod positions;
 mod quotas;
 mod security_headers;

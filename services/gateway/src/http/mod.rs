@@ -20,6 +20,7 @@ mod cookies;
 pub mod cors;
 pub mod get_health;
 pub mod idempotency;
+pub mod mcp;
 pub mod message_pages;
 pub mod openapi;
 pub mod owned_chat;
