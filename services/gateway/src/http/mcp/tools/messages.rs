@@ -69,9 +69,10 @@ async fn read(
         events_max: limit,
         bytes_max: HISTORY_BYTES_MAX,
     };
-    let (snapshot, first) = Snapshot::open_with(reader, target, &query, batch).await?;
+    // Not with the first events: the title must come from the same snapshot.
+    let snapshot = Snapshot::open(reader, target).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let cursor = snapshot.cursor(query, View::Effective(&effective));
     let mut messages = newest_first(cursor, id, batch).await?;
     messages.reverse();
     let conversation = snapshot.into_conversation().await?;
