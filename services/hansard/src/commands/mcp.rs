@@ -14,7 +14,7 @@ const DEFAULT_URL: &str = "http://127.0.0.1:7303/mcp";
 /// Serve the MCP tools of a gateway over standard input and output, for hosts that start their servers as programs.
 ///
 /// Relays each message to the gateway's `/mcp`, which checks the token. Ends with standard input. Needs a service token with the
-/// scopes `read` and `append`, a secret key, or an administrator's token; with an API key, a user's token.
+/// scopes `read` and `append`, or an administrator's token; with an API key, a user's token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

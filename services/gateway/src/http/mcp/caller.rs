@@ -21,7 +21,7 @@ const USER_TOKEN: HeaderName = HeaderName::from_static("x-user-token");
 /// A caller with a valid token.
 #[derive(Debug)]
 pub(super) enum McpCaller {
-    /// A back end with a service token or a secret key.
+    /// A back end with a service token.
     Service(Box<Service>),
     /// An administrator of a tenant, who reads only.
     Admin(Admin),

@@ -63,7 +63,7 @@ impl ServerHandler for McpServer {
             .enable_tools()
             .enable_resources()
             .build();
-        let name = Implementation::new("hansard", env!("CARGO_PKG_VERSION"));
+        let name = Implementation::new("hansard", crate::VERSION);
         ServerConfig::new(capabilities)
             .with_server_info(name.with_title("Hansard"))
             .with_instructions(INSTRUCTIONS)
