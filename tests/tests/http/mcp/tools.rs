@@ -140,76 +140,19 @@ async fn failures_name_the_argument_and_record_nothing() {
     let fixture = Fixture::new().await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[0]).await;
     let id = mcp.created("ada").await;
-    let record = |user: &str, assistant: &str, metadata: Value| {
-        json!({
-            "conversation_id": id, "user_message": user, "assistant_response": assistant,
-            "metadata": metadata,
-        })
-    };
-    let large = "x".repeat(512 * 1024);
+    check_interactions(&mcp, &id).await;
+    let create = "create_conversation";
     for (tool, arguments, code, beginning) in [
+        (create, json!({}), "FIELD_MISSING", "user_id is missing"),
+        (create, json!({"user_id": ""}), "FIELD_MISSING", "user_id "),
         (
-            "record_interaction",
-            record("", "a", Value::Null),
-            "FIELD_MISSING",
-            "user_message is empty",
-        ),
-        (
-            "record_interaction",
-            record("q", "", Value::Null),
-            "FIELD_MISSING",
-            "assistant_response is empty",
-        ),
-        (
-            "record_interaction",
-            record("q", "a", json!("[1]")),
-            "INVALID_JSON",
-            "metadata ",
-        ),
-        (
-            "record_interaction",
-            record("q", "a", json!("{")),
-            "INVALID_JSON",
-            "metadata ",
-        ),
-        (
-            "record_interaction",
-            record("q", "a", json!({})),
-            "FIELD_MALFORMED",
-            "metadata must be ",
-        ),
-        (
-            "record_interaction",
-            record(&large, "a", Value::Null),
-            "EVENT_TOO_LARGE",
-            "",
-        ),
-        (
-            "record_interaction",
-            json!({"conversation_id": id}),
-            "FIELD_MISSING",
-            "user_message is missing",
-        ),
-        (
-            "create_conversation",
-            json!({}),
-            "FIELD_MISSING",
-            "user_id is missing",
-        ),
-        (
-            "create_conversation",
-            json!({"user_id": ""}),
-            "FIELD_MISSING",
-            "user_id ",
-        ),
-        (
-            "create_conversation",
+            create,
             json!({"user_id": "u".repeat(257)}),
             "FIELD_TOO_LONG",
             "user_id ",
         ),
         (
-            "create_conversation",
+            create,
             json!({"user_id": "u", "title": "t".repeat(1_025)}),
             "FIELD_TOO_LONG",
             "title ",
@@ -222,21 +165,62 @@ async fn failures_name_the_argument_and_record_nothing() {
         ),
         (
             "fetch_chat_history",
-            json!({"conversation_id": id, "limit": "ten"}),
+            json!({"limit": "ten"}),
             "FIELD_MALFORMED",
             "limit must be ",
         ),
+        (
+            "record_interaction",
+            json!({"conversation_id": id}),
+            "FIELD_MISSING",
+            "user_message ",
+        ),
     ] {
-        let failure = mcp.failure(tool, arguments).await;
-        assert_eq!(failure.1, code, "{tool}: {}", failure.0);
-        let text = failure.0.strip_prefix("Error: ").unwrap();
-        assert!(text.starts_with(beginning), "{tool}: {text}");
+        check_failure(&mcp, tool, arguments, (code, beginning)).await;
     }
     let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id}));
     assert_eq!(history.await["message_count"], 0);
     let longest = json!({"user_id": "u".repeat(256), "title": "t".repeat(1_024)});
-    mcp.ok("create_conversation", longest).await;
+    mcp.ok(create, longest).await;
     check_sizes(&mcp, &id).await;
+}
+
+async fn check_interactions(mcp: &McpClient, id: &str) {
+    let large = "x".repeat(512 * 1024);
+    for (user, assistant, metadata, code, beginning) in [
+        (
+            "",
+            "a",
+            Value::Null,
+            "FIELD_MISSING",
+            "user_message is empty",
+        ),
+        (
+            "q",
+            "",
+            Value::Null,
+            "FIELD_MISSING",
+            "assistant_response is empty",
+        ),
+        ("q", "a", json!("[1]"), "INVALID_JSON", "metadata "),
+        ("q", "a", json!("{"), "INVALID_JSON", "metadata "),
+        ("q", "a", json!({}), "FIELD_MALFORMED", "metadata must be "),
+        (&large, "a", Value::Null, "EVENT_TOO_LARGE", ""),
+    ] {
+        let arguments = json!({
+            "conversation_id": id, "user_message": user, "assistant_response": assistant,
+            "metadata": metadata,
+        });
+        check_failure(mcp, "record_interaction", arguments, (code, beginning)).await;
+    }
+}
+
+/// A call fails with a code, and a text with this beginning.
+async fn check_failure(mcp: &McpClient, tool: &str, arguments: Value, expected: (&str, &str)) {
+    let (text, code) = mcp.failure(tool, arguments).await;
+    assert_eq!(code, expected.0, "{tool}: {text}");
+    let text = text.strip_prefix("Error: ").unwrap();
+    assert!(text.starts_with(expected.1), "{tool}: {text}");
 }
 
 /// Of ten messages of almost 512 KiB, a history of 4 MiB has eight, and a page of 1 MiB two.
