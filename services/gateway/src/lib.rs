@@ -40,6 +40,9 @@ use watcher::Watchers;
 pub use config::GatewayConfig;
 pub use run::{Running, start};
 
+/// The version of the build.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The dependencies of reads. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Gateway(Arc<Parts>);

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key,
+    agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
     migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key, status,
     tail, tenant, token, verify, verify_receipt, watch,
 };
@@ -59,6 +59,7 @@ Examples:
     Context(context::Args),
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
+    Mcp(mcp::Args),
     Tail(tail::Args),
     Archive(archive::Args),
     Erase(erase::Args),
@@ -93,6 +94,7 @@ impl Command {
             Self::Context(args) => context::run(args).await,
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
+            Self::Mcp(args) => mcp::run(args).await,
             Self::Tail(args) => tail::run(args).await,
             Self::Archive(args) => archive::run(args).await,
             Self::Erase(args) => erase::run(args).await,

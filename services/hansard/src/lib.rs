@@ -14,6 +14,7 @@ mod erase;
 pub mod exit;
 mod ids;
 pub mod import;
+mod mcp;
 pub mod progress;
 mod selection;
 mod status;

@@ -10,6 +10,7 @@ mod chats;
 mod egress;
 mod fixture;
 mod live;
+mod mcp;
 mod openai;
 mod positions;
 mod quotas;

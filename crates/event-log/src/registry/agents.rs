@@ -95,6 +95,17 @@ impl Registry {
         })
     }
 
+    /// The agent of a tenant that has only one.
+    #[must_use]
+    pub fn only_agent(&self, tenant: &TenantId) -> Option<AgentId> {
+        self.shared().read(|entries| {
+            let all = entries.agents.iter();
+            let mut of_tenant = all.filter(|(_, entry)| entry.value.0 == *tenant);
+            let (only, _) = of_tenant.next()?;
+            of_tenant.next().is_none().then(|| only.clone())
+        })
+    }
+
     /// The agent with this id.
     #[must_use]
     pub fn agent(&self, agent: &AgentId) -> Option<Agent> {

@@ -56,6 +56,14 @@ pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, HttpProblem> {
     Ok(value)
 }
 
+/// Reads a value of JSON that is not a body of its own.
+///
+/// # Errors
+/// 400 with the field that does not match the type, without its value.
+pub fn from_json_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, HttpProblem> {
+    serde_path_to_error::deserialize(value).map_err(|error| parse_error::from_json(&error))
+}
+
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         axum::Json(self.0).into_response()

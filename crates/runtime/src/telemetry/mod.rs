@@ -67,8 +67,13 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
 }
 
+/// What `rmcp` logs at other levels contains whole messages.
+const RMCP_ERRORS: &str = "rmcp=error";
+
 fn filter(key: &'static str, directives: &str) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(directives).map_err(|source| TelemetryError::Filter { key, source })
+    let invalid = |source| TelemetryError::Filter { key, source };
+    let filter = EnvFilter::try_new(directives).map_err(invalid)?;
+    Ok(filter.add_directive(RMCP_ERRORS.parse().map_err(invalid)?))
 }
 
 fn logs<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>

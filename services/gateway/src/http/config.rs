@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use axum::http::Uri;
+use axum::http::uri::Authority;
 use ipnet::IpNet;
 use runtime::config::{Bounds, Checks, Validate};
 use runtime::http::HttpConfig;
@@ -19,6 +21,8 @@ const LIVE_PAUSE: Bounds<u64> = Bounds::new(100..=600_000, "ms");
 const LIVE_PER_ADDRESS: Bounds<usize> = Bounds::new(1..=100_000, "streams");
 /// Maximum number of networks of trusted proxies.
 const TRUSTED_PROXIES_MAX: usize = 64;
+/// Maximum number of names of `/mcp`, and of its authorization servers.
+const MCP_NAMES_MAX: usize = 64;
 /// Default maximum age of issued sessions.
 const SESSION_AGE_MAX_DAYS: u32 = 180;
 
@@ -36,6 +40,21 @@ pub struct HttpSection {
     pub trusted_proxies: Vec<IpNet>,
     /// Maximum age of an issued session, in days, however often it is renewed.
     pub session_age_max_days: u32,
+    /// The endpoint `/mcp`.
+    pub mcp: McpSection,
+}
+
+/// Settings of the endpoint `/mcp`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct McpSection {
+    /// Names by which clients reach `/mcp`, as in the header `Host` and without a port, such as `gateway.internal`. The name in
+    /// `http.mcp.url` and the names of the loopback addresses are always accepted; requests with another name get 403.
+    pub hosts: Vec<String>,
+    /// The public URL of `/mcp`, such as `https://chat.example.org/mcp`.
+    pub url: Option<String>,
+    /// URLs of the authorization servers that sign tokens of the tenants' administrators. With them and `http.mcp.url`, 401 names
+    /// the document `/.well-known/oauth-protected-resource/mcp` (RFC 9728).
+    pub authorization_servers: Vec<String>,
 }
 
 impl HttpSection {
@@ -86,6 +105,7 @@ impl Default for HttpSection {
             live: LiveSection::default(),
             trusted_proxies: Vec::new(),
             session_age_max_days: SESSION_AGE_MAX_DAYS,
+            mcp: McpSection::default(),
         }
     }
 }
@@ -117,6 +137,7 @@ impl Validate for HttpSection {
         checks.section("server", &self.server);
         checks.section("limits", &self.limits);
         checks.section("live", &self.live);
+        checks.section("mcp", &self.mcp);
         checks.bounds(
             "session_age_max_days",
             self.session_age_max_days,
@@ -139,6 +160,41 @@ impl Validate for LiveSection {
         checks.bounds("pause_max_ms", self.pause_max_ms, &LIVE_PAUSE);
         let per_address = self.per_address_max;
         checks.bounds("per_address_max", per_address, &LIVE_PER_ADDRESS);
+    }
+}
+
+impl Validate for McpSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        for (key, given) in [
+            ("hosts", &self.hosts),
+            ("authorization_servers", &self.authorization_servers),
+        ] {
+            let count = given.len();
+            if count > MCP_NAMES_MAX {
+                let error = format!("lists {count} names, at most {MCP_NAMES_MAX} are accepted");
+                checks.invalid(key, error);
+            }
+        }
+        let is_name = |name: &String| {
+            name.parse()
+                .is_ok_and(|name: Authority| name.port().is_none())
+        };
+        if !self.hosts.iter().all(is_name) {
+            let error = "lists a value that is no host name; write it like `gateway.internal`";
+            checks.invalid("hosts", error.to_owned());
+        }
+        let is_url = |url: &String| {
+            let url: Option<Uri> = url.parse().ok();
+            url.is_some_and(|url| url.scheme().is_some() && url.host().is_some())
+        };
+        if !self.url.iter().all(is_url) {
+            let error = "is not a URL; write it like `https://chat.example.org/mcp`";
+            checks.invalid("url", error.to_owned());
+        }
+        if !self.authorization_servers.iter().all(is_url) {
+            let error = "lists a value that is no URL; write it like `https://login.example.org`";
+            checks.invalid("authorization_servers", error.to_owned());
+        }
     }
 }
 
@@ -201,6 +257,20 @@ mod tests {
                 expected,
             );
         }
+        for (count, expected) in [(64, true), (65, false)] {
+            let hosts = vec!["gateway.internal"; count];
+            check(&json!({ "mcp": { "hosts": hosts } }), expected);
+            let servers = vec!["https://login.example.org"; count];
+            check(
+                &json!({ "mcp": { "authorization_servers": servers } }),
+                expected,
+            );
+        }
+        check(&json!({ "mcp": { "hosts": ["a:80"] } }), false);
+        check(&json!({ "mcp": { "hosts": ["::1"] } }), false);
+        check(&json!({ "mcp": { "url": "https://a.example/mcp" } }), true);
+        check(&json!({ "mcp": { "url": "a.example" } }), false);
+        check(&json!({ "mcp": { "authorization_servers": ["a"] } }), false);
         check(&json!({ "trusted_proxies": ["fd00::/8"] }), true);
         check(&json!({ "trusted_proxies": ["10.0.0.0/33"] }), false);
         check(&json!({ "trusted_proxies": ["proxy"] }), false);

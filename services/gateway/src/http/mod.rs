@@ -21,6 +21,7 @@ pub mod cors;
 pub mod get_health;
 pub mod idempotency;
 pub mod live;
+pub mod mcp;
 pub mod message_pages;
 pub mod openai;
 pub mod openapi;

@@ -50,7 +50,7 @@ use super::v1::conversations::{
     create_conversation, get_conversation as get_recorded_conversation, update_conversation,
 };
 use super::v1::get_limits;
-use super::{cors, get_health, openapi, positions};
+use super::{cors, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -164,6 +164,7 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
         get(async move || ([(header::CONTENT_TYPE, "application/json")], document));
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
+        .merge(mcp::routes(&state))
         .layer(from_fn_with_state(record, positions::layer))
         .with_state(state))
 }

@@ -15,6 +15,7 @@ pub(crate) mod input_file;
 pub(crate) mod key;
 pub(crate) mod master_key;
 pub(crate) mod master_key_args;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod parked;
 pub(crate) mod policy;

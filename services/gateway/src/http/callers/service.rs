@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use domain::{AgentId, ConversationId, ConversationKey};
+use domain::{AgentId, ConversationId, ConversationKey, TenantId};
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
@@ -125,6 +125,19 @@ impl Service {
     #[must_use]
     pub fn only_agent(&self) -> Option<AgentId> {
         self.principal.only_agent().cloned()
+    }
+
+    /// Whether the token has a scope.
+    #[must_use]
+    pub fn has_scope(&self, scope: Scope) -> bool {
+        self.principal.require(scope).is_ok()
+    }
+
+    /// The tenant of a token of one tenant, if the request names no agent.
+    #[must_use]
+    pub fn tenant_without_agent(&self) -> Option<&TenantId> {
+        let tenant = self.principal.tenant.as_ref();
+        tenant.filter(|_| self.agent.is_none())
     }
 
     /// How to read a conversation. The read includes what the request has sent, read and written.

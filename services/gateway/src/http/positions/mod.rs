@@ -87,6 +87,23 @@ pub(in crate::http) async fn layer(
     response
 }
 
+/// The positions of a request, for work that another task does for it.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct RequestScope(Arc<RequestPositions>);
+
+impl RequestScope {
+    /// Runs work of the request: it reads and adds the request's positions.
+    pub(in crate::http) async fn within<F: Future>(self, work: F) -> F::Output {
+        REQUEST.scope(self.0, work).await
+    }
+}
+
+/// The positions of the request that this task serves.
+pub(in crate::http) fn of_request() -> Option<RequestScope> {
+    let request = REQUEST.try_with(|request| RequestScope(Arc::clone(request)));
+    request.ok()
+}
+
 /// Reads the positions in the agent's cookie. The response to a write sets the cookie.
 pub(in crate::http) fn use_cookie(headers: &HeaderMap, agent: &AgentId) {
     // As in `record_write`.

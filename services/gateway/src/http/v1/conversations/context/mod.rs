@@ -1,3 +1,4 @@
 //! `/v1/conversations/{id}/context`.
 
 pub mod get_context;
+pub mod rendered_context;

@@ -1,0 +1,99 @@
+//! Creating a conversation under the caller's rights.
+
+use axum::http::StatusCode;
+use domain::{Owner, Timestamp, UserId};
+use event_log::registry::Scope;
+use runtime::http::HttpProblem;
+use wire::conversation::owner_to_proto;
+use wire::proto::event::v1::ForkPoint;
+use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
+use wire::status::Reason;
+
+use super::ToolContext;
+use crate::http::commands::{result, result_for_caller};
+use crate::http::mcp::caller::{McpCaller, check_own_agent, with_argument};
+use crate::http::problem;
+
+/// A conversation to create.
+#[derive(Debug)]
+pub(super) struct NewConversation {
+    /// The named agent.
+    pub(super) agent: Option<String>,
+    /// The owner.
+    pub(super) owner: Owner,
+    /// The title; empty: none.
+    pub(super) title: String,
+    /// The point of the fork.
+    pub(super) forked_from: Option<ForkPoint>,
+}
+
+/// Creates the conversation. The writer authorizes services by their own token.
+///
+/// # Errors
+/// The agent is not determined, a field is invalid, 403 without the scope `append`, or the writer does not answer.
+pub(super) async fn create(
+    context: ToolContext<'_>,
+    new: NewConversation,
+) -> Result<CommitResult, HttpProblem> {
+    let request = |agent: &str| CreateConversationRequest {
+        agent_id: agent.to_owned(),
+        owner: Some(owner_to_proto(&new.owner)),
+        title: new.title.clone(),
+        forked_from: new.forked_from.clone(),
+        ..CreateConversationRequest::default()
+    };
+    let state = context.state;
+    match context.caller {
+        McpCaller::Service(service) => {
+            let only = context.caller.only_agent(state, new.agent.as_deref());
+            let named = new.agent.as_deref().or(only.as_deref());
+            let access = service.access(state, Scope::Append, named).await;
+            let access = access.map_err(with_argument)?;
+            let mut writer = state.commands.write_for(&service.call);
+            let answer = writer.create_conversation(request(access.agent.as_str()));
+            result_for_caller(answer.await, |answer| answer.result)
+        }
+        McpCaller::User(caller) => {
+            check_own_agent(caller, new.agent.as_deref())?;
+            let request = request(caller.access.agent.as_str());
+            let answer = state.commands.write().create_conversation(request).await;
+            result(answer, |answer| answer.result)
+        }
+        McpCaller::Admin(_) => Err(read_only()),
+    }
+}
+
+/// The user of an argument, who must be the one of a user's token.
+///
+/// # Errors
+/// The id is invalid, or 403 `USER_MISMATCH`.
+pub(super) fn owner(context: ToolContext<'_>, user: String) -> Result<Owner, HttpProblem> {
+    let user = UserId::parse(user);
+    let user = user.map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
+    let own = context.caller.own_user();
+    if own.is_some_and(|own| own != user.as_str()) {
+        let detail = "is not the user of the token: send that user's id";
+        let refused = HttpProblem::new(StatusCode::FORBIDDEN, "USER_MISMATCH", detail);
+        return Err(refused.in_field("user_id"));
+    }
+    Ok(Owner::User(user))
+}
+
+/// When a commit was recorded.
+///
+/// # Errors
+/// The writer gave no time.
+pub(super) fn recorded_at(commit: &CommitResult) -> Result<Timestamp, HttpProblem> {
+    let time = commit.recorded_at.map(wire::time::from_proto);
+    time.and_then(Result::ok).ok_or_else(|| {
+        let why = "the writer's answer has no time".to_owned();
+        problem::from_problem(crate::problem::of_contradiction(why))
+    })
+}
+
+/// Administrators have no scope that writes.
+pub(super) fn read_only() -> HttpProblem {
+    let detail = "an administrator's token reads only: use a service token with the scope append";
+    let code = Reason::MissingScope.as_str();
+    HttpProblem::new(StatusCode::FORBIDDEN, code, detail)
+}

@@ -1,0 +1,171 @@
+//! `record_interaction`: a user's message and the assistant's answer, in one commit.
+
+use axum::http::StatusCode;
+use domain::Part;
+use domain::event::{Fact, MessageAppended, Role};
+use rmcp::model::Tool;
+use rmcp::schemars::JsonSchema;
+use runtime::http::HttpProblem;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
+
+use super::new_conversation::{read_only, recorded_at};
+use super::{ToolContext, ToolName, adds, define};
+use crate::http::commands::{result, result_for_caller, with_field};
+use crate::http::mcp::caller::McpCaller;
+use crate::http::mcp::failure::Failure;
+use crate::http::mcp::objects::MessageObject;
+use crate::http::mcp::time::iso8601;
+use crate::http::owned_chat::find_latest_chat;
+use crate::http::turns::permissions::AllowedRoles;
+
+/// The arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The conversation, from `create_conversation` or `list_conversations`.
+    conversation_id: String,
+    /// What the user wrote; not empty, less than 512 KiB.
+    #[schemars(length(min = 1))]
+    user_message: String,
+    /// What the assistant answered; not empty, less than 512 KiB.
+    #[schemars(length(min = 1))]
+    assistant_response: String,
+    /// Metadata of both messages: the text of a JSON object, at most 64 KiB, such as {"model": "small", "tokens": 150}.
+    metadata: Option<String>,
+}
+
+/// The recorded messages.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(super) struct Interaction {
+    /// The conversation.
+    conversation_id: String,
+    /// The user's message.
+    user_message: MessageObject,
+    /// The assistant's message.
+    assistant_message: MessageObject,
+    /// When both were recorded; ISO 8601.
+    recorded_at: String,
+}
+
+pub(super) fn definition() -> Tool {
+    define::<Arguments, Interaction>(
+        ToolName::RecordInteraction,
+        "Record interaction",
+        "Records a user's message and the assistant's answer at the end of a conversation: both or neither. Call it once at the end \
+         of each request. Calling it again records the messages again.",
+        adds(),
+    )
+}
+
+pub(super) async fn call(
+    context: ToolContext<'_>,
+    arguments: Arguments,
+) -> Result<Interaction, Failure> {
+    check_text("user_message", &arguments.user_message)?;
+    check_text("assistant_response", &arguments.assistant_response)?;
+    let metadata = arguments.metadata.filter(|text| !text.is_empty());
+    let user = message(Role::User, arguments.user_message, metadata.as_deref());
+    let assistant = message(
+        Role::Assistant,
+        arguments.assistant_response,
+        metadata.as_deref(),
+    );
+    let id = arguments.conversation_id;
+    let events = vec![user.0, assistant.0];
+    let commit = append(context, &id, events).await;
+    let commit = commit.map_err(|problem| Failure::of(with_argument(problem), &id))?;
+    let recorded_at = iso8601(recorded_at(&commit)?);
+    let recorded = |message: MessageObject| MessageObject {
+        conversation_id: id.clone(),
+        created_at: recorded_at.clone(),
+        ..message
+    };
+    Ok(Interaction {
+        user_message: recorded(user.1),
+        assistant_message: recorded(assistant.1),
+        conversation_id: id.clone(),
+        recorded_at: recorded_at.clone(),
+    })
+}
+
+async fn append(
+    context: ToolContext<'_>,
+    id: &str,
+    events: Vec<event::Event>,
+) -> Result<CommitResult, HttpProblem> {
+    let state = context.state;
+    match context.caller {
+        McpCaller::Service(service) => {
+            let target = service.command_target(state, id, String::new()).await?;
+            let target = Some(target);
+            let mut writer = state.commands.write_for(&service.call);
+            let answer = writer.append_events(AppendEventsRequest { target, events });
+            result_for_caller(answer.await, |answer| answer.result)
+        }
+        McpCaller::User(caller) => {
+            let chat = find_latest_chat(state, caller, id).await?;
+            let allowed = AllowedRoles::for_agent(state, &caller.access.agent);
+            if !allowed.contains(Role::Assistant) {
+                return Err(assistant_not_allowed());
+            }
+            let target = Some(chat.command_target(String::new()));
+            let request = AppendEventsRequest { target, events };
+            let answer = state.commands.write().append_events(request).await;
+            result(answer, |answer| answer.result)
+        }
+        McpCaller::Admin(_) => Err(read_only()),
+    }
+}
+
+/// An event, and its message in the answer.
+fn message(role: Role, text: String, metadata: Option<&str>) -> (event::Event, MessageObject) {
+    let id = Uuid::now_v7().to_string();
+    let shown = MessageObject {
+        id: id.clone(),
+        conversation_id: String::new(),
+        role: role.as_str(),
+        content: text.clone(),
+        metadata: metadata.map(str::to_owned),
+        created_at: String::new(),
+    };
+    let fact = Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text)]));
+    let event = event::Event {
+        event_id: id,
+        metadata_json: metadata.unwrap_or_default().to_owned(),
+        ..wire::event::fact_to_proto(&fact)
+    };
+    (event, shown)
+}
+
+fn check_text(field: &'static str, text: &str) -> Result<(), HttpProblem> {
+    if text.is_empty() {
+        let detail = "is empty: both messages must have content";
+        return Err(HttpProblem::of_field("FIELD_MISSING", field, detail));
+    }
+    Ok(())
+}
+
+/// Replaces the writer's path of an event's field by the argument.
+fn with_argument(problem: HttpProblem) -> HttpProblem {
+    let field = problem.field.clone().unwrap_or_default();
+    let argument = if field.ends_with("metadata_json") {
+        "metadata"
+    } else if field.starts_with("events[0]") {
+        "user_message"
+    } else if field.starts_with("events[1]") {
+        "assistant_response"
+    } else {
+        return problem;
+    };
+    with_field(problem, argument)
+}
+
+fn assistant_not_allowed() -> HttpProblem {
+    let detail = "a user's token may not record what the assistant answered: allow the role assistant in the agent's settings, or use a service token";
+    HttpProblem::new(StatusCode::FORBIDDEN, "ROLE_NOT_ALLOWED", detail)
+}

