@@ -2,7 +2,7 @@
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
@@ -34,18 +34,52 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         if !is_json(request.headers()) {
-            let detail = "the body must be JSON: set content-type to application/json";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail));
+            return Err(not_json());
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|rejection| unread(rejection.status()))?;
-        let mut json = serde_json::Deserializer::from_slice(&body);
-        let value =
-            serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
-        json.end().map_err(|e| parse_error::from_syntax(&e))?;
-        Ok(Self(value))
+        parse_json(&body).map(Self)
     }
+}
+
+/// `None` for `null` and for an empty body, whatever its content type is.
+impl<T, S> OptionalFromRequest<S> for Json<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = HttpProblem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>, Self::Rejection> {
+        let is_json = is_json(request.headers());
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|rejection| unread(rejection.status()))?;
+        if body.is_empty() {
+            return Ok(None);
+        }
+        if !is_json {
+            return Err(not_json());
+        }
+        parse_json::<Option<T>>(&body).map(|value| value.map(Self))
+    }
+}
+
+/// Parses JSON, which must end with the value.
+///
+/// # Errors
+/// 400 with the field that does not match the type, never with its value.
+pub fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
+    let mut json = serde_json::Deserializer::from_slice(json);
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
+    json.end().map_err(|e| parse_error::from_syntax(&e))?;
+    Ok(value)
+}
+
+fn not_json() -> HttpProblem {
+    let detail = "the body must be JSON: set content-type to application/json";
+    let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail)
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {

@@ -21,7 +21,7 @@ mod server;
 
 pub use admission::{DrainSignal, StreamSlot};
 pub use config::HttpConfig;
-pub use extract::{Json, Path, Query};
+pub use extract::{Json, Path, Query, parse_json};
 pub use problem::{
     CODE_BODY_TOO_LARGE, HttpProblem, PROBLEM_CONTENT_TYPE, ProblemBody, ProblemCode,
 };

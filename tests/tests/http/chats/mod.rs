@@ -6,3 +6,4 @@ mod fork;
 mod lifecycle;
 mod long_erasure;
 mod message_pages;
+mod new_chats;
