@@ -19,6 +19,8 @@ pub enum Reply {
     Text(String),
     /// A text whose first piece arrives after this delay.
     Late(Duration, String),
+    /// An answer without any content, for example of a filter: its finish reason.
+    Empty(&'static str),
     /// A tool call without input: id and name.
     Call(&'static str, &'static str),
     /// A failure with this message.
@@ -90,6 +92,10 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;
             text_answer(&text)
+        }
+        Reply::Empty(reason) => {
+            let delta = json!({"role": "assistant", "content": ""});
+            stream_answer(&[choice(&delta, None), choice(&json!({}), Some(reason))])
         }
         Reply::Call(id, name) => {
             let function = json!({"name": name, "arguments": "{}"});

@@ -9,6 +9,7 @@ mod killed_gateway;
 mod model_errors;
 mod restart;
 mod roles;
+mod silent_runs;
 mod slow_model;
 pub(crate) mod sse;
 mod streams;
