@@ -14,6 +14,7 @@ use wire::proto::operate::v1::{
 };
 
 use super::check_url;
+use super::output_schema::OutputSchema;
 use super::quotas::check_agent_quotas;
 
 /// Maximum encoded bytes of an agent's settings, which are one entry of the bucket.
@@ -66,6 +67,8 @@ impl CheckedSettings {
         within("retention", retention.map_or(Ok(()), check_retention))?;
         let summaries = settings.summaries.as_ref();
         within("summaries", summaries.map_or(Ok(()), check_summaries))?;
+        let schema = OutputSchema::of(&settings);
+        within("output_schema_json", schema.map(|_| ()))?;
         let logs = settings.provider_logs;
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         check_agent_quotas(&settings)?;

@@ -28,6 +28,19 @@ pub(super) struct Head<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct OutputConfig<'a> {
+    format: OutputFormat<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct OutputFormat<'a> {
+    schema: &'a RawValue,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +99,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         temperature: outgoing.request.temperature,
         tools,
         tool_choice,
+        output_config: outgoing.output_schema.map(|schema| OutputConfig {
+            format: OutputFormat { schema },
+        }),
     }
 }
 

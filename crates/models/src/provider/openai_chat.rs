@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::OutgoingRequest;
+use super::{NamedSchema, OutgoingRequest};
 use crate::config::OutputLimit;
 use crate::request::ToolDeclaration;
 
@@ -21,6 +21,14 @@ pub(super) struct Head<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct ResponseFormat<'a> {
+    json_schema: NamedSchema<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,6 +66,8 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_tokens: limit(OutputLimit::MaxTokens),
         temperature: outgoing.request.temperature,
         tools: outgoing.tools.iter().map(function).collect(),
+        response_format: NamedSchema::of(outgoing)
+            .map(|json_schema| ResponseFormat { json_schema }),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::OutgoingRequest;
+use super::{NamedSchema, OutgoingRequest};
 
 /// The fields of a body other than `instructions` and `input`.
 #[derive(Debug, Serialize)]
@@ -18,6 +18,20 @@ pub(super) struct Head<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextOptions<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct TextOptions<'a> {
+    format: TextFormat<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct TextFormat<'a> {
+    #[serde(flatten)]
+    schema: NamedSchema<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,5 +58,8 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_output_tokens: outgoing.request.max_output_tokens,
         temperature: outgoing.request.temperature,
         tools: tools.collect(),
+        text: NamedSchema::of(outgoing).map(|schema| TextOptions {
+            format: TextFormat { schema },
+        }),
     }
 }

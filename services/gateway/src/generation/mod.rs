@@ -21,6 +21,7 @@ pub mod settings;
 mod start;
 mod stateless_turn;
 mod steps;
+mod structured_answer;
 mod summarise;
 mod summary_boundary;
 mod summary_room;

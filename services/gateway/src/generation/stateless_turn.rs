@@ -12,6 +12,8 @@ use wire::status::Problem;
 
 use super::call_model::MeteredReply;
 use super::run_end::{end_with, from_model_error, log_failure};
+use super::settings::RunSettings;
+use super::structured_answer::structured_answer;
 use super::{FollowItem, Generations, RunPermit, run_parts};
 use crate::assembly;
 use crate::quotas::account::Account;
@@ -30,7 +32,11 @@ impl Generations {
     ) -> Result<BoxStream<'static, FollowItem>, Problem> {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
-        let model = self.settings(access)?.model;
+        let RunSettings {
+            model,
+            output_schema,
+            ..
+        } = self.settings(access)?;
         let context = self.context_request(access, &model).await?;
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();
         let (body, names) = assembly::assemble_given(&context, facts)?;
@@ -38,6 +44,11 @@ impl Generations {
         let request = model.request(body, names);
         let generations = self.clone();
         let answer = async move {
+            if let Some(schema) = output_schema {
+                let facts =
+                    structured_answer(&generations, &account, &model, &request, &schema).await;
+                return whole_parts(facts, permit);
+            }
             let reply = generations
                 .call_model(&account, &model, CallPurpose::Answer, request)
                 .await;
@@ -54,6 +65,28 @@ struct ReplyStream {
     last_number: u64,
     is_over: bool,
     _permit: RunPermit,
+}
+
+/// The parts of an answer that is complete.
+fn whole_parts(
+    facts: Result<Vec<Fact>, RunEnd>,
+    permit: RunPermit,
+) -> BoxStream<'static, FollowItem> {
+    let kinds = match facts {
+        Ok(facts) => vec![
+            RunPartKind::StepFinished(facts),
+            RunPartKind::RunEnded(end_with(RunOutcome::Completed)),
+        ],
+        Err(end) => {
+            log_failure(&end);
+            vec![RunPartKind::RunEnded(end)]
+        }
+    };
+    let parts = (1..).zip(kinds).map(move |(number, kind)| {
+        let _held = &permit;
+        FollowItem::Part(RunPart { number, kind })
+    });
+    stream::iter(parts).boxed()
 }
 
 fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'static, FollowItem> {

@@ -13,6 +13,7 @@ mod silent_runs;
 mod slow_model;
 pub(crate) mod sse;
 mod streams;
+mod structured_answers;
 mod tools;
 
 use tests::model;

@@ -262,3 +262,13 @@ fn allowed_roles() {
         );
     }
 }
+
+#[test]
+fn output_schemas() {
+    for (schema, expected) in [("", ""), (SCHEMA, ""), ("[]", "output_schema_json")] {
+        check(
+            |settings| settings.output_schema_json = schema.to_owned(),
+            expected,
+        );
+    }
+}
