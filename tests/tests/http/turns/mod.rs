@@ -14,6 +14,7 @@ mod slow_model;
 pub(crate) mod sse;
 mod streams;
 mod structured_answers;
+mod titles;
 mod tools;
 
 use tests::model;
