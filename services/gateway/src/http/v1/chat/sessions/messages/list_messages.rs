@@ -99,7 +99,8 @@ impl MessageBody {
             UiPart::StepStart
             | UiPart::Reasoning { .. }
             | UiPart::File { .. }
-            | UiPart::Tool(_) => None,
+            | UiPart::Tool(_)
+            | UiPart::Data(_) => None,
         });
         Self {
             id: message.id,
