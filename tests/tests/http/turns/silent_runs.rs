@@ -12,7 +12,7 @@ use super::sse::{ask, chunks, say};
 use crate::fixture::{list, text};
 
 /// Longer than the test: these runs end before their first piece.
-const NEVER: Duration = Duration::from_secs(600);
+const NEVER: Duration = Duration::from_mins(10);
 
 /// The answers by number of request.
 async fn silent_model() -> Model {

@@ -49,17 +49,17 @@ async fn fixture(model: &Model) -> (TurnFixture, usize) {
     (fixture, before)
 }
 
-/// Valid for requests that name readiness; afterwards by the texts of the question.
+/// By the texts of the conversation: a call of a tool, a wrong answer, or a valid one.
 fn answer_to(requests: &[Value]) -> Reply {
-    let last = requests.last().unwrap()["messages"].to_string();
-    let attempts = requests
-        .iter()
-        .filter(|one| one["messages"].to_string() == last)
-        .count();
-    if last.contains("look it up") && !last.contains("tool_calls") {
+    let messages = &requests.last().unwrap()["messages"];
+    let same = |one: &&Value| one["messages"] == *messages;
+    let attempts = requests.iter().filter(same).count();
+    let texts = messages.to_string();
+    if texts.contains("look it up") && !texts.contains("tool_calls") {
         return Reply::Call("c1", "look");
     }
-    let is_wrong = last.contains("always wrong") || (last.contains("once wrong") && attempts == 1);
+    let is_wrong =
+        texts.contains("always wrong") || (texts.contains("once wrong") && attempts == 1);
     Reply::Text(if is_wrong { WRONG } else { VALID }.to_owned())
 }
 
