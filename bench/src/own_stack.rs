@@ -4,6 +4,7 @@
 
 mod gateway;
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
@@ -172,6 +173,7 @@ async fn create_access(record: &RecordConfig) -> anyhow::Result<String> {
             .into_iter()
             .collect(),
         tenant: None,
+        agents: BTreeSet::default(),
     };
     let (_, secret) = registry.create_service_token(new, now()).await?;
     Ok(secret.reveal().to_owned())

@@ -19,6 +19,8 @@ pub enum Reply {
     Text(String),
     /// A text whose first piece arrives after this delay.
     Late(Duration, String),
+    /// An answer without any content, for example of a filter: its finish reason.
+    Empty(&'static str),
     /// A tool call without input: id and name.
     Call(&'static str, &'static str),
     /// A failure with this message.
@@ -27,7 +29,7 @@ pub enum Reply {
     Failing(String, Value),
 }
 
-type Answers = Arc<dyn Fn(usize) -> Reply + Send + Sync>;
+type Answers = Arc<dyn Fn(&[Value]) -> Reply + Send + Sync>;
 
 /// The server.
 #[derive(Clone)]
@@ -48,6 +50,14 @@ impl Model {
     /// # Panics
     /// When no port is free.
     pub async fn start(answers: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
+        Self::answering(move |requests| answers(requests.len().saturating_sub(1))).await
+    }
+
+    /// Starts a server; the script gets the bodies of all requests, the one to answer last.
+    ///
+    /// # Panics
+    /// When no port is free.
+    pub async fn answering(answers: impl Fn(&[Value]) -> Reply + Send + Sync + 'static) -> Self {
         let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
         let script = Script {
             answers: Arc::new(answers),
@@ -80,16 +90,20 @@ impl Model {
 }
 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {
-    let before = {
+    let requests = {
         let mut requests = script.requests.lock().expect("no panic before");
         requests.push(serde_json::from_slice(&body).expect("JSON"));
-        requests.len() - 1
+        requests.clone()
     };
-    match (script.answers)(before) {
+    match (script.answers)(&requests) {
         Reply::Text(text) => text_answer(&text),
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;
             text_answer(&text)
+        }
+        Reply::Empty(reason) => {
+            let delta = json!({"role": "assistant", "content": ""});
+            stream_answer(&[choice(&delta, None), choice(&json!({}), Some(reason))])
         }
         Reply::Call(id, name) => {
             let function = json!({"name": name, "arguments": "{}"});

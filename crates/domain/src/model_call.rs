@@ -14,6 +14,8 @@ pub enum CallPurpose {
     Answer,
     /// A summary of a conversation.
     Summary,
+    /// A title of a conversation.
+    Title,
 }
 
 /// One request to a model server, and its reply.

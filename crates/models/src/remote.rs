@@ -18,7 +18,7 @@ use crate::framing::EVENT_BYTES_MAX;
 use crate::piece::Piece;
 use crate::provider::{OutgoingRequest, Provider};
 use crate::reply_reader::{Deadlines, ReplyReader, outcome_of};
-use crate::request::{ModelRequest, declare};
+use crate::request::{ModelRequest, declare, output_schema};
 use crate::request_metrics;
 use crate::retry::{self, RETRY_AFTER_MS_DEFAULT};
 
@@ -132,6 +132,7 @@ impl Remote {
         let outgoing = OutgoingRequest {
             request,
             tools: declare(&request.tools, names)?,
+            output_schema: output_schema(request)?,
             num_ctx: self.num_ctx,
             output_limit: self.output_limit,
         };

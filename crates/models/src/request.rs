@@ -23,6 +23,8 @@ pub struct ModelRequest {
     pub body: Vec<u8>,
     /// The tools that the model may call; at most [`TOOLS_MAX`].
     pub tools: Vec<Tool>,
+    /// The JSON schema that the reply should match; an object. `None`: any text.
+    pub output_schema: Option<JsonText>,
     /// Maximum tokens of the reply.
     pub max_output_tokens: Option<u32>,
     /// The sampling temperature; `None`: the provider's default.
@@ -71,6 +73,15 @@ impl ModelRequest {
         }
         Ok(())
     }
+}
+
+/// The schema of the reply as written in a request.
+pub(crate) fn output_schema(request: &ModelRequest) -> Result<Option<&RawValue>, ModelError> {
+    let schema = request.output_schema.as_ref();
+    let schema = schema.map(|schema| serde_json::from_str(schema.as_str()));
+    schema.transpose().map_err(|_| ModelError::Unusable {
+        problem: "has an output schema that is not JSON",
+    })
 }
 
 /// A tool as written in a request.

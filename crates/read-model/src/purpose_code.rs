@@ -2,3 +2,4 @@
 
 pub(crate) const ANSWER: i16 = 1;
 pub(crate) const SUMMARY: i16 = 2;
+pub(crate) const TITLE: i16 = 3;

@@ -9,6 +9,7 @@
 
 pub mod approvals;
 pub mod coalesce;
+pub mod data_part;
 pub mod denial;
 pub mod fold;
 pub mod page;

@@ -27,7 +27,10 @@ pub fn replay(message: &UiMessage) -> Vec<UiChunk> {
                 in_step = true;
             }
             UiPart::Tool(tool) => chunks.extend(tool_chunks(tool)),
-            UiPart::Text { .. } | UiPart::Reasoning { .. } | UiPart::File { .. } => {
+            UiPart::Text { .. }
+            | UiPart::Reasoning { .. }
+            | UiPart::File { .. }
+            | UiPart::Data(_) => {
                 chunks.extend(whole(part, format!("r{index}")));
             }
         }

@@ -11,7 +11,7 @@ const MASKED: &str = "An error occurred.";
 /// The text of an abandoned run, whose gateway died.
 const ABANDONED: &str = "The answer was cut off. Please try again.";
 /// Error types of our own, with their texts.
-const SHOWN: [(&str, &str); 7] = [
+const SHOWN: [(&str, &str); 8] = [
     ("model_timeout", "The model took too long to answer."),
     (
         "model_unavailable",
@@ -27,6 +27,10 @@ const SHOWN: [(&str, &str); 7] = [
     (
         "too_many_steps",
         "The answer took too many steps and was ended.",
+    ),
+    (
+        "output_invalid",
+        "The answer did not have the expected form.",
     ),
 ];
 

@@ -138,6 +138,9 @@ pub enum UiChunk {
         /// The error text for the page.
         error_text: String,
     },
+    /// A `data-…` part, as it was recorded.
+    #[serde(untagged)]
+    Data(Json),
 }
 
 /// The finish reasons of the AI SDK.

@@ -5,6 +5,7 @@ use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{Label, Part};
 
 use crate::approvals::Approvals;
+use crate::data_part;
 use crate::denial::denial_of;
 use crate::ui_message::{Json, TextState, ToolState, ToolValue, UiApproval, UiPart};
 
@@ -15,7 +16,7 @@ const IMAGE: &str = "image/*";
 /// The media type of files without one.
 const ANY_FILE: &str = "application/octet-stream";
 
-/// The UI part of a part; `None` for empty parts, encrypted parts and provider items.
+/// The UI part of a part; `None` for empty parts, encrypted parts and items of providers.
 pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
     match part {
         Part::Text(text) | Part::Refusal(text) => (!text.is_empty()).then(|| UiPart::Text {
@@ -37,7 +38,11 @@ pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
             let filename = filename.as_ref();
             Some(file(source, media_type.as_ref(), filename, ANY_FILE))
         }
-        Part::RedactedThinking(_) | Part::ProviderItem { .. } => None,
+        Part::ProviderItem { provider, item } => {
+            let item = data_part::from_recorded(provider, item)?;
+            Some(UiPart::Data(Json(item)))
+        }
+        Part::RedactedThinking(_) => None,
     }
 }
 

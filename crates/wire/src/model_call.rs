@@ -23,6 +23,7 @@ pub fn call_to_proto(call: &ModelCall) -> proto::ModelCall {
     let purpose = match call.purpose {
         CallPurpose::Answer => proto::ModelCallPurpose::Answer,
         CallPurpose::Summary => proto::ModelCallPurpose::Summary,
+        CallPurpose::Title => proto::ModelCallPurpose::Title,
     };
     proto::ModelCall {
         log_id: call.id.to_string(),
@@ -116,6 +117,7 @@ fn purpose(given: proto::ModelCallPurpose) -> Result<CallPurpose, Violation> {
     match given {
         proto::ModelCallPurpose::Answer => Ok(CallPurpose::Answer),
         proto::ModelCallPurpose::Summary => Ok(CallPurpose::Summary),
+        proto::ModelCallPurpose::Title => Ok(CallPurpose::Title),
         proto::ModelCallPurpose::Unspecified => {
             Err(Violation::new(ViolationReason::Missing, "is required"))
         }

@@ -17,6 +17,7 @@ mod error;
 mod frontend_keys;
 mod lookup_limiter;
 mod origins;
+mod output_schema;
 mod policies;
 mod provider_logs;
 mod quotas;
@@ -41,6 +42,7 @@ pub use api_keys::OVERLAP_MAX;
 pub use error::{AccessError, RegistryError, SettingsError, access_problem, unauthenticated};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
+pub use output_schema::{OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX};
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};
@@ -48,8 +50,8 @@ pub use secret::{Digest, Secret};
 pub use service_tokens::{NewServiceToken, TOKEN_AGENTS_MAX};
 pub use settings::{
     CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX,
-    SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TOOL_DESCRIPTION_BYTES_MAX,
-    TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
+    SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TITLE_CHARS_MAX,
+    TOOL_DESCRIPTION_BYTES_MAX, TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};

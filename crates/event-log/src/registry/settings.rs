@@ -10,10 +10,11 @@ use prost::Message;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     AgentSettings, Approvers, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
-    RetentionSettings, SummarySettings, ToolSettings,
+    RetentionSettings, SummarySettings, TitleSettings, ToolSettings,
 };
 
 use super::check_url;
+use super::output_schema::OutputSchema;
 use super::quotas::check_agent_quotas;
 
 /// Maximum encoded bytes of an agent's settings, which are one entry of the bucket.
@@ -38,6 +39,9 @@ pub const CONVERSATIONS_PER_OWNER_MAX: u32 = 10_000;
 pub const IDLE_SECONDS_MAX: u64 = 100 * 365 * 86_400;
 /// Minimum tokens between two summaries.
 pub const SUMMARY_TOKENS_MIN: u64 = 1_000;
+
+/// Maximum characters of a derived title.
+pub const TITLE_CHARS_MAX: u32 = 200;
 
 /// The built-in model server, which needs no model name.
 const ECHO: &str = "echo";
@@ -66,6 +70,10 @@ impl CheckedSettings {
         within("retention", retention.map_or(Ok(()), check_retention))?;
         let summaries = settings.summaries.as_ref();
         within("summaries", summaries.map_or(Ok(()), check_summaries))?;
+        let titles = settings.titles.as_ref();
+        within("titles", titles.map_or(Ok(()), check_titles))?;
+        let schema = OutputSchema::of(&settings);
+        within("output_schema_json", schema.map(|_| ()))?;
         let logs = settings.provider_logs;
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         check_agent_quotas(&settings)?;
@@ -169,6 +177,11 @@ fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
         summaries.tokens_kept,
         summaries.tokens_min - 1,
     )
+}
+
+fn check_titles(titles: &TitleSettings) -> Result<(), Violation> {
+    within("model", titles.model.as_ref().map_or(Ok(()), check_model))?;
+    check_max("chars_max", titles.chars_max, TITLE_CHARS_MAX)
 }
 
 fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {

@@ -33,6 +33,19 @@ pub(super) struct Head<'a> {
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct OutputConfig<'a> {
+    format: OutputFormat<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct OutputFormat<'a> {
+    schema: &'a RawValue,
 }
 
 #[derive(Debug, Serialize)]
@@ -98,6 +111,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         tool_choice,
         top_p: options.top_p,
         stop_sequences: &options.stop,
+        output_config: outgoing.output_schema.map(|schema| OutputConfig {
+            format: OutputFormat { schema },
+        }),
     }
 }
 

@@ -10,6 +10,7 @@ mod openai_responses;
 use domain::ToolName;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 pub use anthropic::OUTPUT_TOKENS_DEFAULT as ANTHROPIC_OUTPUT_TOKENS_DEFAULT;
 
@@ -33,6 +34,7 @@ pub(crate) enum Provider {
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) request: &'a ModelRequest,
     pub(crate) tools: Vec<ToolDeclaration<'a>>,
+    pub(crate) output_schema: Option<&'a RawValue>,
     pub(crate) num_ctx: Option<u32>,
     pub(crate) output_limit: OutputLimit,
 }
@@ -118,6 +120,29 @@ impl Provider {
             Self::Anthropic => ReplyParser::Anthropic(formats::anthropic::ReplyStream::default()),
             Self::Ollama => ReplyParser::Ollama(formats::ollama::ReplyStream::default()),
         }
+    }
+}
+
+/// The name of the schema, which `OpenAI`'s APIs require.
+const SCHEMA_NAME: &str = "answer";
+
+/// A JSON schema as `OpenAI`'s APIs name it. Not strict: they reject most schemas as strict ones, and answers are checked
+/// when they are complete.
+#[derive(Debug, Serialize)]
+struct NamedSchema<'a> {
+    name: &'static str,
+    schema: &'a RawValue,
+    strict: bool,
+}
+
+impl<'a> NamedSchema<'a> {
+    fn of(outgoing: &OutgoingRequest<'a>) -> Option<Self> {
+        let schema = outgoing.output_schema?;
+        Some(Self {
+            name: SCHEMA_NAME,
+            schema,
+            strict: false,
+        })
     }
 }
 

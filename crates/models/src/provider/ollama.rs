@@ -16,6 +16,9 @@ struct Body<'a> {
     options: Options,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
+    /// The JSON schema of the reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'a RawValue>,
     messages: &'a RawValue,
 }
 
@@ -60,6 +63,7 @@ pub(super) fn write(outgoing: &OutgoingRequest<'_>) -> Result<Vec<u8>, ModelErro
             stop: request.options.stop.clone(),
         },
         tools: outgoing.tools.iter().map(function).collect(),
+        format: outgoing.output_schema,
         messages: rendered.messages,
     };
     serde_json::to_vec(&body).map_err(|_| NOT_WRITTEN)

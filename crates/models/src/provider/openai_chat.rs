@@ -4,7 +4,7 @@ use domain::JsonText;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::OutgoingRequest;
+use super::{NamedSchema, OutgoingRequest};
 use crate::config::OutputLimit;
 use crate::options::ToolChoice;
 use crate::request::ToolDeclaration;
@@ -28,7 +28,7 @@ pub(super) struct Head<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<&'a RawValue>,
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +41,20 @@ pub(super) struct Head<'a> {
     frequency_penalty: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
+}
+
+/// The form of an answer: the one of the agent, or else the one of the request.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ResponseFormat<'a> {
+    Agent(SchemaFormat<'a>),
+    Request(&'a RawValue),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct SchemaFormat<'a> {
+    json_schema: NamedSchema<'a>,
 }
 
 /// A choice of tools: a mode, or one tool.
@@ -105,7 +119,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
             .as_ref()
             .and_then(|given| choice(outgoing, given)),
         parallel_tool_calls: options.parallel_tool_calls,
-        response_format: options.response_format.as_ref().and_then(raw),
+        response_format: response_format(outgoing),
         top_p: options.top_p,
         seed: options.seed,
         stop: &options.stop,
@@ -113,6 +127,15 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         frequency_penalty: options.frequency_penalty,
         reasoning_effort: options.reasoning_effort.as_deref(),
     }
+}
+
+fn response_format<'a>(outgoing: &'a OutgoingRequest<'_>) -> Option<ResponseFormat<'a>> {
+    let schema = NamedSchema::of(outgoing);
+    let agent = schema.map(|json_schema| ResponseFormat::Agent(SchemaFormat { json_schema }));
+    agent.or_else(|| {
+        let request = outgoing.request.options.response_format.as_ref();
+        request.and_then(raw).map(ResponseFormat::Request)
+    })
 }
 
 fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::OutgoingRequest;
+use super::{NamedSchema, OutgoingRequest};
 use crate::options::ToolChoice;
 
 /// The fields of a body other than `instructions` and `input`.
@@ -25,6 +25,20 @@ pub(super) struct Head<'a> {
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextOptions<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct TextOptions<'a> {
+    format: TextFormat<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct TextFormat<'a> {
+    #[serde(flatten)]
+    schema: NamedSchema<'a>,
 }
 
 /// A choice of tools: a mode, or one tool.
@@ -72,6 +86,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
             .and_then(|given| choice(outgoing, given)),
         parallel_tool_calls: options.parallel_tool_calls,
         top_p: options.top_p,
+        text: NamedSchema::of(outgoing).map(|schema| TextOptions {
+            format: TextFormat { schema },
+        }),
     }
 }
 

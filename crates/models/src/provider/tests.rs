@@ -2,8 +2,8 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use super::*;
-use crate::request::declare;
 use crate::request::{TOOLS_MAX, Tool};
+use crate::request::{declare, output_schema};
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest {
@@ -32,6 +32,7 @@ fn check(provider: Provider, request: &ModelRequest, expected: &str) {
     let outgoing = OutgoingRequest {
         request,
         tools: declare(&request.tools, &mut names).unwrap(),
+        output_schema: output_schema(request).unwrap(),
         num_ctx: Some(2_048),
         output_limit: OutputLimit::default(),
     };
@@ -74,6 +75,7 @@ fn older_servers_have_another_limit() {
     let outgoing = OutgoingRequest {
         request: &request,
         tools: Vec::new(),
+        output_schema: None,
         num_ctx: None,
         output_limit: OutputLimit::MaxTokens,
     };
@@ -133,6 +135,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
     let outgoing = OutgoingRequest {
         request: &given,
         tools: declare(&given.tools, &mut names).unwrap(),
+        output_schema: None,
         num_ctx: None,
         output_limit: OutputLimit::default(),
     };
@@ -146,6 +149,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
         let outgoing = OutgoingRequest {
             request: &many,
             tools: Vec::new(),
+            output_schema: None,
             num_ctx: None,
             output_limit: OutputLimit::default(),
         };
@@ -210,4 +214,33 @@ fn urls_of_requests() {
         "https://api.anthropic.com/v1/messages",
     );
     check(Provider::Ollama, None, "http://127.0.0.1:11434/api/chat");
+}
+
+#[test]
+fn every_server_gets_the_schema_of_the_reply_in_its_own_form() {
+    let request = |body: &str| ModelRequest {
+        output_schema: Some(JsonText::parse(r#"{"type": "object","x":1.10}"#).unwrap()),
+        ..request(body)
+    };
+    let chat = request(r#"{"messages":[]}"#);
+    check(
+        Provider::OpenAiChat,
+        &chat,
+        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type": "object","x":1.10},"strict":false}},"messages":[]}"#,
+    );
+    check(
+        Provider::OpenAiResponses,
+        &request(r#"{"input":[]}"#),
+        r#"{"model":"m","stream":true,"store":false,"text":{"format":{"type":"json_schema","name":"answer","schema":{"type": "object","x":1.10},"strict":false}},"input":[]}"#,
+    );
+    check(
+        Provider::Anthropic,
+        &chat,
+        r#"{"model":"m","max_tokens":4096,"stream":true,"output_config":{"format":{"type":"json_schema","schema":{"type": "object","x":1.10}}},"messages":[]}"#,
+    );
+    check(
+        Provider::Ollama,
+        &chat,
+        r#"{"model":"m","stream":true,"truncate":false,"options":{"num_ctx":2048},"format":{"type": "object","x":1.10},"messages":[]}"#,
+    );
 }

@@ -15,7 +15,7 @@ use crate::arguments::{arguments, bind};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::pg_timestamp::PgTimestamp;
-use crate::purpose_code::{ANSWER, SUMMARY};
+use crate::purpose_code::{ANSWER, SUMMARY, TITLE};
 
 /// Maximum number of calls of one read.
 pub const PROVIDER_LOGS_PER_READ_MAX: u32 = 1_000;
@@ -138,6 +138,7 @@ fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelE
     let purpose = match row.try_get::<i16, _>("purpose")? {
         ANSWER => CallPurpose::Answer,
         SUMMARY => CallPurpose::Summary,
+        TITLE => CallPurpose::Title,
         _ => return Err(columns.corrupt("purpose")),
     };
     let first_piece_ms = row.try_get::<Option<i64>, _>("first_piece_ms")?;

@@ -21,7 +21,7 @@ use crate::ui_part;
 ///
 /// `events` are whole commits in order, from the first event or from any user message; results of calls before them are
 /// omitted. `live` is the active run; it is ignored if `events` contain its end. Everything from the assistant and its tools
-/// up to the next user message is one message, even if a run failed without output. Instructions, notes and events that a
+/// up to the next user message is one message, also of a run without output: that message has no parts. Instructions, notes and events that a
 /// rewind hides are omitted.
 #[must_use]
 pub fn page(
@@ -212,11 +212,11 @@ impl Assembly<'_> {
         }
     }
 
-    /// Sets the metadata of the message. A run that failed without output gets a message without parts.
+    /// Sets the metadata of the message. A run without output gets a message without parts, so that pages show its outcome.
     fn end_run(&mut self, outcome: RunOutcome, origin: Origin) {
         self.step_due = true;
         let error = self.error.take();
-        if outcome != RunOutcome::Completed && continued_message(&self.messages).is_none() {
+        if continued_message(&self.messages).is_none() {
             self.open(UiRole::Assistant, origin);
         }
         if let Some(last) = self.messages.last_mut()

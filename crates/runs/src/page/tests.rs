@@ -164,7 +164,7 @@ fn failed_with(error_type: &str) -> Fact {
 }
 
 #[test]
-fn a_failed_run_without_output_is_shown() {
+fn a_run_without_output_is_shown() {
     let unavailable = "The model cannot be reached at the moment.";
     let cut_off = "The answer was cut off. Please try again.";
     for (facts, metadata) in [
@@ -183,6 +183,14 @@ fn a_failed_run_without_output_is_shown() {
         (
             vec![ended(RunOutcome::Stopped)],
             json!({"outcome": "stopped", "errorText": null}),
+        ),
+        (
+            vec![ended(RunOutcome::Completed)],
+            json!({"outcome": "completed", "errorText": null}),
+        ),
+        (
+            vec![said(Role::Assistant, ""), ended(RunOutcome::Completed)],
+            json!({"outcome": "completed", "errorText": null}),
         ),
     ] {
         let commits = vec![

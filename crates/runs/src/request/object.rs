@@ -7,16 +7,31 @@ use domain::{Violation, ViolationReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub(super) struct Object<'a>(HashMap<String, &'a RawValue>);
+pub(super) struct Object<'a> {
+    json: &'a str,
+    members: HashMap<String, &'a RawValue>,
+}
 
 impl<'a> Object<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, Violation> {
-        read(text, "is not a JSON object").map(Self)
+        let members = read(text, "is not a JSON object")?;
+        Ok(Self {
+            json: text,
+            members,
+        })
+    }
+
+    /// The object, byte for byte.
+    pub(super) fn json(&self) -> &'a str {
+        self.json
     }
 
     /// The raw JSON of a field; `None` if it is missing or null.
     pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.get(name).copied().filter(|raw| raw.get() != "null")
+        self.members
+            .get(name)
+            .copied()
+            .filter(|raw| raw.get() != "null")
     }
 
     pub(super) fn text(&self, name: &str, bytes_max: usize) -> Result<Option<String>, Violation> {

@@ -6,18 +6,21 @@ use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
 use domain::violation::check_length;
 use domain::{CallId, JsonText, Label, Part, ToolName, Violation, ViolationReason};
 
+use super::ID_BYTES_MAX;
 use super::object::Object;
 use super::{ToolAnswer, missing};
+use crate::data_part::{DATA_PREFIX, check_type, to_recorded};
 use crate::denial::{Denial, denial_result};
 use crate::ui_part::FILE_ID_PREFIX;
 
 /// Maximum bytes of the `type` and the `state` of a part.
 const TYPE_BYTES_MAX: usize = LABEL_BYTES_MAX + 16;
 
-/// The texts and files of a user message. Parts that only pages use (`data-…`) are omitted.
+/// The texts, files and `data-…` parts of a user message: at least one text or file, because models read no others.
 pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
     let content = read_parts(message, content_part)?;
-    if content.is_empty() {
+    let is_data = |part: &Part| matches!(part, Part::ProviderItem { .. });
+    if content.iter().all(is_data) {
         let rule = "contains neither text nor a file";
         return Err(Violation::new(ViolationReason::Missing, rule).within("parts"));
     }
@@ -55,7 +58,11 @@ fn content_part(part: &Object<'_>) -> Result<Option<Part>, Violation> {
             Ok((!text.is_empty()).then_some(Part::Text(text)))
         }
         "file" => file(part).map(Some),
-        kind if kind.starts_with("data-") => Ok(None),
+        kind if kind.starts_with(DATA_PREFIX) => {
+            check_type(kind)?;
+            part.text("id", ID_BYTES_MAX)?;
+            to_recorded(part.json()).map(Some)
+        }
         _ => {
             let rule = "is not one of text, file, data-…, which a user message may contain";
             Err(Violation::new(ViolationReason::Malformed, rule).within("type"))

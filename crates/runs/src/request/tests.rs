@@ -62,7 +62,13 @@ fn returned(output: ToolOutput, outcome: ToolOutcome) -> ToolReturned {
 fn user_messages() {
     check_user_message(
         r#"{"type":"text","text":"hi \u0000"},{"type":"data-seen","data":1},{"type":"text","text":""}"#,
-        &[Part::Text("hi \0".to_owned())],
+        &[
+            Part::Text("hi \0".to_owned()),
+            Part::ProviderItem {
+                provider: Label::parse("ai-sdk").unwrap(),
+                item: JsonText::parse(r#"{"type":"data-seen","data":1}"#).unwrap(),
+            },
+        ],
     );
     check_user_message(
         r#"{"type":"file","mediaType":"image/png","url":"data:image/png;base64,AA=="}"#,

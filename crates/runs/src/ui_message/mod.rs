@@ -82,6 +82,9 @@ pub enum UiPart {
     /// A tool call and its result.
     #[serde(untagged)]
     Tool(ToolPart),
+    /// A `data-…` part, as the client sent it.
+    #[serde(untagged)]
+    Data(Json),
 }
 
 /// Whether a text is complete.

@@ -64,7 +64,7 @@ impl StepStream {
         let parts = message.parts.iter();
         let parts = parts.filter_map(|part| ui_part::part(part, Some(TextState::Done)));
         for (index, part) in parts.enumerate() {
-            if self.has_text && !matches!(part, UiPart::File { .. }) {
+            if self.has_text && !matches!(part, UiPart::File { .. } | UiPart::Data(_)) {
                 continue;
             }
             self.begin(chunks);
@@ -87,7 +87,7 @@ impl StepStream {
     }
 }
 
-/// The chunks of a complete text, thought or file; empty for other parts.
+/// The chunks of a complete text, thought, file or `data-…` part; empty for other parts.
 pub(crate) fn whole(part: &UiPart, id: String) -> Vec<UiChunk> {
     let (kind, text) = match part {
         UiPart::Text { text, .. } => (DeltaKind::Text, text),
@@ -100,6 +100,7 @@ pub(crate) fn whole(part: &UiPart, id: String) -> Vec<UiChunk> {
                 media_type: media_type.clone(),
             }];
         }
+        UiPart::Data(part) => return vec![UiChunk::Data(part.clone())],
         UiPart::StepStart | UiPart::Tool(_) => return Vec::new(),
     };
     vec![

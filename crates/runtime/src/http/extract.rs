@@ -2,7 +2,7 @@
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
@@ -34,9 +34,7 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         if !is_json(request.headers()) {
-            let detail = "the body must be JSON: set content-type to application/json";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail));
+            return Err(not_json());
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|rejection| unread(rejection.status()))?;
@@ -44,12 +42,34 @@ where
     }
 }
 
+/// `None` for `null` and for an empty body, whatever its content type is.
+impl<T, S> OptionalFromRequest<S> for Json<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = HttpProblem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>, Self::Rejection> {
+        let is_json = is_json(request.headers());
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|rejection| unread(rejection.status()))?;
+        if body.is_empty() {
+            return Ok(None);
+        }
+        if !is_json {
+            return Err(not_json());
+        }
+        parse_json::<Option<T>>(&body).map(|value| value.map(Self))
+    }
+}
+
 /// The value of a JSON document.
 ///
 /// # Errors
 /// 400: the text is not JSON, or a field is missing, unknown or malformed. The problem names the field, never its value.
-pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, HttpProblem> {
-    let mut json = serde_json::Deserializer::from_slice(text);
+pub fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
+    let mut json = serde_json::Deserializer::from_slice(json);
     let value =
         serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
     json.end().map_err(|e| parse_error::from_syntax(&e))?;
@@ -62,6 +82,12 @@ pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, HttpProblem> {
 /// 400 with the field that does not match the type, without its value.
 pub fn from_json_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, HttpProblem> {
     serde_path_to_error::deserialize(value).map_err(|error| parse_error::from_json(&error))
+}
+
+fn not_json() -> HttpProblem {
+    let detail = "the body must be JSON: set content-type to application/json";
+    let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail)
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {

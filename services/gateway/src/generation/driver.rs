@@ -16,7 +16,7 @@ use super::interruption::{self, Interruption};
 use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
 use super::run_end::{CloseResult, close, end_with, fail_with, log_failure};
 use super::steps::run_steps;
-use super::{Generations, RunSpec, metrics, summarise};
+use super::{Generations, RunSpec, metrics, summarise, titles};
 
 /// First wait between two attempts to close or finish a run.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
@@ -42,6 +42,9 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
         if let Ok(Finished::Finished(outcome, position)) = finished {
             metrics::run_completed(outcome, started.elapsed());
             summarise::start_if_due(&generations, &spec, position);
+            if outcome == RunOutcome::Completed {
+                titles::start_if_due(&generations, &spec, position);
+            }
         }
     };
     run.instrument(span).await;

@@ -15,6 +15,7 @@
 //! | `hansard_gateway_run_sweeps_total{outcome}` | sweeps | over the active runs; outcome `ok` or `failed` |
 //! | `hansard_gateway_run_swept_total{found}` | runs | ended (`abandoned`) or finished (`unfinished`) by a sweep |
 //! | `hansard_gateway_summaries_total{outcome}` | summaries | attempted; outcome `made`, `outrun` (a newer summary exists), or the code of the failure |
+//! | `hansard_gateway_titles_total{outcome}` | titles | attempted; outcome `made`, `outrun` (the conversation has got another), `no_place`, or the code of the failure |
 
 use std::time::Duration;
 
@@ -76,4 +77,9 @@ pub fn run_swept(found: &'static str) {
 /// A summary was attempted.
 pub fn summary(outcome: &'static str) {
     counter!("hansard_gateway_summaries_total", "outcome" => outcome).increment(1);
+}
+
+/// A title was attempted.
+pub fn title(outcome: &'static str) {
+    counter!("hansard_gateway_titles_total", "outcome" => outcome).increment(1);
 }

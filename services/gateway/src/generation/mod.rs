@@ -4,6 +4,7 @@
 //! finishes it. The listeners use [`Generations`]. This module appends nothing itself: all commands go through the writer,
 //! under the gateway's own token.
 
+mod background;
 pub mod call_log;
 mod call_model;
 pub mod config;
@@ -21,11 +22,14 @@ pub mod settings;
 mod start;
 mod stateless_turn;
 mod steps;
+mod structured_answer;
 mod summarise;
 mod summary_boundary;
 mod summary_room;
 mod sweep_window;
 mod sweeper;
+mod title_text;
+mod titles;
 mod tool_calls;
 mod webhook_signature;
 mod webhooks;
@@ -55,6 +59,8 @@ pub use start::{RunHandle, Start};
 pub use stateless_turn::StatelessTurn;
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub(crate) use sweeper::jittered;
+pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};
+pub use titles::TITLES_AT_ONCE;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
 use call_log::CallLog;
@@ -113,6 +119,7 @@ pub struct Shared {
     places: FairSemaphore,
     quotas: Quotas,
     summaries: Arc<Semaphore>,
+    titles: Arc<Semaphore>,
     config: GenerationConfig,
     shutdown: Shutdown,
 }
@@ -155,6 +162,7 @@ impl Generations {
             ),
             quotas,
             summaries: Arc::new(Semaphore::new(config.summaries_max)),
+            titles: Arc::new(Semaphore::new(TITLES_AT_ONCE)),
             config: config.clone(),
             shutdown: deps.shutdown,
         }));

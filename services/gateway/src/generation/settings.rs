@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
-use event_log::registry::ProviderLogs;
+use event_log::registry::{OutputSchema, ProviderLogs};
 use formats::Names;
 use models::{ECHO, ModelRequest, Tool};
 use wire::proto::operate::v1 as operate;
@@ -56,6 +56,8 @@ pub struct RunSettings {
     pub tools: Vec<Tool>,
     /// How calls of each tool are answered.
     pub rules: BTreeMap<ToolName, ToolRule>,
+    /// What answers must match; `None`: they are any text.
+    pub output_schema: Option<OutputSchema>,
     /// What the provider log keeps; `None`: nothing.
     pub logs: Option<ProviderLogs>,
 }
@@ -70,6 +72,7 @@ impl RunSettings {
             model: ModelChoice::of(settings.model.as_ref()),
             tools: Vec::with_capacity(settings.tools.len()),
             rules: BTreeMap::new(),
+            output_schema: OutputSchema::of(settings)?,
             logs: ProviderLogs::from_settings(Some(settings)),
         };
         for tool in &settings.tools {

@@ -15,6 +15,8 @@ use wire::status::Problem;
 
 use super::call_model::MeteredReply;
 use super::run_end::{end_with, from_model_error, log_failure};
+use super::settings::RunSettings;
+use super::structured_answer::structured_answer;
 use super::{FollowItem, Generations, RunPermit, run_parts};
 use crate::assembly;
 use crate::quotas::account::Account;
@@ -71,7 +73,11 @@ impl Generations {
     ) -> Result<BoxStream<'static, FollowItem>, Problem> {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
-        let model = self.settings(access)?.model;
+        let RunSettings {
+            model,
+            output_schema,
+            ..
+        } = self.settings(access)?;
         if let Some(option) = self.models.unsupported_option(&model.server, &turn.options) {
             return Err(not_supported(option).into());
         }
@@ -81,6 +87,11 @@ impl Generations {
         let request = turn.complete(model.request(body, names));
         let generations = self.clone();
         let answer = async move {
+            if let Some(schema) = output_schema {
+                let facts =
+                    structured_answer(&generations, &account, &model, &request, &schema).await;
+                return whole_parts(facts, permit);
+            }
             let reply = generations
                 .call_model(&account, &model, CallPurpose::Answer, request)
                 .await;
@@ -102,6 +113,28 @@ struct ReplyStream {
     last_number: u64,
     is_over: bool,
     _permit: RunPermit,
+}
+
+/// The parts of an answer that is complete.
+fn whole_parts(
+    facts: Result<Vec<Fact>, RunEnd>,
+    permit: RunPermit,
+) -> BoxStream<'static, FollowItem> {
+    let kinds = match facts {
+        Ok(facts) => vec![
+            RunPartKind::StepFinished(facts),
+            RunPartKind::RunEnded(end_with(RunOutcome::Completed)),
+        ],
+        Err(end) => {
+            log_failure(&end);
+            vec![RunPartKind::RunEnded(end)]
+        }
+    };
+    let parts = (1..).zip(kinds).map(move |(number, kind)| {
+        let _held = &permit;
+        FollowItem::Part(RunPart { number, kind })
+    });
+    stream::iter(parts).boxed()
 }
 
 fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'static, FollowItem> {

@@ -16,6 +16,7 @@ use super::publisher::{Closed, PartSender};
 use super::run_end::{end_with, fail_with, from_model_error, from_problem};
 use super::run_parts::{self, RunSize};
 use super::settings::Webhook;
+use super::structured_answer::structured_answer;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
 use super::{Generations, RunSpec, tool_calls};
@@ -128,17 +129,27 @@ impl Steps<'_> {
             listener,
             ..model.request(body, names)
         };
-        let account = &self.spec.account;
-        let reply = self
-            .generations
-            .call_model(account, model, CallPurpose::Answer, request)
-            .await;
-        let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
-        let facts = self.stream(&mut reply).await?;
+        let facts = self.answer(request).await?;
         let offset = self.fold.finished_facts().len();
         let calls = tool_calls::from_step(&self.spec.run, &facts, offset);
         self.publish(RunPartKind::StepFinished(facts)).await?;
         Ok(calls)
+    }
+
+    /// The facts of the model's answer. Its deltas are published, unless the answer must match a schema.
+    async fn answer(&mut self, request: ModelRequest) -> Result<Vec<Fact>, Halt> {
+        let (generations, account) = (self.generations, &self.spec.account);
+        let settings = &self.spec.settings;
+        let model = &settings.model;
+        if let Some(schema) = &settings.output_schema {
+            let facts = structured_answer(generations, account, model, &request, schema).await;
+            return facts.map_err(Halt::Ended);
+        }
+        let reply = generations
+            .call_model(account, model, CallPurpose::Answer, request)
+            .await;
+        let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
+        self.stream(&mut reply).await
     }
 
     /// Publishes the deltas of a reply. Returns the facts of the complete reply.

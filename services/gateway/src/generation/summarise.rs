@@ -10,16 +10,17 @@ use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
 use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
-use formats::Reply;
 use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
-use models::{ModelRequest, Piece};
+use models::ModelRequest;
 use tonic_types::StatusExt as _;
 use tracing::Instrument as _;
 use uuid::Uuid;
 use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
-use wire::status::{Problem, Reason};
+use wire::status::Reason;
 
+use super::background::Failure;
+use super::structured_answer::{text, whole};
 use super::summary_boundary::{EventWeight, SummaryRule, boundary};
 use super::summary_room::{policy_for, rule_within_room};
 use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
@@ -40,16 +41,6 @@ const WINDOW: WindowBounds = WindowBounds {
 const EVENTS_LIKELY: usize = 512;
 /// The default of `tokens_kept` is `tokens_min` divided by this.
 const TOKENS_KEPT_DIVISOR: u64 = 4;
-
-/// The code of a failure, for metrics and logs: a short stable name.
-#[derive(Debug, Clone, Copy)]
-struct Failure(&'static str);
-
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Self {
-        Self(problem.reason().as_str())
-    }
-}
 
 /// Summarises the conversation in the background, if the agent's settings ask for summaries and one is due. `finished` is the
 /// position of the finishing commit of the run.
@@ -127,17 +118,8 @@ impl Task {
 
     /// The context request of the summary, and its policy if that is not the agent's own.
     async fn order(&self) -> Result<(ContextRequest, Option<Policy>), Failure> {
-        if self.generations.models.format(&self.model.server).is_none() {
-            return Err(Failure("model_server_unknown"));
-        }
-        let tenant = &self.run.key.tenant;
-        let allowed = self.generations.check_model_server(tenant, &self.model);
-        allowed.map_err(|_| Failure("model_server_not_allowed"))?;
         let access = &self.target.access;
-        let mut order = self
-            .generations
-            .context_request(access, &self.model)
-            .await?;
+        let mut order = self.generations.task_request(access, &self.model).await?;
         let policy = policy_for(&order.policy.policy, &self.model.model);
         if let Some(policy) = &policy {
             order.policy = Arc::new(ReadyPolicy {
@@ -196,15 +178,9 @@ impl Task {
             .generations
             .call_model(&self.account, &self.model, CallPurpose::Summary, request)
             .await;
-        let mut reply = reply.map_err(|error| Failure(error.code()))?;
-        loop {
-            match reply.next().await {
-                Some(Ok(Piece::Delta(_))) => {}
-                Some(Ok(Piece::Finished(reply))) => return text(&reply),
-                Some(Err(error)) => return Err(Failure(error.code())),
-                None => return Err(Failure("model_reply_broken")),
-            }
-        }
+        let reply = whole(reply.map_err(|error| Failure(error.code()))?).await;
+        let facts = reply.map_err(|error| Failure(error.code()))?;
+        summary_text(&facts)
     }
 
     async fn append(&self, through: Version, text: String) -> Result<&'static str, Failure> {
@@ -239,17 +215,8 @@ fn request() -> Fact {
 }
 
 /// The reply's text, truncated to the maximum length of a summary.
-fn text(reply: &Reply) -> Result<String, Failure> {
-    let mut text = String::new();
-    for fact in &reply.facts {
-        if let Fact::MessageAppended(message) = fact {
-            for part in &message.parts {
-                if let Part::Text(part) = part {
-                    text.push_str(part);
-                }
-            }
-        }
-    }
+fn summary_text(facts: &[Fact]) -> Result<String, Failure> {
+    let mut text = text(facts);
     if text.trim().is_empty() {
         return Err(Failure("summary_empty"));
     }

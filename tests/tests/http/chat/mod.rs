@@ -2,4 +2,5 @@
 
 pub(crate) mod ai_sdk;
 mod clients;
+mod data_parts;
 mod edits;

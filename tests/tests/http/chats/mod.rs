@@ -5,4 +5,6 @@ mod export;
 mod fork;
 mod lifecycle;
 mod long_erasure;
+mod message_details;
 mod message_pages;
+mod new_chats;

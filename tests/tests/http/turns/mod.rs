@@ -9,9 +9,12 @@ mod killed_gateway;
 mod model_errors;
 mod restart;
 mod roles;
+mod silent_runs;
 mod slow_model;
 pub(crate) mod sse;
 mod streams;
+mod structured_answers;
+mod titles;
 mod tools;
 
 use tests::model;

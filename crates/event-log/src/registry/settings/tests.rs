@@ -262,3 +262,36 @@ fn allowed_roles() {
         );
     }
 }
+
+#[test]
+fn titles() {
+    let check = |titles: TitleSettings, expected: &str| {
+        check(|settings| settings.titles = Some(titles), expected);
+    };
+    check(TitleSettings::default(), "");
+    for (chars_max, expected) in [
+        (TITLE_CHARS_MAX, ""),
+        (TITLE_CHARS_MAX + 1, "titles.chars_max"),
+    ] {
+        let titles = TitleSettings {
+            chars_max,
+            model: Some(model()),
+        };
+        check(titles, expected);
+    }
+    let no_model = TitleSettings {
+        model: Some(ModelSettings::default()),
+        ..TitleSettings::default()
+    };
+    check(no_model, "titles.model.server");
+}
+
+#[test]
+fn output_schemas() {
+    for (schema, expected) in [("", ""), (SCHEMA, ""), ("[]", "output_schema_json")] {
+        check(
+            |settings| settings.output_schema_json = schema.to_owned(),
+            expected,
+        );
+    }
+}

@@ -11,7 +11,7 @@ use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::pg_timestamp::PgTimestamp;
 use crate::projections::Holder;
-use crate::purpose_code::{ANSWER, SUMMARY};
+use crate::purpose_code::{ANSWER, SUMMARY, TITLE};
 
 /// Shared by the transactions that write calls: an erasure waits until they have committed.
 const LOCK_SHARED: &str =
@@ -122,6 +122,7 @@ fn arguments(placed: &StoredCall) -> PgArguments {
     let purpose: i16 = match call.purpose {
         CallPurpose::Answer => ANSWER,
         CallPurpose::Summary => SUMMARY,
+        CallPurpose::Title => TITLE,
     };
     let label =
         |label: &Option<domain::Label>| label.as_ref().map(|label| label.as_str().to_owned());

@@ -65,6 +65,8 @@ pub enum PurposeName {
     Answer,
     /// A summary of it.
     Summary,
+    /// Its title.
+    Title,
 }
 
 /// A body without the secrets that the agent's rules match.
@@ -111,6 +113,7 @@ impl From<CallPurpose> for PurposeName {
         match purpose {
             CallPurpose::Answer => Self::Answer,
             CallPurpose::Summary => Self::Summary,
+            CallPurpose::Title => Self::Title,
         }
     }
 }

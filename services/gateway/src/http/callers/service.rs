@@ -133,11 +133,11 @@ impl Service {
         self.principal.require(scope).is_ok()
     }
 
-    /// The tenant of a token of one tenant, if the request names no agent.
+    /// The tenant of a token of one tenant that is not bound to agents, if the request names no agent.
     #[must_use]
     pub fn tenant_without_agent(&self) -> Option<&TenantId> {
         let tenant = self.principal.tenant.as_ref();
-        tenant.filter(|_| self.agent.is_none())
+        tenant.filter(|_| self.agent.is_none() && self.principal.agents.is_empty())
     }
 
     /// How to read a conversation. The read includes what the request has sent, read and written.

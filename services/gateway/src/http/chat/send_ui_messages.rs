@@ -8,12 +8,14 @@ use domain::event::Role;
 use domain::head::OpenCall;
 use runs::ui_message::UiRole;
 use runs::{ChatRequest, InstructionRole, ToolAnswer, Trigger, UiMessage};
-use runtime::http::{HttpProblem, Json, StreamSlot};
+use runtime::http::{HttpProblem, Json, StreamSlot, parse_json};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use wire::proto::event::v1::ClientContext;
 
 use super::rewind_version;
-use crate::http::chats::create_chat::{NewChat, create};
+use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::messages::send_message::stream_answer;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat, not_found};
 use crate::http::turns::answer_stream::StreamedEvent;
@@ -45,6 +47,17 @@ pub struct SendUiMessagesBody {
     /// The message that is edited or regenerated.
     #[schema(rename = "messageId")]
     message_id: Option<String>,
+    /// The title of a chat that this message creates, at most 1,024 bytes.
+    title: Option<String>,
+    /// The client of a chat that this message creates.
+    context: Option<ClientContextBody>,
+}
+
+/// What a chat that is created has in addition. The transport of the AI SDK adds such members with its option `body`.
+#[derive(Debug, Deserialize)]
+struct NewChatMembers {
+    title: Option<String>,
+    context: Option<ClientContextBody>,
 }
 
 /// Send a message as the AI SDK's chat does, and stream the answer.
@@ -84,7 +97,7 @@ pub(in crate::http) async fn send_ui_messages(
     let is_new = matches!(request.trigger, Trigger::Submit { message_id: None });
     let is_new = is_new && request.user_message.is_some();
     let chat = if is_new {
-        get_or_create_chat(&state, &caller, id).await?
+        get_or_create_chat(&state, &caller, id, &body).await?
     } else {
         find_latest_chat(&state, &caller, id).await?
     };
@@ -102,18 +115,22 @@ pub(in crate::http) async fn send_ui_messages(
 /// The caller's chat with this id, created if it does not exist.
 ///
 /// # Errors
-/// 404 if the id is someone else's, 400 if it is invalid; 503.
+/// 404 if the id is someone else's, 400 if it, the title or the context is invalid; 503.
 async fn get_or_create_chat(
     state: &HttpState,
     caller: &Caller,
     id: &str,
+    body: &RawValue,
 ) -> Result<OwnedChat, HttpProblem> {
     let missing = match find_latest_chat(state, caller, id).await {
         Err(problem) if problem == not_found() => problem,
         found => return found,
     };
+    let members: NewChatMembers = parse_json(body.get().as_bytes())?;
     let chat = NewChat {
         id: id.to_owned(),
+        title: members.title.unwrap_or_default(),
+        context: members.context.map(ClientContext::from),
         ..NewChat::default()
     };
     match create(state, caller, chat, IdempotencyKey(None)).await {

@@ -8,9 +8,9 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use wire::proto::event::v1::ForkPoint;
+use wire::proto::event::v1::{ClientContext, ForkPoint};
 
-use super::create_chat::{NewChat, create, created};
+use super::create_chat::{ClientContextBody, NewChat, create, created};
 use crate::http::body::json_text;
 use crate::http::message_pages::search;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
@@ -34,6 +34,8 @@ pub struct ForkChatBody {
     id: Option<String>,
     /// The fork's title, at most 1,024 bytes.
     title: Option<String>,
+    /// The client that forks.
+    context: Option<ClientContextBody>,
     /// The fork's metadata: an object, at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
@@ -104,7 +106,7 @@ pub(in crate::http) async fn fork_chat(
         id: body.id.unwrap_or_default(),
         title: body.title.unwrap_or_default(),
         metadata_json: json_text(body.metadata),
-        context: None,
+        context: body.context.map(ClientContext::from),
         forked_from: Some(ForkPoint {
             conversation_id: id.clone(),
             version: version.0,

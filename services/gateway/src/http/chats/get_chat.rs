@@ -1,11 +1,11 @@
 //! `GET /api/chats/{id}`: a conversation and its newest messages.
 
 use axum::extract::State;
-use runs::UiMessage;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::chat_message::ChatMessageBody;
 use crate::http::body::{ConversationBody, EventBody};
 use crate::http::message_pages::{Paging, read_page};
 use crate::http::owned_chat::find_chat;
@@ -40,10 +40,9 @@ pub enum Include {
 pub struct ChatBody {
     #[serde(flatten)]
     conversation: ConversationBody,
-    /// The messages, oldest first, in the AI SDK's form: `{id, role, parts}`. The answer of an active run is not
-    /// included: follow its stream.
-    #[schema(value_type = Vec<Object>)]
-    messages: Vec<UiMessage>,
+    /// The messages, oldest first, in the AI SDK's form, with time, model and tokens. The answer of an active run is
+    /// not included: follow its stream.
+    messages: Vec<ChatMessageBody>,
     /// `before` for the previous messages; absent: there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_before: Option<u64>,
@@ -76,8 +75,8 @@ pub(in crate::http) async fn get_chat(
         .map(|Include::Events| page.events.iter().map(EventBody::from).collect());
     Ok(Json(ChatBody {
         conversation: ConversationBody::from(&chat.conversation),
-        messages: page.messages,
         next_before: page.next_before.map(|version| version.0),
+        messages: ChatMessageBody::of_page(page),
         events,
     }))
 }

@@ -6,6 +6,7 @@
 )]
 
 pub mod change_chat;
+pub mod chat_message;
 pub mod create_chat;
 pub mod erase_chat;
 pub mod events;

@@ -1,7 +1,10 @@
 //! Pages of messages, from the newest backward. A page has whole turns: each is a user's message and its answer.
 //! Rewound messages are not included.
 
+mod details;
 mod turns;
+
+pub use details::MessageDetails;
 
 use std::collections::BTreeSet;
 
@@ -76,6 +79,14 @@ pub struct MessagesPage {
     pub events: Vec<RecordedEvent>,
     /// `before` of the previous page; `None`: there is none.
     pub next_before: Option<Version>,
+}
+
+impl MessagesPage {
+    /// The details of each message, in order.
+    #[must_use]
+    pub fn details(&self) -> Vec<MessageDetails> {
+        details::of_messages(&self.messages, &self.ends, &self.events)
+    }
 }
 
 /// A page of messages of a caller's conversation.

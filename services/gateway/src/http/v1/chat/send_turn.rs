@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use domain::event::MessageAppended;
+use domain::event::{MessageAppended, Usage};
 use domain::{ConversationKey, Part, RunId};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -67,7 +67,7 @@ pub struct AnswerBody {
 }
 
 /// Tokens.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[expect(clippy::struct_field_names, reason = "the names that callers read")]
 pub struct TurnUsageBody {
     /// Tokens that the model read.
@@ -257,10 +257,16 @@ fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>) -> Answer
         response: reply.text,
         session_id,
         run_id,
-        usage: TurnUsageBody {
-            input_tokens: reply.usage.input_tokens,
-            output_tokens: reply.usage.output_tokens,
-            cached_tokens: reply.usage.cached_tokens,
-        },
+        usage: TurnUsageBody::from(&reply.usage),
+    }
+}
+
+impl From<&Usage> for TurnUsageBody {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+        }
     }
 }

@@ -4,11 +4,27 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use runtime::http::{HttpProblem, Json};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use wire::proto::event::v1 as event;
 
-use crate::http::chats::create_chat::{NewChat, create};
+use crate::http::body::json_text;
+use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+
+/// The session. All members are optional, and so is the body.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSessionBody {
+    /// Its title, at most 1,024 bytes.
+    title: Option<String>,
+    /// The client.
+    context: Option<ClientContextBody>,
+    /// Other values that the client stores with it: an object, at most 64 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Box<RawValue>>,
+}
 
 /// The new session.
 #[derive(Debug, Serialize, ToSchema)]
@@ -26,6 +42,7 @@ pub struct CreatedSessionBody {
     path = "/v1/chat/sessions",
     tag = "chat",
     params(CallerHeaders, ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries.")),
+    request_body = Option<CreateSessionBody>,
     responses((status = 201, description = "The new session.", body = CreatedSessionBody)),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
@@ -33,9 +50,17 @@ pub(in crate::http) async fn create_session(
     State(state): State<HttpState>,
     frontend: Frontend,
     key: IdempotencyKey,
+    body: Option<Json<CreateSessionBody>>,
 ) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, CallerIds::default()).await?;
-    let session = create(&state, &caller, NewChat::default(), key).await?;
+    let Json(body) = body.unwrap_or_default();
+    let session = NewChat {
+        title: body.title.unwrap_or_default(),
+        metadata_json: json_text(body.metadata),
+        context: body.context.map(event::ClientContext::from),
+        ..NewChat::default()
+    };
+    let session = create(&state, &caller, session, key).await?;
     let body = CreatedSessionBody {
         session_id: session.conversation_id,
     };

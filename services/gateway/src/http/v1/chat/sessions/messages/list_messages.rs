@@ -7,8 +7,10 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::message_pages::{Paging, read_page};
+use crate::http::body::rfc3339;
+use crate::http::message_pages::{MessageDetails, Paging, read_page};
 use crate::http::owned_chat::find_chat;
+use crate::http::v1::chat::send_turn::TurnUsageBody;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
 
 /// Which messages to return.
@@ -48,6 +50,15 @@ pub struct MessageBody {
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
+    /// When its first event happened, if the caller gave a time; otherwise when it was recorded; RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    /// The model of an answer, if the record has it; with several, the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// The tokens of all models' replies in an answer, if the record has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TurnUsageBody>,
 }
 
 /// The messages of a session, as text.
@@ -71,20 +82,25 @@ pub(in crate::http) async fn list_messages(
     let paging = Paging::new(query.limit, query.before)?;
     let session = find_chat(&state, &caller, &id).await?;
     let page = read_page(&state, &session, paging).await?;
+    let details = page.details();
+    let messages = page.messages.into_iter().zip(details);
     Ok(Json(MessagesBody {
-        messages: page.messages.into_iter().map(MessageBody::from).collect(),
+        messages: messages
+            .map(|(message, details)| MessageBody::new(message, details))
+            .collect(),
         next_before: page.next_before.map(|version| version.0),
     }))
 }
 
-impl From<UiMessage> for MessageBody {
-    fn from(message: UiMessage) -> Self {
+impl MessageBody {
+    fn new(message: UiMessage, details: MessageDetails) -> Self {
         let texts = message.parts.into_iter().filter_map(|part| match part {
             UiPart::Text { text, .. } => Some(text),
             UiPart::StepStart
             | UiPart::Reasoning { .. }
             | UiPart::File { .. }
-            | UiPart::Tool(_) => None,
+            | UiPart::Tool(_)
+            | UiPart::Data(_) => None,
         });
         Self {
             id: message.id,
@@ -95,6 +111,9 @@ impl From<UiMessage> for MessageBody {
             content: texts.collect::<Vec<_>>().join("\n"),
             outcome: message.metadata.map(|known| outcome_name(known.outcome)),
             error: message.metadata.and_then(|known| known.error_text),
+            created_at: details.created_at.map(rfc3339),
+            model: details.model.map(|model| model.as_str().to_owned()),
+            usage: details.usage.as_ref().map(TurnUsageBody::from),
         }
     }
 }
@@ -121,7 +140,11 @@ mod tests {
             content: "a\nb".to_owned(),
             outcome: None,
             error: None,
+            created_at: None,
+            model: None,
+            usage: None,
         };
-        assert_eq!(MessageBody::from(message), expected);
+        let details = MessageDetails::default();
+        assert_eq!(MessageBody::new(message, details), expected);
     }
 }
