@@ -2,8 +2,8 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use super::*;
-use crate::request::{TOOLS_MAX, Tool};
-use crate::request::{declare, output_schema};
+use crate::options::{RequestOptions, ToolChoice};
+use crate::request::{TOOLS_MAX, Tool, declare, output_schema};
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest {
@@ -66,6 +66,84 @@ fn chat_completions() {
     );
     for body in ["", "[]", "{", "}", "{]", "null"] {
         check(&request(body), "model_request_unusable");
+    }
+}
+
+/// A choice of tools, and how a provider writes it.
+fn choices() -> Vec<(Provider, ToolChoice, &'static str)> {
+    let tool = || ToolChoice::Tool(ToolName::parse("a.b").unwrap());
+    let (chat, responses) = (Provider::OpenAiChat, Provider::OpenAiResponses);
+    let anthropic = Provider::Anthropic;
+    vec![
+        (chat, ToolChoice::Auto, r#""auto""#),
+        (chat, ToolChoice::Required, r#""required""#),
+        (
+            chat,
+            tool(),
+            r#"{"type":"function","function":{"name":"NAME"}}"#,
+        ),
+        (responses, ToolChoice::None, r#""none""#),
+        (responses, tool(), r#"{"type":"function","name":"NAME"}"#),
+        (anthropic, ToolChoice::Auto, r#"{"type":"auto"}"#),
+        (anthropic, ToolChoice::None, r#"{"type":"none"}"#),
+        (anthropic, ToolChoice::Required, r#"{"type":"any"}"#),
+        (anthropic, tool(), r#"{"type":"tool","name":"NAME"}"#),
+    ]
+}
+
+/// Checks that a request with options contains a member.
+fn check_options(provider: Provider, options: RequestOptions, member: &str) {
+    let request = ModelRequest {
+        options,
+        ..full(r#"{"messages":[]}"#)
+    };
+    let mut names = Names::default();
+    let outgoing = OutgoingRequest {
+        request: &request,
+        tools: declare(&request.tools, &mut names).unwrap(),
+        output_schema: None,
+        num_ctx: None,
+        output_limit: OutputLimit::default(),
+    };
+    let written = String::from_utf8(provider.write(&outgoing).unwrap()).unwrap();
+    let member = member.replace("NAME", &names_as_written(&names));
+    assert!(written.contains(&member), "{member} in {written}");
+}
+
+#[test]
+fn options_are_written_in_the_terms_of_each_provider() {
+    for (provider, choice, expected) in choices() {
+        let options = RequestOptions {
+            tool_choice: Some(choice),
+            ..RequestOptions::default()
+        };
+        let member = format!(r#""tool_choice":{expected}"#);
+        check_options(provider, options, &member);
+    }
+    let sampled = RequestOptions {
+        parallel_tool_calls: Some(false),
+        top_p: Some(0.9),
+        seed: Some(7),
+        stop: vec!["END".to_owned()],
+        ..RequestOptions::default()
+    };
+    for (provider, member) in [
+        (
+            Provider::OpenAiChat,
+            r#""top_p":0.9,"seed":7,"stop":["END"]"#,
+        ),
+        (Provider::OpenAiChat, r#""parallel_tool_calls":false"#),
+        (
+            Provider::OpenAiResponses,
+            r#""parallel_tool_calls":false,"top_p":0.9"#,
+        ),
+        (
+            Provider::Anthropic,
+            r#""top_p":0.9,"stop_sequences":["END"]"#,
+        ),
+        (Provider::Ollama, r#""top_p":0.9,"seed":7,"stop":["END"]"#),
+    ] {
+        check_options(provider, sampled.clone(), member);
     }
 }
 
@@ -135,6 +213,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
     let outgoing = OutgoingRequest {
         request: &given,
         tools: declare(&given.tools, &mut names).unwrap(),
+        output_schema: None,
         output_schema: None,
         num_ctx: None,
         output_limit: OutputLimit::default(),

@@ -40,7 +40,7 @@ async fn setup(model: &Model) -> (Stack, HttpClient) {
     (stack, client)
 }
 
-fn request(model: &str, more: Value) -> Value {
+fn request(model: &str, more: &Value) -> Value {
     let message = json!({"role": "user", "content": "hello"});
     let mut body = json!({"model": model, "messages": [message]});
     let more = more.as_object().unwrap().clone();
@@ -85,9 +85,16 @@ async fn a_model_answers_whole_and_streamed() {
     })
     .await;
     let (_stack, client) = setup(&model).await;
-    let parameters = json!({"type": "object", "properties": {"at": {"type": "string"}}});
-    let function =
-        json!({"name": "look", "description": "Looks.", "parameters": parameters, "strict": true});
+    whole_answer(&client).await;
+    check_sent(&model.requests()[0]);
+    streamed_answer(&client).await;
+    calls_of_tools(&client).await;
+    failures(&client).await;
+}
+
+/// A request with every option, and its answer.
+async fn whole_answer(client: &HttpClient) {
+    let function = json!({"name": "look", "description": "Looks.", "parameters": parameters(), "strict": true});
     let options = json!({
         "messages": [
             {"role": "system", "content": "Be kind."},
@@ -104,7 +111,7 @@ async fn a_model_answers_whole_and_streamed() {
         "response_format": {"type": "json_object"}, "unknown": {"is": "ignored"},
     });
     let whole = client
-        .post(PATH, &request("support", options))
+        .post(PATH, &request("support", &options))
         .await
         .ok(200);
     assert_eq!(whole["object"], "chat.completion");
@@ -119,8 +126,14 @@ async fn a_model_answers_whole_and_streamed() {
         "message": {"role": "assistant", "content": "Hello there.", "refusal": null},
     });
     assert_eq!(whole["choices"], json!([choice]));
-    // What the model server got.
-    let sent = &model.requests()[0];
+}
+
+fn parameters() -> Value {
+    json!({"type": "object", "properties": {"at": {"type": "string"}}})
+}
+
+/// Checks what the model server got.
+fn check_sent(sent: &Value) {
     for (member, expected) in [
         ("model", json!("gpt")),
         ("temperature", json!(0.5)),
@@ -140,7 +153,7 @@ async fn a_model_answers_whole_and_streamed() {
     ] {
         assert_eq!(sent[member], expected, "{member} of {sent}");
     }
-    assert_eq!(sent["tools"][0]["function"]["parameters"], parameters);
+    assert_eq!(sent["tools"][0]["function"]["parameters"], parameters());
     assert_eq!(sent["tools"][0]["function"]["strict"], true);
     let roles: Vec<&Value> = sent["messages"]
         .as_array()
@@ -149,9 +162,11 @@ async fn a_model_answers_whole_and_streamed() {
         .map(|m| &m["role"])
         .collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+}
 
+async fn streamed_answer(client: &HttpClient) {
     let usage = json!({"stream": true, "stream_options": {"include_usage": true}});
-    let streamed = chunks(&client.post(PATH, &request("support", usage)).await);
+    let streamed = chunks(&client.post(PATH, &request("support", &usage)).await);
     assert_eq!(
         streamed[0]["choices"][0]["delta"],
         json!({"role": "assistant", "content": ""})
@@ -175,13 +190,11 @@ async fn a_model_answers_whole_and_streamed() {
         );
         assert_eq!(chunk["object"], "chat.completion.chunk");
     }
+}
 
-    // A call of a tool.
+async fn calls_of_tools(client: &HttpClient) {
     let tools = json!({"tools": [{"type": "function", "function": {"name": "look"}}]});
-    let whole = client
-        .post(PATH, &request("support", tools.clone()))
-        .await
-        .ok(200);
+    let whole = client.post(PATH, &request("support", &tools)).await.ok(200);
     let choice = &whole["choices"][0];
     assert_eq!(choice["finish_reason"], "tool_calls");
     assert_eq!(choice["message"]["content"], Value::Null);
@@ -189,7 +202,7 @@ async fn a_model_answers_whole_and_streamed() {
     assert_eq!(choice["message"]["tool_calls"], json!([call]));
     let mut streaming = tools;
     streaming["stream"] = json!(true);
-    let streamed = chunks(&client.post(PATH, &request("support", streaming)).await);
+    let streamed = chunks(&client.post(PATH, &request("support", &streaming)).await);
     let calls: Vec<&Value> = streamed
         .iter()
         .filter_map(|chunk| chunk["choices"][0]["delta"].get("tool_calls"))
@@ -205,11 +218,13 @@ async fn a_model_answers_whole_and_streamed() {
         streamed.last().unwrap()["choices"][0]["finish_reason"],
         "tool_calls"
     );
+}
 
-    // Failures: before the first token with a status, later as the last event. The server's text is not passed on.
+/// Failures before the first token have a status; later ones are the last event. The server's text is not passed on.
+async fn failures(client: &HttpClient) {
     for stream in [false, true] {
         let refused = client
-            .post(PATH, &request("support", json!({"stream": stream})))
+            .post(PATH, &request("support", &json!({"stream": stream})))
             .await;
         assert_eq!(refused.status, 502);
         assert_eq!(refused.json()["error"]["code"], "RUN_FAILED");
@@ -217,7 +232,7 @@ async fn a_model_answers_whole_and_streamed() {
         assert!(!String::from_utf8_lossy(&refused.body).contains(SECRET));
     }
     let broken = client
-        .post(PATH, &request("support", json!({"stream": true})))
+        .post(PATH, &request("support", &json!({"stream": true})))
         .await;
     let text = String::from_utf8(broken.body.to_vec()).unwrap();
     assert!(
@@ -248,17 +263,43 @@ async fn requests_at_their_bounds() {
     let tool = |name: usize| json!({"type": "function", "function": {"name": format!("t{name}")}});
     let tools = |count: usize| json!({"tools": (0..count).map(tool).collect::<Vec<_>>()});
     let ok = (200, "");
-    check(request("echo", json!({})), ok).await;
-    check(request("echo", messages(0)), (400, "messages")).await;
-    check(request("echo", messages(2_000)), ok).await;
-    check(request("echo", messages(2_001)), (400, "messages")).await;
-    check(request("echo", tools(128)), ok).await;
-    check(request("echo", tools(129)), (400, "tools")).await;
+    check(request("echo", &json!({})), ok).await;
+    check(request("echo", &messages(0)), (400, "messages")).await;
+    check(request("echo", &messages(2_000)), ok).await;
+    check(request("echo", &messages(2_001)), (400, "messages")).await;
+    check(request("echo", &tools(128)), ok).await;
+    check(request("echo", &tools(129)), (400, "tools")).await;
     check(json!({"model": "echo"}), (400, "messages")).await;
     check(json!({"messages": []}), (400, "model")).await;
-    check(request("missing", json!({})), (404, "model")).await;
-    check(request("not an id", json!({})), (404, "model")).await;
-    for (more, field) in [
+    check(request("missing", &json!({})), (404, "model")).await;
+    check(request("not an id", &json!({})), (404, "model")).await;
+    for (more, field) in rejected() {
+        let answer = client.post(PATH, &request("echo", &more)).await;
+        let (status, param) = param(&answer);
+        assert_eq!(status, 400, "{more}");
+        assert!(field.is_none_or(|field| field == param), "{more}: {param}");
+    }
+    let sized = |bytes: usize| request("echo", &json!({"unknown": "x".repeat(bytes)}));
+    let room = 4 * 1024 * 1024 - sized(0).to_string().len();
+    check(sized(room), ok).await;
+    check(sized(room + 1), (413, "")).await;
+    let conversation = client.with("x-hansard-conversation", "conv_1");
+    let refused = conversation.post(PATH, &request("echo", &json!({}))).await;
+    assert_eq!(param(&refused), (400, "x-hansard-conversation".to_owned()));
+    // The scope append is needed, and nothing was recorded.
+    let reader = operator.secret_key(&[Scope::Read], &["echo"]).await;
+    let reader = bearer(&stack, &reader.secret);
+    let refused = reader.post(PATH, &request("echo", &json!({}))).await;
+    assert_eq!(
+        (refused.status, &refused.json()["error"]["code"]),
+        (403, &json!("MISSING_SCOPE"))
+    );
+    assert!(model.requests().is_empty());
+}
+
+/// Values that are rejected, and the named field.
+fn rejected() -> Vec<(Value, Option<&'static str>)> {
+    vec![
         (
             json!({"messages": [{"role": "wizard", "content": "x"}]}),
             None,
@@ -281,24 +322,5 @@ async fn requests_at_their_bounds() {
             json!({"response_format": {"type": "json_object"}}),
             Some("response_format"),
         ),
-    ] {
-        let answer = client.post(PATH, &request("echo", more.clone())).await;
-        let (status, param) = param(&answer);
-        assert_eq!(status, 400, "{more}");
-        assert!(field.is_none_or(|field| field == param), "{more}: {param}");
-    }
-    let large = "x".repeat(4 * 1024 * 1024);
-    check(request("echo", json!({"unknown": large})), (413, "")).await;
-    let conversation = client.with("x-hansard-conversation", "conv_1");
-    let refused = conversation.post(PATH, &request("echo", json!({}))).await;
-    assert_eq!(param(&refused), (400, "x-hansard-conversation".to_owned()));
-    // The scope append is needed, and nothing was recorded.
-    let reader = operator.secret_key(&[Scope::Read], &["echo"]).await;
-    let reader = bearer(&stack, &reader.secret);
-    let refused = reader.post(PATH, &request("echo", json!({}))).await;
-    assert_eq!(
-        (refused.status, &refused.json()["error"]["code"]),
-        (403, &json!("MISSING_SCOPE"))
-    );
-    assert!(model.requests().is_empty());
+    ]
 }

@@ -105,6 +105,10 @@ impl CompletionRequest {
         options.tool_choice = choice
             .map(|choice| tool_choice(choice, &tools))
             .transpose()?;
+        if tools.is_empty() {
+            // Model servers reject a choice without tools, also `auto` and `none`.
+            options.tool_choice = None;
+        }
         Ok(StatelessTurn {
             facts: facts(&self.messages)?,
             tools,
