@@ -25,6 +25,7 @@ mod request_metrics;
 mod retry;
 mod servers;
 mod tls;
+mod unsupported_option;
 
 pub use config::{
     BASE_URL_BYTES_MAX, BreakerConfig, ModelServerConfig, ModelServersConfig, OutputLimit,

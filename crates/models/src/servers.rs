@@ -21,6 +21,7 @@ use crate::request::ModelRequest;
 use crate::request_metrics::RequestMetrics;
 use crate::retry::RETRY_AFTER_MS_DEFAULT;
 use crate::tls::{self, Trust};
+use crate::unsupported_option::unsupported_option;
 
 /// The model servers by name. Clones share connections, breakers and bounds.
 #[derive(Debug, Clone)]
@@ -75,7 +76,7 @@ impl ModelServers {
         server: &str,
         options: &RequestOptions,
     ) -> Option<&'static str> {
-        options.unsupported_by(self.servers.get(server)?.kind)
+        unsupported_option(options, self.servers.get(server)?.kind)
     }
 
     /// The provider of a server, as recorded in facts.

@@ -214,7 +214,6 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
         request: &given,
         tools: declare(&given.tools, &mut names).unwrap(),
         output_schema: None,
-        output_schema: None,
         num_ctx: None,
         output_limit: OutputLimit::default(),
     };

@@ -1,8 +1,8 @@
 //! `/mcp`: the tools and resources of the Model Context Protocol, over streamable HTTP.
 //!
 //! `rmcp` reads and writes the protocol's messages, in the revisions 2025-11-25 and 2026-07-28. The server is stateless: every
-//! request is answered by itself, on any gateway. [`guard`] runs before it and rejects callers, hosts and bodies. A tool is a
-//! file in [`tools`]; it calls what the endpoints of HTTP call.
+//! request is answered by itself, on any gateway. `guard` runs before it and rejects callers, hosts and bodies. A tool is a
+//! file in `tools`; it calls what the endpoints of HTTP call.
 //!
 //! The messages are not operations of REST, so the OpenAPI description does not contain them.
 

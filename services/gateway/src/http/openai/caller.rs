@@ -1,6 +1,7 @@
 //! The caller of an OpenAI API: a back end with a secret key, for one of its end users.
 
 use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use domain::{AgentId, Owner, UserId};
 use event_log::registry::{AgentAccess, Scope};
@@ -11,7 +12,6 @@ use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
 use super::conversation_ids::record_id;
-use super::models::model_not_found;
 use crate::http::callers::headers::header_text;
 use crate::http::callers::service::Service;
 use crate::http::owned_chat::not_found;
@@ -147,4 +147,11 @@ impl OpenAiCaller {
 fn parse_user(user: String, field: &str) -> Result<UserId, HttpProblem> {
     let user = UserId::parse(user);
     user.map_err(|violation| problem::from_violation(violation.within(field)))
+}
+
+/// The request names no agent that the key may act for.
+pub(super) fn model_not_found() -> HttpProblem {
+    let detail = "model names no agent that this key may act for: GET /openai/v1/models lists them";
+    let code = Reason::AgentNotFound.as_str();
+    HttpProblem::new(StatusCode::NOT_FOUND, code, detail).in_field("model")
 }

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use super::{ModelBody, model_not_found};
-use crate::http::openai::caller::OpenAiCaller;
+use super::ModelBody;
+use crate::http::openai::caller::{OpenAiCaller, model_not_found};
 use crate::http::state::HttpState;
 
 /// Get an agent that the key may act for, as a model.

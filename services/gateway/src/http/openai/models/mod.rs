@@ -3,19 +3,9 @@
 pub mod get_model;
 pub mod list_models;
 
-use axum::http::StatusCode;
-use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::operate::v1::Agent;
-use wire::status::Reason;
-
-/// The request names no agent that the key may act for.
-pub(super) fn model_not_found() -> HttpProblem {
-    let detail = "model names no agent that this key may act for: GET /openai/v1/models lists them";
-    let code = Reason::AgentNotFound.as_str();
-    HttpProblem::new(StatusCode::NOT_FOUND, code, detail).in_field("model")
-}
 
 /// An agent, as a model.
 #[derive(Debug, Serialize, ToSchema)]

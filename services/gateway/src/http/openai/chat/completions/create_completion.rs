@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::answer::{CompletionBody, choice, usage};
 use super::chunks::{ChunkHead, CompletionChunk};
 use super::completion_stream::CompletionStream;
-use super::failure::{ended_early, problem_of};
+use super::failure::{ended_early, not_supported, problem_of};
 use super::request::CompletionRequest;
 use crate::generation::FollowItem;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
@@ -27,8 +27,6 @@ use crate::http::state::HttpState;
 use crate::http::turns::delayed_answer;
 use crate::quotas::account::Account;
 
-/// Most bytes of a body.
-pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A header of requests that record; not supported.
 const CONVERSATION_HEADER: &str = "x-hansard-conversation";
 
@@ -58,7 +56,7 @@ pub(in crate::http) async fn create_completion(
     let model = Some(body.model.as_str());
     let access = caller.access(&state, Scope::Append, model).await?;
     if headers.contains_key(CONVERSATION_HEADER) {
-        return Err(super::request::not_supported(CONVERSATION_HEADER));
+        return Err(not_supported(CONVERSATION_HEADER));
     }
     let turn = body.turn()?;
     let (field, named) = match (&body.user, &body.safety_identifier) {

@@ -40,3 +40,9 @@ pub(super) fn ended_early() -> HttpProblem {
     HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "RUN_NOT_HEARD", detail)
         .retry_after(RETRY_AFTER)
 }
+
+/// The problem of a field with a value that is not supported.
+pub(super) fn not_supported(field: &str) -> HttpProblem {
+    let detail = format!("{field} has a value that is not supported: leave it out");
+    HttpProblem::of_field("FIELD_UNSUPPORTED", field, detail)
+}

@@ -9,6 +9,5 @@ pub mod options;
 pub mod request;
 pub mod tools;
 
-pub use create_completion::COMPLETION_BYTES_MAX;
 pub use options::STOP_MAX;
-pub use request::COMPLETION_EVENTS_MAX;
+pub use request::{COMPLETION_BYTES_MAX, COMPLETION_EVENTS_MAX};

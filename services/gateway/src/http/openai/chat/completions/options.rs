@@ -3,10 +3,9 @@
 use domain::JsonText;
 use models::RequestOptions;
 use runtime::http::HttpProblem;
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::CompletionRequest;
+use super::request::{CompletionRequest, StopBody};
 use crate::http::problem;
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
@@ -15,16 +14,6 @@ pub const STOP_MAX: usize = 4;
 const TEMPERATURES: (f64, f64) = (0.0, 2.0);
 const SHARES: (f64, f64) = (0.0, 1.0);
 const PENALTIES: (f64, f64) = (-2.0, 2.0);
-
-/// One text or several.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub enum StopBody {
-    /// One text.
-    One(String),
-    /// Several texts.
-    Several(Vec<String>),
-}
 
 impl CompletionRequest {
     /// The options, without the choice of tools.

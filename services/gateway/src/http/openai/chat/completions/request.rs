@@ -9,10 +9,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::options::StopBody;
+use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
 use crate::generation::StatelessTurn;
 
+/// Most bytes of a body.
+pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of messages, calls and results of calls in a request.
 pub const COMPLETION_EVENTS_MAX: usize = 2_000;
 
@@ -83,6 +85,16 @@ pub struct CompletionRequest {
     logit_bias: Option<IgnoredAny>,
     #[schema(ignore)]
     web_search_options: Option<IgnoredAny>,
+}
+
+/// One text or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum StopBody {
+    /// One text.
+    One(String),
+    /// Several texts.
+    Several(Vec<String>),
 }
 
 /// Options of a stream.
@@ -184,10 +196,4 @@ impl CompletionRequest {
             None => Ok(()),
         }
     }
-}
-
-/// The problem of a field with a value that is not supported.
-pub(super) fn not_supported(field: &str) -> HttpProblem {
-    let detail = format!("{field} has a value that is not supported: leave it out");
-    HttpProblem::of_field("FIELD_UNSUPPORTED", field, detail)
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::request::not_supported;
+use super::failure::not_supported;
 use crate::http::problem;
 
 /// The schema of a tool without parameters.
