@@ -49,12 +49,13 @@ fn every_operation_is_described_completely() {
 
 /// The fields of `/v1/limits`, `/v1/chat` and the endpoints below it are in snake case, for compatibility with their callers. So are
 /// those of OpenAI's APIs, which OpenAI defines.
-const SNAKE_CASE: [&str; 24] = [
+const SNAKE_CASE: [&str; 25] = [
     "age_max_ms",
     "body_bytes_max",
     "body_progress_bytes_min",
     "body_progress_timeout_ms",
     "cached_tokens",
+    "created_at",
     "event_bytes_max",
     "events_per_commit_max",
     "header_bytes_max",
