@@ -77,9 +77,9 @@ class State {
   snapshot = thing => structuredClone(thing);
 }
 
-/** Whether a page shows the message: one without parts only where its run ended otherwise than completed. */
+/** Whether a page shows the message: one without parts only where its run has ended. */
 function shown({ parts, metadata }) {
-  return parts.length > 0 || (metadata && metadata.outcome !== 'completed');
+  return parts.length > 0 || Boolean(metadata);
 }
 
 async function checkChat(sdk, example, messages, start, ask) {
