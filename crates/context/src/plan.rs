@@ -42,6 +42,8 @@ pub struct Settings<'a> {
     pub rules: &'a Rules,
     /// The client context of the conversation's first event.
     pub client: &'a ClientContext,
+    /// Instructions of the request, which follow those of the policy. `None`: it has none.
+    pub instructions: Option<&'a str>,
     /// The newest summary at or before the version, if the policy uses summaries.
     pub summary: Option<Summary>,
     /// The instructions that the conversation begins with, if the turns may not contain its beginning. `None`: they do, or there are
@@ -94,7 +96,15 @@ impl<'a> Plan<'a> {
         if let Some(summary) = &mut settings.summary {
             redactions.merge(&redact_text(&mut summary.text, settings.rules));
         }
-        let instructions = inject(settings.policy, &client)?;
+        let mut instructions = inject(settings.policy, &client)?;
+        if let Some(given) = settings
+            .instructions
+            .filter(|given| !given.trim().is_empty())
+        {
+            let mut text = given.to_owned();
+            redactions.merge(&redact_text(&mut text, settings.rules));
+            instructions.push(text);
+        }
         // Both are always reserved: the room for turns must not change from turn to turn.
         let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);
         let closing = settings.policy.tool_digest.as_ref();

@@ -92,6 +92,7 @@ pub async fn assemble(
         policy,
         rules: &request.policy.rules,
         client: &client,
+        instructions: request.instructions.as_deref(),
         summary,
         own: None,
         shared,

@@ -60,6 +60,7 @@ pub(super) fn measure(
             policy,
             rules: &rules,
             client: &ClientContext::default(),
+            instructions: None,
             summary: None,
             shared: Version::ZERO,
             rewound: Version::ZERO,

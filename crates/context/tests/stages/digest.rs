@@ -64,6 +64,7 @@ fn the_default_digest_has_room_in_a_small_context() {
             policy,
             rules: &RULES,
             client: &client,
+            instructions: None,
             summary: None,
             shared: Version::ZERO,
             rewound: Version::ZERO,

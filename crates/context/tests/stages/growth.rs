@@ -249,6 +249,7 @@ fn plan<'a>(
         policy,
         rules,
         client,
+        instructions: None,
         summary: (through > Version::ZERO).then(|| Summary {
             version: through.next(),
             through,

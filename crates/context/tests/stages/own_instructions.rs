@@ -72,6 +72,7 @@ fn assembled(
         policy: &policy,
         rules: &rules,
         client: &client,
+        instructions: None,
         summary: None,
         own,
         shared: Version::ZERO,

@@ -354,6 +354,7 @@ pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy, ask: Ask) -> 
         policy,
         rules: &RULES,
         client: &client,
+        instructions: None,
         summary: is_there.then(|| Summary {
             version: ask.summary,
             through: ask.through,

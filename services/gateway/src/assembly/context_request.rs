@@ -27,6 +27,8 @@ pub struct ContextRequest {
     pub format: Format,
     /// The context policy.
     pub policy: Arc<ReadyPolicy>,
+    /// Instructions of a request to a model, which follow those of the policy.
+    pub instructions: Option<String>,
     /// Whether the response contains what the stages omitted or changed.
     pub with_outcomes: bool,
     render: proto::RenderSettings,
@@ -65,6 +67,7 @@ impl ContextRequest {
             messages_max,
             format,
             policy: policy.await?,
+            instructions: None,
             with_outcomes: request.with_outcomes,
             render,
         }))
@@ -94,6 +97,7 @@ impl ContextRequest {
             messages_max: None,
             format,
             policy: policy.await?,
+            instructions: None,
             with_outcomes: false,
             render,
         })

@@ -62,6 +62,7 @@ pub fn assemble_given(
         policy: &request.policy.policy,
         rules: &request.policy.rules,
         client: &ClientContext::default(),
+        instructions: request.instructions.as_deref(),
         summary: None,
         own: None,
         shared: Version::ZERO,

@@ -1,13 +1,13 @@
 //! The key of a run, the ids that are derived from it, and the specification of a run.
 
-use domain::event::{MessageAppended, RunStarted};
-use domain::{AgentId, CallId, CommitId, ConversationKey, Position, RunId, UserId};
+use domain::event::RunStarted;
+use domain::{AgentId, CallId, CommitId, ConversationKey, Fact, Position, RunId, UserId};
 use event_log::registry::AgentAccess;
 use history::{Deadline, Freshness, Target};
 use uuid::Uuid;
 use wire::proto::write::v1::CommandTarget;
 
-use super::{RunPermit, RunSettings};
+use super::{RequestSettings, RunPermit, RunSettings};
 use crate::quotas::account::Account;
 use crate::writer::command_target;
 
@@ -45,8 +45,10 @@ pub(super) struct RunSpec {
     pub(super) access: AgentAccess,
     pub(super) account: Account,
     pub(super) settings: RunSettings,
-    /// The messages that the model reads instead of the conversation; `None`: the conversation.
-    pub(super) messages: Option<Vec<MessageAppended>>,
+    /// What the model reads instead of the conversation; `None`: the conversation.
+    pub(super) history: Option<Vec<Fact>>,
+    /// What the request sets instead of the agent's settings; `None`: nothing.
+    pub(super) request: Option<RequestSettings>,
     /// Open calls that a person has approved.
     pub(super) approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them.

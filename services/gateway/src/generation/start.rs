@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId, UserId, Version};
+use domain::event::RunStarted;
+use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, RunId, UserId, Version};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Status};
@@ -16,7 +16,7 @@ use wire::status::{Problem, Reason};
 
 use super::finish::finish;
 use super::run_key::{RunKey, run_started_by};
-use super::{Generations, RunSpec, driver, parts_log};
+use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
 use crate::writer::WriterError;
 use crate::{problem, request};
@@ -43,8 +43,10 @@ pub struct Start {
     pub events: Vec<NewEvent>,
     /// The version that the conversation must have; `None`: any.
     pub expected_version: Option<Version>,
-    /// The messages that the model reads instead of the conversation; `None`: the conversation.
-    pub messages: Option<Vec<MessageAppended>>,
+    /// What the model reads instead of the conversation; `None`: the conversation.
+    pub history: Option<Vec<Fact>>,
+    /// What the request sets instead of the agent's settings; `None`: nothing.
+    pub settings: Option<RequestSettings>,
     /// Open calls that a person has approved. Those with a webhook are posted before the model is called.
     pub approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them. It is sent to webhooks.
@@ -77,7 +79,13 @@ impl Generations {
                 .retry_after(problem::RETRY_AFTER)
                 .into());
         }
-        let settings = self.settings(&start.access)?;
+        let mut settings = self.settings(&start.access)?;
+        if let Some(request) = &start.settings {
+            let checked = request.check(&self.models, &settings.model);
+            checked.map_err(Problem::from)?;
+            // The caller runs the tools of the request.
+            settings.rules.clear();
+        }
         let command = start
             .idempotency_key
             .unwrap_or_else(|| CommitId(Uuid::now_v7()));
@@ -111,7 +119,8 @@ impl Generations {
                 access: start.access,
                 account: start.account,
                 settings,
-                messages: start.messages,
+                history: start.history,
+                request: start.settings,
                 approved_calls: start.approved_calls,
                 verified_user: start.verified_user,
                 _permit: permit,

@@ -1,39 +1,34 @@
-//! Stateless turns: a model answers the caller's messages, in a context that the agent's policy assembles from them. Nothing
-//! is recorded: there is no run, and the caller answers the calls of its own tools. The turn ends when the caller drops the
-//! stream.
+//! Stateless turns: a model answers the caller's messages, in a context that the agent's policy assembles from them, alone or
+//! after a conversation. Nothing is recorded: there is no run, and the caller answers the calls of its own tools. The turn ends
+//! when the caller drops the stream.
 
 use std::collections::VecDeque;
 
 use domain::event::MessageAppended;
-use domain::{
-    CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Violation, ViolationReason,
-};
+use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
-use models::{ModelError, ModelRequest, Piece, RequestOptions, Tool};
+use history::Target;
+use models::{ModelError, Piece};
 use wire::status::Problem;
 
 use super::call_model::MeteredReply;
 use super::run_end::{end_with, from_model_error, log_failure};
 use super::settings::RunSettings;
 use super::structured_answer::structured_answer;
-use super::{FollowItem, Generations, RunPermit, run_parts};
+use super::{FollowItem, Generations, RequestSettings, RunPermit, run_parts};
 use crate::assembly;
 use crate::quotas::account::Account;
 
-/// What a model answers outside of a conversation.
+/// What a model answers without a record.
 #[derive(Debug, Clone, Default)]
 pub struct StatelessTurn {
+    /// The conversation that the facts follow; `None`: none.
+    pub after: Option<Target>,
     /// Messages, calls and their results; oldest first.
     pub facts: Vec<Fact>,
-    /// The tools that the model may call.
-    pub tools: Vec<Tool>,
-    /// Maximum number of tokens of the answer, in addition to the agent's.
-    pub output_tokens_max: Option<u32>,
-    /// The sampling temperature; `None`: the agent's.
-    pub temperature: Option<f64>,
-    /// Options that not every model server has.
-    pub options: RequestOptions,
+    /// What the request sets.
+    pub settings: RequestSettings,
 }
 
 impl StatelessTurn {
@@ -43,18 +38,6 @@ impl StatelessTurn {
         Self {
             facts: messages.into_iter().map(Fact::MessageAppended).collect(),
             ..Self::default()
-        }
-    }
-
-    /// Completes a request of the agent's model.
-    fn complete(&self, request: ModelRequest) -> ModelRequest {
-        let own = self.output_tokens_max;
-        ModelRequest {
-            tools: self.tools.clone(),
-            max_output_tokens: own.into_iter().chain(request.max_output_tokens).min(),
-            temperature: self.temperature.or(request.temperature),
-            options: self.options.clone(),
-            ..request
         }
     }
 }
@@ -78,13 +61,18 @@ impl Generations {
             output_schema,
             ..
         } = self.settings(access)?;
-        if let Some(option) = self.models.unsupported_option(&model.server, &turn.options) {
-            return Err(not_supported(option).into());
-        }
-        let context = self.context_request(access, &model).await?;
-        let (body, names) = assembly::assemble_given(&context, turn.facts.clone())?;
+        turn.settings.check(&self.models, &model)?;
+        let mut context = self.context_request(access, &model).await?;
+        context.instructions.clone_from(&turn.settings.instructions);
+        let (body, names) = match &turn.after {
+            None => assembly::assemble_given(&context, turn.facts)?,
+            Some(target) => {
+                let made = assembly::assemble(&self.gateway, target, &context, &turn.facts).await?;
+                (made.body, made.names)
+            }
+        };
         // The provider log keeps no stateless turns.
-        let request = turn.complete(model.request(body, names));
+        let request = turn.settings.complete(model.request(body, names));
         let generations = self.clone();
         let answer = async move {
             if let Some(schema) = output_schema {
@@ -99,11 +87,6 @@ impl Generations {
         };
         Ok(stream::once(answer).flatten().boxed())
     }
-}
-
-fn not_supported(option: &str) -> Violation {
-    let rule = "is not supported by the agent's model server: leave it out";
-    Violation::new(ViolationReason::Malformed, rule).within(option)
 }
 
 /// Turns a reply into numbered parts.

@@ -106,11 +106,13 @@ impl Steps<'_> {
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
         self.target.deadline = Deadline::until(None);
         let (access, model) = (&self.spec.access, &self.spec.settings.model);
-        let request = self.generations.context_request(access, model).await?;
+        let mut request = self.generations.context_request(access, model).await?;
+        if let Some(given) = &self.spec.request {
+            request.instructions.clone_from(&given.instructions);
+        }
         let settled = self.fold.finished_facts();
-        if let Some(messages) = &self.spec.messages {
-            let messages = messages.iter().cloned().map(Fact::MessageAppended);
-            let facts = messages.chain(settled.iter().cloned()).collect();
+        if let Some(history) = &self.spec.history {
+            let facts = history.iter().chain(settled).cloned().collect();
             return assembly::assemble_given(&request, facts);
         }
         let gateway = &self.generations.gateway;
@@ -128,6 +130,10 @@ impl Steps<'_> {
             tools: self.spec.settings.tools.clone(),
             listener,
             ..model.request(body, names)
+        };
+        let request = match &self.spec.request {
+            Some(given) => given.complete(request),
+            None => request,
         };
         let facts = self.answer(request).await?;
         let offset = self.fold.finished_facts().len();

@@ -31,7 +31,7 @@ pub(in crate::http) struct Turn {
     /// The version that the chat must have; `None`: any.
     pub(in crate::http) expected_version: Option<Version>,
     /// What the model reads instead of the chat; `None`: the chat.
-    pub(in crate::http) history: Option<Vec<MessageAppended>>,
+    pub(in crate::http) history: Option<Vec<Fact>>,
     /// The key and the address that usage is counted for.
     pub(in crate::http) via: RequestSource,
     /// The client's own id of the message, stored with it.
@@ -171,7 +171,8 @@ pub(in crate::http) async fn start(
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
         expected_version: turn.expected_version,
-        messages: turn.history,
+        history: turn.history,
+        settings: None,
         approved_calls: turn.approved,
         verified_user: chat.authority.verified_user().cloned(),
         idempotency_key: turn.key,

@@ -1,8 +1,8 @@
 //! A turn in a session with a history that the caller gives. New messages are recorded; the model reads the given
 //! history.
 
-use domain::Version;
 use domain::event::MessageAppended;
+use domain::{Fact, Version};
 use keyed_history::StoredHistory;
 use keyed_history::merge::new_turns;
 use runtime::http::HttpProblem;
@@ -117,7 +117,13 @@ fn turn_of(
     let mut turn = Turn::default();
     turn.key = key.0;
     turn.expected_version = Some(version);
-    turn.history = Some(messages.clone());
+    turn.history = Some(
+        messages
+            .iter()
+            .cloned()
+            .map(Fact::MessageAppended)
+            .collect(),
+    );
     turn.via = given.via.clone();
     for index in new {
         if let Some(message) = messages.get(index) {

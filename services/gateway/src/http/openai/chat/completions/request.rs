@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
-use crate::generation::StatelessTurn;
+use crate::generation::{RequestSettings, StatelessTurn};
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -122,11 +122,15 @@ impl CompletionRequest {
             options.tool_choice = None;
         }
         Ok(StatelessTurn {
+            after: None,
             facts: facts(&self.messages)?,
-            tools,
-            output_tokens_max: self.output_tokens_max()?,
-            temperature: self.sampling_temperature()?,
-            options,
+            settings: RequestSettings {
+                instructions: None,
+                tools,
+                output_tokens_max: self.output_tokens_max()?,
+                temperature: self.sampling_temperature()?,
+                options,
+            },
         })
     }
 
