@@ -19,8 +19,8 @@ INTRODUCTION = """\
 # Clients
 
 These clients work with Hansard when their base URL and their key are changed. The table is generated: each feature is a test in
-`tests/clients` with the unmodified client, at the version that its folder pins. A feature that does not work is a test too: the
-answer has the status and the code in parentheses.
+`tests/clients` with the unmodified client, at the version that its folder pins. The checks also assert each status and code in
+the last column.
 
 ```sh
 cargo build --bin hansard && tests/clients/run write     # runs every check, and writes this page
@@ -54,6 +54,12 @@ def python_client(package):
     return Client(f"`{package}` for Python", importlib.metadata.version(package))
 
 
+def javascript_client(package, folder):
+    """The client of an npm package, installed in a folder."""
+    manifest = json.loads((folder / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
+    return Client(f"`{package}` for JavaScript", manifest["version"])
+
+
 def page(lines):
     """The page: a row for each client and API; the order of the lines does not matter."""
     rows = collections.defaultdict(set)
@@ -62,9 +68,9 @@ def page(lines):
         rows[line["name"], line["version"], line["api"], bool(reason)].add(line["feature"] + reason)
     table = ["| client | version | API | works | does not work |", "|---|---|---|---|---|"]
     for client in sorted({key[:3] for key in rows}):
-        cells = [", ".join(sorted(rows[*client, fails])) for fails in (False, True)]
-        table.append(" | ".join(["|", *client, *cells, "|"]).strip())
-    return INTRODUCTION + "\n".join(" ".join(row.split()) for row in table) + "\n"
+        cells = ["; ".join(sorted(rows[*client, fails])) for fails in (False, True)]
+        table.append(f"| {' | '.join([*client, *cells])} |".replace("|  |", "| |"))
+    return INTRODUCTION + "\n".join(table) + "\n"
 
 
 def main(action, lines):
