@@ -1,7 +1,7 @@
 """A model server that speaks Chat Completions and answers by a script, so that checks know the answer.
 
 It calls a tool if the last message asks for weather, or if the request requires a call. It answers the results of tools, a required
-format, and otherwise repeats the last message.
+format and how many messages it read, and otherwise repeats the last message. Before the word `hold` it waits until it is released.
 """
 
 import contextlib
@@ -13,6 +13,10 @@ MODEL = "scripted"
 # The arguments of every call, and the answer in a required format.
 ARGUMENTS = {"city": "Oslo"}
 FORMATTED = {"city": "Oslo", "degrees": -3}
+COUNT = "How many messages?"
+HOLD = "hold"
+HOLD_S = 60
+released = threading.Event()
 
 
 def text_of(content):
@@ -39,6 +43,8 @@ def text_answer(request):
         return json.dumps(FORMATTED)
     last = request["messages"][-1]
     content = text_of(last.get("content"))
+    if content == COUNT:
+        return f"{len(request['messages'])} messages"
     return f"the tool says: {content}" if last["role"] == "tool" else f"echo: {content}"
 
 
@@ -68,6 +74,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, parts, finish_reason):
         self.send(choices=[{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}])
         for delta in parts:
+            if delta.get("content", "").strip() == HOLD:
+                released.wait(HOLD_S)
             self.send(choices=[{"index": 0, "delta": delta, "finish_reason": None}])
         self.send(choices=[{"index": 0, "delta": {}, "finish_reason": finish_reason}])
         self.send(choices=[], usage={"prompt_tokens": 7, "completion_tokens": len(parts), "total_tokens": 7 + len(parts)})

@@ -13,7 +13,7 @@ import typing_extensions
 ENTRIES_MAX = 3
 OPTIONAL_MAX = 4
 # Members that no type requires, and that a value means nothing without.
-ALWAYS = {"image_url"}
+ALWAYS = {"file_data", "image_url", "input"}
 # Below this depth only required members are made.
 DEPTH_MAX = 7
 TEXTS = ["", "Oslo", "How is the weather in Oslo?", "ä😀\u2028", "call_1", "{\"city\": \"Oslo\"}", "https://example.org/i.png", "x" * 600]
@@ -47,7 +47,8 @@ def value(random, kind, name="", depth=0):
         return MODEL
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return value(random, random.choice(arguments), name, depth)
+        given = [one for one in arguments if name not in ALWAYS or one is not type(None)]
+        return value(random, random.choice(given), name, depth)
     if origin is typing.Annotated:
         return value(random, arguments[0], name, depth)
     if origin is typing.Literal:

@@ -1,4 +1,4 @@
-"""Checks models, chat completions and conversations with OpenAI's JavaScript library; only base URL and key are set.
+"""Checks models, chat completions, conversations and responses with OpenAI's JavaScript library; only base URL and key are set.
 
 Usage: javascript.py HANSARD. Needs `npm ci` in this folder.
 """
@@ -15,9 +15,9 @@ from openai_gateway import openai_gateway  # noqa: E402
 
 def main(hansard):
     with openai_gateway(hansard) as (base_url, key):
-        for script in ("completions.mjs", "conversations.mjs"):
+        for script in ("completions.mjs", "conversations.mjs", "responses.mjs"):
             node(FOLDER / script, base_url, key)
-    print("models, chat completions and conversations work with openai for JavaScript")
+    print("models, chat completions, conversations and responses work with openai for JavaScript")
 
 
 if __name__ == "__main__":
