@@ -196,8 +196,21 @@ fn openai_conversations() -> Vec<Operation> {
     ]
 }
 
+/// OpenAI's Responses API. No response has the id of the chat; `openai/responses` tests those that exist.
+fn openai_responses() -> Vec<Operation> {
+    vec![
+        operation("POST /openai/v1/responses", of_service(200))
+            .body(json!({"model": AGENT, "input": "hello"})),
+        operation("GET /openai/v1/responses/{id}", of_service(404)),
+        operation("DELETE /openai/v1/responses/{id}", of_service(404)),
+        operation("POST /openai/v1/responses/{id}/cancel", of_service(404)).body(json!({})),
+        operation("GET /openai/v1/responses/{id}/input_items", of_service(404)),
+    ]
+}
+
 fn operations() -> Vec<Operation> {
     let mut operations = matrix();
+    operations.extend(openai_responses());
     operations.extend(of_administrators());
     operations.extend(openai_conversations());
     operations

@@ -208,7 +208,7 @@ async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, Http
     Ok((output, None))
 }
 
-/// The version of the conversation, if neither items nor another run follow a version of it; `None`: they do.
+/// The version of the conversation, if neither items nor another run follow a version in its effective history; `None`: they do.
 ///
 /// # Errors
 /// The conversation cannot be read.
@@ -218,21 +218,17 @@ pub(super) async fn version_without_items_after(
     version: Version,
 ) -> Result<Option<Version>, HttpProblem> {
     let [messages, calls, results] = ITEM_KINDS;
-    let kinds = [
-        messages,
-        calls,
-        results,
-        EventKind::HistoryRewound,
-        EventKind::RunStarted,
-    ];
+    let kinds = [messages, calls, results, EventKind::RunStarted];
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
     let snapshot = snapshot.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(from_read_error)?;
     let query = Query {
         from: version.next(),
         kinds: &kinds,
         ..Query::all(Direction::Forward)
     };
-    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let next = cursor.next(Batch::ONE).await.map_err(from_read_error)?;
     let is_last = next.is_none_or(|events| events.is_empty());
     Ok(is_last.then_some(snapshot.position().version))
