@@ -53,13 +53,18 @@ def validate_error(body):
 
 
 def validate(kinds, answer):
-    """The whole answer, or the events of the stream; an answer that begins late may be an error."""
+    """The answer, or the last event of the stream. An answer that begins late may be an error."""
     whole, event = kinds
     if answer.content_type.startswith("text/event-stream"):
         return validate_stream(event, answer.body.decode())
-    if "error" in (parsed := json.loads(answer.body)) and parsed["error"] and "id" not in parsed:
-        return validate_error(answer.body)
-    return validate_items(parsed) if whole is ConversationItemList else validated(whole, answer.body)
+    parsed = json.loads(answer.body)
+    if set(parsed) == {"error"}:
+        validate_error(answer.body)
+    elif whole is ConversationItemList:
+        validate_items(parsed)
+    else:
+        validated(whole, answer.body)
+    return parsed
 
 
 def validate_items(page):
@@ -72,7 +77,6 @@ def validate_items(page):
             raise Fault(f"{item.get('type')} is {json.dumps(item)[:300]}: {fault}") from fault
     ids = {"first_id": page["first_id"] or "", "last_id": page["last_id"] or ""}
     validated(ConversationItemList, json.dumps({**page, **ids, "data": known}))
-    return page
 
 
 def validate_stream(kind, text):
@@ -80,7 +84,9 @@ def validate_stream(kind, text):
     if not text.endswith("\n\n"):
         raise Fault("the last event does not end with a blank line")
     lines = [line.removeprefix("data: ") for line in text.split("\n") if line.startswith("data: ")]
-    events = [validated(kind, line) for line in lines if line != "[DONE]" and not line.startswith('{"error"')]
+    events = [line for line in lines if line != "[DONE]" and not line.startswith('{"error"')]
     if not events:
         raise Fault("the stream has no event")
-    return events
+    for event in events:
+        validated(kind, event)
+    return json.loads(events[-1])

@@ -79,17 +79,25 @@ class Answer:
 
 
 def check(path, request, answer):
-    """`request`: None if it was mutated. Returns whether it succeeded."""
+    """`request`: None if it was mutated. Returns the answer to a request of the types, if it succeeded."""
     if answer.status == 0 or answer.status >= 500:
         raise Fault("a server error")
     if answer.status == 200:
-        if request is not None:
-            validate(ANSWERS[path], answer)
-        return True
+        return None if request is None else validate(ANSWERS[path], answer)
     error = validate_error(answer.body)
     if request is not None and (answer.status not in (400, 404) or error.param is None):
         raise Fault(f"no parameter is named: {error.code}")
-    return False
+    return None
+
+
+def read_response(gateway, answered):
+    """A stored response is read as it was answered, after its end."""
+    response = answered.get("response", answered)
+    if not response.get("store") or response["status"] != "completed":
+        return
+    read = gateway.send("GET", f"/responses/{response['id']}")
+    if read.status != 200 or json.loads(read.body) != response:
+        raise Fault(f"the response is read as {read}")
 
 
 def list_items(gateway, conversation, random):
@@ -126,9 +134,11 @@ def run(gateway, operations, seconds, seed):
         answer = gateway.send("POST", path.format(id=conversation), text)
         counts[path, is_mutated, answer.status] += 1
         try:
-            check(path, None if is_mutated else request, answer)
-            if path == "/conversations/{id}/items" and not is_mutated:
+            answered = check(path, None if is_mutated else request, answer)
+            if answered and path == "/conversations/{id}/items":
                 list_items(gateway, conversation, chance)
+            if answered and path == "/responses":
+                read_response(gateway, answered)
         except Fault as fault:
             faults.setdefault((path, str(fault)[:100]), f"request {number} of seed {seed}\n{text[:3000]}\n{answer}"[:6000])
     return counts, faults

@@ -110,7 +110,7 @@ def in_conversation(client, create):
     assert create(input=COUNT, conversation={"id": conversation.id}).output_text == "4 messages"
     texts = [item.content[0].text for item in client.conversations.items.list(conversation.id, order="asc")]
     assert texts == ["one", QUESTION, ANSWER, COUNT, "4 messages"], texts
-    rejected(NotFoundError, lambda: create(input="x", conversation="conv_none"))
+    rejected(NotFoundError, lambda: create(input="x", conversation="conv_none"), param="conversation")
     both = {"conversation": conversation.id, "previous_response_id": first.id}
     rejected(BadRequestError, lambda: create(input="x", **both))
 
