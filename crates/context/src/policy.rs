@@ -3,6 +3,7 @@
 //! A policy is a JSON document. Fields that are missing have their defaults, and defaults are not written. So equal settings
 //! have equal digests, also after fields were added.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -137,7 +138,7 @@ pub enum SummaryUse {
 }
 
 /// A digest of the last tool results, as text, for models without tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolDigest {
     /// Most results; 1 to 100.
@@ -146,6 +147,10 @@ pub struct ToolDigest {
     pub result_bytes_max: u32,
     /// Most bytes of all; 64 to 262,144.
     pub bytes_max: u32,
+    /// By tool: a template over `input`, `output` and `outcome` that shows its results. Calls whose template prints nothing are
+    /// left out. At most 100.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub templates: BTreeMap<String, String>,
 }
 
 impl Default for ToolDigest {
@@ -154,6 +159,7 @@ impl Default for ToolDigest {
             results_max: 10,
             result_bytes_max: 1_024,
             bytes_max: 8_192,
+            templates: BTreeMap::new(),
         }
     }
 }

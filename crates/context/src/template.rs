@@ -4,6 +4,7 @@
 //! or includes. Steps and output are bounded.
 
 pub(crate) mod language;
+pub(crate) mod values;
 
 use std::io;
 
@@ -20,8 +21,8 @@ pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
 /// Most steps of a template: about one per value, text, choice and repetition.
 pub const TEMPLATE_STEPS_MAX: u64 = 20_000;
 
-/// The names that a template may use.
-pub(crate) const NAMES: [&str; 6] = [
+/// The names that a template of instructions may use: the client context.
+pub(crate) const CLIENT_NAMES: [&str; 6] = [
     "page_url",
     "referrer",
     "user_agent",
@@ -29,6 +30,8 @@ pub(crate) const NAMES: [&str; 6] = [
     "timezone",
     "metadata",
 ];
+/// The names that a template of a tool's results may use.
+pub(crate) const RESULT_NAMES: [&str; 3] = ["input", "output", "outcome"];
 
 /// Why a template failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +44,8 @@ pub(crate) enum TemplateError {
     Unfit { line: usize, rule: String },
 }
 
-/// The errors of a template, one sentence each; empty: it is valid.
-pub(crate) fn errors(template: &str) -> Vec<String> {
+/// The errors of a template over these names, one sentence each; empty: it is valid.
+pub(crate) fn errors(template: &str, names: &[&str]) -> Vec<String> {
     let parsed = parse(template, "", SyntaxConfig, WhitespaceConfig::default());
     let tree = match parsed {
         Ok(tree) => tree,
@@ -55,14 +58,14 @@ pub(crate) fn errors(template: &str) -> Vec<String> {
     let environment = environment();
     match environment.template_from_str(template) {
         Ok(compiled) => {
-            let mut names: Vec<String> = compiled
+            let mut unknown: Vec<String> = compiled
                 .undeclared_variables(false)
                 .into_iter()
-                .filter(|name| !NAMES.contains(&name.as_str()))
+                .filter(|name| !names.contains(&name.as_str()))
                 .collect();
-            names.sort();
-            let known = NAMES.join(", ");
-            let unknown = names
+            unknown.sort();
+            let known = names.join(", ");
+            let unknown = unknown
                 .iter()
                 .map(|name| format!("`{name}` is unknown: use {known}"));
             found.extend(unknown);

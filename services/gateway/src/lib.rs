@@ -13,6 +13,7 @@ pub mod history_rpc;
 pub mod http;
 pub mod identity;
 pub mod jwks;
+pub mod keyed_histories;
 pub mod listing;
 pub mod metrics;
 pub mod page_token;

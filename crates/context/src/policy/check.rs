@@ -1,12 +1,15 @@
 //! Validates policies.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use domain::ToolName;
 use serde_json::Value;
 
 use redact::Rules;
 
 use super::{Budget, Clear, Policy, PolicyError, ToolDigest};
+use crate::template::{CLIENT_NAMES, RESULT_NAMES};
 
 /// Most bytes of a policy's JSON text.
 pub const POLICY_BYTES_MAX: usize = 256 * 1024;
@@ -18,6 +21,8 @@ const CONTEXT_TOKENS: RangeInclusive<u32> = 256..=100_000_000;
 const REDACT_KEYS_MAX: usize = 100;
 /// Most additional patterns to redact.
 const REDACT_PATTERNS_MAX: usize = 50;
+/// Most tools with a template in the digest.
+const DIGEST_TEMPLATES_MAX: usize = 100;
 /// Most bytes of a key, a pattern, or a tool's name.
 const NAME_BYTES_MAX: usize = 256;
 
@@ -64,7 +69,7 @@ pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
     ];
     for (field, template) in templates {
         if let Some(template) = template {
-            self::template(field, template, &mut found);
+            self::template(field, template, &CLIENT_NAMES, &mut found);
         }
     }
     budget(&policy.budget, &mut found);
@@ -78,14 +83,14 @@ pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
     found
 }
 
-fn template(field: &str, template: &str, found: &mut Vec<PolicyError>) {
+fn template(field: &str, template: &str, names: &[&str], found: &mut Vec<PolicyError>) {
     let length = template.len();
     if length > TEMPLATE_BYTES_MAX {
         let rule = format!("has {length} bytes, at most {TEMPLATE_BYTES_MAX} may be");
         found.push(PolicyError::new(field, rule));
         return;
     }
-    let errors = crate::template::errors(template).into_iter();
+    let errors = crate::template::errors(template, names).into_iter();
     found.extend(errors.map(|rule| PolicyError::new(field, rule)));
 }
 
@@ -144,6 +149,27 @@ fn tool_digest(digest: &ToolDigest, found: &mut Vec<PolicyError>) {
         digest.bytes_max,
         64..=262_144,
     );
+    digest_templates(&digest.templates, found);
+}
+
+fn digest_templates(templates: &BTreeMap<String, String>, found: &mut Vec<PolicyError>) {
+    const FIELD: &str = "tool_digest.templates";
+    let count = templates.len();
+    if count > DIGEST_TEMPLATES_MAX {
+        let rule = format!("has {count} entries, at most {DIGEST_TEMPLATES_MAX} may be");
+        found.push(PolicyError::new(FIELD, rule));
+        return;
+    }
+    for (tool, text) in templates {
+        if ToolName::parse(tool.as_str()).is_err() {
+            let rule = format!(
+                "has a key that is not the name of a tool: give 1 to {NAME_BYTES_MAX} bytes"
+            );
+            found.push(PolicyError::new(FIELD, rule));
+            continue;
+        }
+        template(&format!("{FIELD}.{tool}"), text, &RESULT_NAMES, found);
+    }
 }
 
 fn within<T: Copy + PartialOrd + std::fmt::Display>(
@@ -209,6 +235,45 @@ mod tests {
             r#"{"redact":{"keys":[""]}}"#,
             "redact.keys[0]: has 0 bytes: give 1 to 256",
         );
+    }
+
+    #[test]
+    fn templates_of_results_are_checked() {
+        check(
+            r#"{"tool_digest":{"templates":{"read_order":"{{ output.status }} {{ input.id }} {{ outcome }}","ping":""}}}"#,
+            "",
+        );
+        check(
+            r#"{"tool_digest":{"templates":{"a":"{{ locale }}","b":"{{ output"}}}"#,
+            "tool_digest.templates.a: `locale` is unknown: use input, output, outcome; \
+             tool_digest.templates.b: line 1: unexpected end of input, expected end of variable block",
+        );
+        check(
+            r#"{"tool_digest":{"templates":{"":"x"}}}"#,
+            "tool_digest.templates: has a key that is not the name of a tool: give 1 to 256 bytes",
+        );
+        let templates = |count: usize| {
+            let templates: Vec<String> =
+                (0..count).map(|tool| format!(r#""t{tool}":"""#)).collect();
+            format!(
+                r#"{{"tool_digest":{{"templates":{{{}}}}}}}"#,
+                templates.join(",")
+            )
+        };
+        check(&templates(DIGEST_TEMPLATES_MAX), "");
+        check(
+            &templates(DIGEST_TEMPLATES_MAX + 1),
+            "tool_digest.templates: has 101 entries, at most 100 may be",
+        );
+        let long = |bytes| {
+            format!(
+                r#"{{"tool_digest":{{"templates":{{"t":"{}"}}}}}}"#,
+                "x".repeat(bytes)
+            )
+        };
+        check(&long(TEMPLATE_BYTES_MAX), "");
+        let rule = "tool_digest.templates.t: has 131073 bytes, at most 131072 may be";
+        check(&long(TEMPLATE_BYTES_MAX + 1), rule);
     }
 
     #[test]

@@ -11,8 +11,9 @@ use domain::{ClientContext, JsonText};
 use minijinja::Value;
 
 use crate::policy::{InjectedField, Policy};
+use crate::template::values::clean;
 use crate::template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX, TemplateError, render};
-use values::{clean, values};
+use values::values;
 
 /// Most characters of one value in the list of fields; the rest is replaced by `…`.
 pub const LISTED_CHARS_MAX: usize = 1_024;

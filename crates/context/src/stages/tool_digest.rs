@@ -1,14 +1,20 @@
 //! Tool digest: for models without tools, a text about the last calls replaces all calls and results.
 //!
-//! The text changes with each result, so it is the last section of a context. Secrets were redacted before.
+//! The text changes with each result, so it is the last section of a context. Secrets were redacted before, also for the
+//! templates of results.
 
-use domain::event::{ToolOutcome, ToolOutput};
-use domain::{MediaSource, Part, Version};
+mod result;
+
+use std::collections::BTreeSet;
+
+use domain::Version;
+use domain::event::ToolOutcome;
 use tokens::count_text;
 
 use crate::outcome::{Effect, Outcome};
 use crate::policy::ToolDigest;
 use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
+use result::{is_left_out, shown_result};
 
 /// Most bytes of a call's input in the text.
 const INPUT_BYTES_MAX: usize = 160;
@@ -43,11 +49,13 @@ pub fn tokens_max(settings: &ToolDigest) -> u32 {
 #[must_use]
 pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> Digest {
     let calls: Vec<&AnsweredCall> = turns.iter().flat_map(|turn| &turn.calls).collect();
-    let entries = entries(&calls, settings);
-    let (omitted, shown) = calls.split_at(calls.len().saturating_sub(entries.len()));
-    let mut outcomes = with_effect(shown, &Effect::Digested);
-    outcomes.extend(with_effect(omitted, &Effect::NotDigested));
-    let text = text(calls.len(), entries);
+    let listing = listing(&calls, settings);
+    let listed: BTreeSet<Version> = listing.listed.iter().map(|call| call.version).collect();
+    let is_listed = |call: &&AnsweredCall| listed.contains(&call.version);
+    let (shown, omitted): (Vec<&AnsweredCall>, Vec<_>) = calls.into_iter().partition(is_listed);
+    let mut outcomes = with_effect(&shown, &Effect::Digested);
+    outcomes.extend(with_effect(&omitted, &Effect::NotDigested));
+    let text = text(listing.all, listing.entries);
     let turns = turns.into_iter().filter_map(|mut turn| {
         turn.calls.clear();
         (!turn.parts.is_empty()).then_some(turn)
@@ -71,30 +79,56 @@ fn with_effect(calls: &[&AnsweredCall], effect: &Effect) -> Vec<Outcome> {
     outcomes.collect()
 }
 
-/// The entries of the last calls, newest first.
-fn entries(calls: &[&AnsweredCall], settings: &ToolDigest) -> Vec<String> {
+/// The last calls.
+#[derive(Debug, Default)]
+struct Listing<'turns> {
+    /// Newest first.
+    listed: Vec<&'turns AnsweredCall>,
+    /// Their entries.
+    entries: Vec<String>,
+    /// The number of calls, without those that a template leaves out.
+    all: usize,
+}
+
+impl<'turns> Listing<'turns> {
+    fn push(&mut self, call: &'turns AnsweredCall, entry: String) {
+        self.listed.push(call);
+        self.entries.push(entry);
+    }
+}
+
+/// Lists the last calls. At most `results_max` templates are rendered.
+fn listing<'turns>(calls: &[&'turns AnsweredCall], settings: &ToolDigest) -> Listing<'turns> {
     let mut bytes = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
     let mut tokens = tokens_max(settings).saturating_sub(HEADER_TOKENS_MAX);
-    let mut entries = Vec::new();
-    for call in calls.iter().rev().take(settings.results_max.into()) {
-        let entry = entry(call, size(settings.result_bytes_max));
+    let shown = calls.iter().filter(|call| !is_left_out(call, settings));
+    let mut listing = Listing {
+        all: shown.clone().count(),
+        ..Listing::default()
+    };
+    for call in shown.rev().take(settings.results_max.into()) {
+        let Some(result) = shown_result(call, settings) else {
+            listing.all -= 1;
+            continue;
+        };
+        let entry = entry(call, &result, size(settings.result_bytes_max));
         let weight = count_text(&entry);
         if entry.len() > bytes || weight > tokens {
-            if entries.is_empty() {
-                entries.push(squeezed_to(&entry, bytes, tokens));
+            if listing.entries.is_empty() {
+                listing.push(call, squeezed_to(&entry, bytes, tokens));
             }
             break;
         }
         bytes -= entry.len();
         tokens -= weight;
-        entries.push(entry);
+        listing.push(call, entry);
     }
-    entries
+    listing
 }
 
 fn text(calls: usize, mut entries: Vec<String>) -> Option<String> {
     let header = match (calls, entries.len()) {
-        (0, _) => return None,
+        (_, 0) => return None,
         (all, told) if told < all => format!("The last {told} of {all} tool calls, oldest first:"),
         _ => "Tool calls, oldest first:".to_owned(),
     };
@@ -114,7 +148,7 @@ fn squeezed_to(entry: &str, mut bytes_max: usize, tokens_max: u32) -> String {
     }
 }
 
-fn entry(call: &AnsweredCall, result_bytes_max: usize) -> String {
+fn entry(call: &AnsweredCall, result: &str, result_bytes_max: usize) -> String {
     let name = &call.called.tool_name;
     let input = cut(call.called.input.as_str().trim(), INPUT_BYTES_MAX);
     let outcome = match (call.answer.origin, call.answer.outcome) {
@@ -125,42 +159,8 @@ fn entry(call: &AnsweredCall, result_bytes_max: usize) -> String {
         }
         (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Failed) => "failed",
     };
-    let output = cut(&output(&call.answer.output), result_bytes_max);
-    format!("\n- {name} {input} {outcome}: {output}")
-}
-
-fn output(output: &ToolOutput) -> String {
-    match output {
-        ToolOutput::Json(document) => document.as_str().trim().to_owned(),
-        ToolOutput::Parts(parts) => {
-            let texts: Vec<String> = parts.iter().filter_map(part).collect();
-            texts.join("\n")
-        }
-    }
-}
-
-fn part(part: &Part) -> Option<String> {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text.clone()),
-        Part::Image { source, .. } => Some(media("picture", None, source)),
-        Part::File {
-            source, filename, ..
-        } => {
-            let name = filename.as_ref().map(ToString::to_string);
-            Some(media("file", name, source))
-        }
-        Part::ProviderItem { provider, .. } => Some(format!("[item of {provider}]")),
-        Part::Thinking { .. } | Part::RedactedThinking(_) => None,
-    }
-}
-
-/// A file is named; its content, which an address may contain, is not included.
-fn media(kind: &str, name: Option<String>, source: &MediaSource) -> String {
-    let name = name.or_else(|| match source {
-        MediaSource::Url(url) if !url.starts_with("data:") => Some(url.clone()),
-        MediaSource::Url(_) | MediaSource::FileId(_) => None,
-    });
-    name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"))
+    let result = cut(result, result_bytes_max);
+    format!("\n- {name} {input} {outcome}: {result}")
 }
 
 /// The first bytes of a text, in whole characters, and a note with its full size.

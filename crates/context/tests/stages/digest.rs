@@ -73,7 +73,7 @@ fn the_default_digest_has_room_in_a_small_context() {
         Plan::new(settings).map(|plan| plan.room())
     };
     let small = policy(8_000, "{}");
-    let reserved = u64::from(tokens_max(&small.tool_digest.unwrap()));
+    let reserved = u64::from(tokens_max(small.tool_digest.as_ref().unwrap()));
     let room = plan(&small).unwrap().turns;
     assert!(room + reserved < 6_000 && room > 3_000, "{room}");
     let error: PlanError = plan(&policy(3_000, "{}")).unwrap_err();

@@ -7,6 +7,7 @@
 )]
 
 mod digest;
+mod digest_templates;
 mod documented;
 mod growth;
 mod notation;

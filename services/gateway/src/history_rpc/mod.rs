@@ -1,25 +1,17 @@
 //! The history service over gRPC: histories under a caller's key. One file per rpc.
 //!
-//! Failures of the store are warnings, so that the caller can continue with its own messages. The crate `keyed_history`
-//! decides which keys are valid and which messages are new. Appends go to the writer under the caller's own token.
+//! Keys are computed from the caller's templates and variables. `keyed_histories` reads and records.
 
-mod append;
 mod load_history;
-mod messages;
-mod record_error;
 mod record_history;
 mod resolved_key;
-pub mod stored_history;
-mod warning;
 
 use tonic::{Request, Response, Status};
 use wire::proto::history::v1 as proto;
 use wire::proto::history::v1::history_service_server::HistoryService;
 
-pub use load_history::MESSAGES;
-pub use messages::CURRENT_MESSAGES_MAX;
-
 use crate::Gateway;
+use crate::keyed_histories::Warning;
 use crate::writer::WriterClient;
 
 /// The history service over gRPC.
@@ -52,4 +44,13 @@ impl HistoryService for HistoryRpc {
     ) -> Result<Response<proto::RecordHistoryResponse>, Status> {
         record_history::handle(self, request).await
     }
+}
+
+/// Warnings for answers.
+fn warnings(warning: Option<Warning>) -> Vec<proto::HistoryWarning> {
+    let warnings = warning.into_iter().map(|warning| proto::HistoryWarning {
+        code: warning.code().to_owned(),
+        message: warning.message().to_owned(),
+    });
+    warnings.collect()
 }

@@ -1,16 +1,13 @@
 //! Resolves the key of a call to a conversation and its channel.
 
-use domain::{AgentId, ChannelId, ConversationKey, Owner, Violation};
-use event_log::registry::{AgentAccess, KeyPurpose};
-use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, RefusedKey, Variables, resolve};
+use domain::{AgentId, Violation};
+use keyed_history::{HistoryKey, KeyRules, Namespace, RefusedKey, Variables, resolve};
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
-use super::stored_history::{self, History, HistoryQuery};
-use super::warning::Warning;
+use crate::keyed_histories::{HistoryLocation, Warning};
 use crate::request::{Call, agent_id, missing};
 use crate::{Gateway, metrics};
-use history::{Freshness, Target};
 
 /// The resolved key of a call, after authorization.
 #[derive(Debug)]
@@ -18,16 +15,8 @@ pub(super) struct ResolvedKey {
     /// The key; `None`: no candidate is valid.
     key: Option<HistoryKey>,
     /// The location of its history, or why it is unknown.
-    pub(super) location: Result<HistoryLocation, Warning>,
-    pub(super) refused: Vec<RefusedKey>,
-}
-
-/// The conversation that holds a history.
-#[derive(Debug)]
-pub(super) struct HistoryLocation {
-    /// The owner that its conversation must have.
-    pub(super) channel: ChannelId,
-    pub(super) target: Target,
+    location: Result<HistoryLocation, Warning>,
+    refused: Vec<RefusedKey>,
 }
 
 impl ResolvedKey {
@@ -61,16 +50,20 @@ impl ResolvedKey {
         for refused in &resolution.refused {
             metrics::history_key_refused(refused.reason.as_str());
         }
-        let ids = match &resolution.key {
+        let location = match &resolution.key {
             None => Err(Warning::NoValidKey),
-            Some(key) => scope.ids(gateway, &access, key),
+            Some(key) => HistoryLocation::of(gateway, access, &scope.namespace, key, call.deadline),
         };
-        let location = ids.map(|ids| HistoryLocation::of(ids, access, call));
         Ok(Self {
             key: resolution.key,
             location,
             refused: resolution.refused,
         })
+    }
+
+    /// The location of the history, or why it is unknown.
+    pub(super) fn location(&self) -> Result<&HistoryLocation, Warning> {
+        self.location.as_ref().map_err(|warning| *warning)
     }
 
     /// The key for answers; empty: none.
@@ -82,7 +75,7 @@ impl ResolvedKey {
     /// The conversation id for answers; empty: none.
     pub(super) fn conversation_id(&self) -> String {
         let location = self.location.as_ref().ok();
-        let conversation = location.map(|location| location.target.key.conversation.as_str());
+        let conversation = location.map(HistoryLocation::conversation_id);
         conversation.unwrap_or_default().to_owned()
     }
 
@@ -103,54 +96,6 @@ impl ResolvedKey {
         });
         refused.collect()
     }
-
-    /// Logs a warning that the caller receives.
-    pub(super) fn log(&self, warning: Warning) {
-        let conversation = self.conversation_id();
-        let code = warning.code();
-        tracing::warn!(
-            conversation.id = conversation,
-            code,
-            "a history call returns a warning"
-        );
-    }
-}
-
-impl HistoryLocation {
-    fn of(ids: HistoryIds, access: AgentAccess, call: &Call) -> Self {
-        Self {
-            channel: ids.channel,
-            target: Target {
-                key: ConversationKey {
-                    tenant: access.tenant.tenant().clone(),
-                    conversation: ids.conversation,
-                },
-                access,
-                // Callers send no position tokens, but a call must read what the previous one recorded.
-                freshness: Freshness::Leader,
-                fence: None,
-                deadline: call.deadline,
-            },
-        }
-    }
-
-    /// Reads the history; `None`: nothing is stored, or it was erased.
-    ///
-    /// # Errors
-    /// It cannot be read, or the conversation belongs to another owner than the key's channel.
-    pub(super) async fn read(
-        &self,
-        gateway: &Gateway,
-        end: HistoryQuery,
-    ) -> Result<Option<History>, Warning> {
-        let history = stored_history::read(gateway, &self.target, end).await;
-        let history = history.map_err(|_| Warning::Unavailable)?;
-        let owner = Owner::Channel(self.channel.clone());
-        match history {
-            Some(history) if history.owner.as_ref() != Some(&owner) => Err(Warning::OwnerMismatch),
-            history => Ok(history),
-        }
-    }
 }
 
 /// The checked scope of a key.
@@ -170,19 +115,5 @@ impl Scope {
             variables: Variables::parse(&key.variables_json)
                 .map_err(|violation| violation.within("variables_json"))?,
         })
-    }
-
-    /// The ids of a key's history. A tenant from an earlier version has no channel key until a writer has created its secret.
-    fn ids(
-        &self,
-        gateway: &Gateway,
-        access: &AgentAccess,
-        key: &HistoryKey,
-    ) -> Result<HistoryIds, Warning> {
-        let tenant = access.tenant.tenant();
-        let channel_key = gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
-        let channel_key = channel_key.ok_or(Warning::Unavailable)?;
-        let (secret, agent) = (channel_key.as_bytes(), &self.agent);
-        Ok(HistoryIds::derive(secret, agent, &self.namespace, key))
     }
 }

@@ -23,6 +23,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "chat", description = "Turns for programs that know only a message and a session."),
         (name = "sessions", description = "Sessions: issued to callers without a user; users can take them over."),
         (name = "conversations", description = "The record, for back ends that run their own model."),
+        (name = "histories", description = "Histories under a back end's own keys, for bots."),
         (name = "openai", description = "APIs of OpenAI. Every error is in OpenAI's format; its `code` is the same stable code."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "service", description = "Health and limits of the service.")

@@ -55,6 +55,8 @@ use super::v1::conversations::{
     create_conversation, get_conversation as get_recorded_conversation, update_conversation,
 };
 use super::v1::get_limits;
+use super::v1::histories::messages::record_messages;
+use super::v1::histories::{get_history, load_history};
 use super::{cors, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
@@ -104,6 +106,9 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             watch_recorded_conversation::watch_recorded_conversation
         ))
         .routes(routes!(get_context::get_context))
+        .routes(routes!(get_history::get_history))
+        .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
+        .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
         .merge(openai())
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))

@@ -39,6 +39,12 @@ impl Watchers {
         }
     }
 
+    /// Maximum number of concurrent watchers.
+    #[must_use]
+    pub fn max(&self) -> usize {
+        self.max
+    }
+
     /// Acquires a permit without waiting.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ fn every_operation_is_described_completely() {
 
 /// The fields of `/v1/limits`, `/v1/chat` and the endpoints below it are in snake case, for compatibility with their callers. So are
 /// those of OpenAI's APIs, which OpenAI defines.
-const SNAKE_CASE: [&str; 25] = [
+const SNAKE_CASE: [&str; 29] = [
     "age_max_ms",
     "body_bytes_max",
     "body_progress_bytes_min",
@@ -59,15 +59,19 @@ const SNAKE_CASE: [&str; 25] = [
     "event_bytes_max",
     "events_per_commit_max",
     "header_bytes_max",
+    "heartbeat_ms",
     "idle_timeout_ms",
     "input_tokens",
     "metadata_bytes_max",
+    "live_streams",
     "next_before",
     "next_cursor",
     "open_calls_max",
     "output_tokens",
     "parts_max",
+    "pause_max_ms",
     "per_address_max",
+    "per_gateway_max",
     "per_second",
     "retry_after_ms",
     "run_id",

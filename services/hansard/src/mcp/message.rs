@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
 const INTERNAL_ERROR: i32 = -32603;
 /// The member of `_meta` with the revision, in the stateless revisions.
 const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -81,6 +82,18 @@ impl Message {
             .get("id")
             .map(Value::to_string)
             .unwrap_or_default()
+    }
+
+    /// Whether the host asks for a stream of notifications, which the relay cannot pass on.
+    pub(super) fn is_listen(&self) -> bool {
+        self.method() == Some("subscriptions/listen")
+    }
+
+    /// The error that answers a request for a stream; `None` for a notification.
+    pub(super) fn not_relayed(&self) -> Option<Value> {
+        let id = self.json.get("id")?;
+        let why = "hansard mcp relays no streams: connect over HTTP for subscriptions";
+        Some(error(Some(id), METHOD_NOT_FOUND, why))
     }
 
     /// The error that answers the request; `None` for a notification.

@@ -81,7 +81,7 @@ impl Operation {
             body.replace("{session}", session).parse().unwrap()
         };
         let body: Option<Value> = self.body.as_ref().map(in_body);
-        let path = self.path.replace("{id}", chat);
+        let path = self.path.replace("{id}", chat).replace("{key}", "room");
         let request = client.request(method.parse().unwrap(), &path);
         let request = match body {
             Some(body) => request.json(&body),
@@ -140,6 +140,11 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/conversations/{id}/events/stream", of_service(200)),
         operation("GET /v1/conversations/{id}/context", of_service(200))
             .path("/v1/conversations/{id}/context?format=anthropic"),
+        // The token is bound to no agent; `v1/histories/access.rs` tests tokens of agents.
+        operation("GET /v1/histories/{key}", of_service(400)),
+        operation("POST /v1/histories/{key}/load", of_service(400)).body(json!({"messages": []})),
+        operation("POST /v1/histories/{key}/messages", of_service(400))
+            .body(json!({"messages": [{"role": "user", "content": "hello"}]})),
         operation("GET /openai/v1/models", of_service(200)),
         operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/support"),
         operation("POST /openai/v1/chat/completions", of_service(200)).body(json!({

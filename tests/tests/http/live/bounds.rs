@@ -66,6 +66,27 @@ async fn an_address_has_a_bounded_number_of_streams() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_limits_name_the_bounds_of_streams() {
+    let fixture = Fixture::with(|config| {
+        config.watchers_max = 7;
+        config.http.live.per_address_max = 3;
+        config.http.live.age_max_ms = 60_000;
+        config.http.live.heartbeat_ms = 2_000;
+        config.http.live.pause_max_ms = 1_500;
+    })
+    .await;
+    let limits = fixture.frontend().get("/v1/limits").await.ok(200);
+    let expected = json!({
+        "per_address_max": 3,
+        "per_gateway_max": 7,
+        "age_max_ms": 60_000,
+        "heartbeat_ms": 2_000,
+        "pause_max_ms": 1_500,
+    });
+    assert_eq!(limits["live_streams"], expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_has_a_bounded_number_of_watchers() {
     let fixture = Fixture::with(|config| config.watchers_max = 1).await;
     let session = fixture.session("s");

@@ -248,6 +248,10 @@ async fn a_user_has_their_own_conversations() {
         (recorded["isError"] != true).then_some(())
     })
     .await;
+    let mut keyed = record.clone();
+    keyed["idempotency_key"] = json!(uuid::Uuid::now_v7().to_string());
+    let first = ada.ok("record_interaction", keyed.clone()).await;
+    assert_eq!(ada.ok("record_interaction", keyed).await, first);
     let forged = jwt::user("another secret of thirty-two bytes", "ada");
     let forged = fixture
         .frontend()

@@ -6,6 +6,7 @@ mod more_tools;
 mod protocol;
 mod resources;
 mod stdio;
+mod subscriptions;
 mod tools;
 
 use serde_json::{Value, json};
@@ -42,7 +43,13 @@ impl McpClient {
     }
 
     /// Sends a request; the answer is JSON.
-    async fn request(&self, method: &str, mut params: Value) -> Answer {
+    async fn request(&self, method: &str, params: Value) -> Answer {
+        let (http, body) = self.message(method, params);
+        http.post("/mcp", &body).await
+    }
+
+    /// A request, with the headers of the revision.
+    fn message(&self, method: &str, mut params: Value) -> (HttpClient, Value) {
         let mut http = self.http.clone();
         if self.revision == "2026-07-28" {
             params["_meta"] = json!({
@@ -56,7 +63,7 @@ impl McpClient {
             }
         }
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        http.post("/mcp", &body).await
+        (http, body)
     }
 
     /// The result of a request.

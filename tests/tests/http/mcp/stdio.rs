@@ -68,6 +68,7 @@ async fn the_relay_answers_every_line() {
         request(3, "tools/call", &modern),
         request(4, "tools/erase", &json!({})),
         "{".to_owned(),
+        request(5, "subscriptions/listen", &json!({"notifications": {}})),
     ];
     let (answers, code) = answers_of(&url, &token.secret, &lines).await;
     assert_eq!(code, 0);
@@ -78,6 +79,7 @@ async fn the_relay_answers_every_line() {
     }
     assert_eq!(answers["3"]["result"]["resultType"], "complete");
     assert_eq!(answers["4"]["error"]["code"], -32601);
+    assert_eq!(answers["5"]["error"]["code"], -32601);
     assert_eq!(answers["null"]["error"]["code"], -32700);
     assert_eq!(answers.len(), 5);
     let lines = [request(1, "tools/list", &json!({}))];

@@ -237,3 +237,47 @@ async fn check_sizes(mcp: &McpClient, id: &str) {
     assert_eq!(page["events"].as_array().unwrap().len(), 3);
     assert_eq!(page["next_version"], 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_interaction_is_recorded_once() {
+    let fixture = Fixture::new().await;
+    for revision in REVISIONS {
+        let mcp = McpClient::of_service(&fixture, revision).await;
+        let id = mcp.created("ada").await;
+        let arguments = |answer: &str, key: Value| {
+            json!({
+                "conversation_id": id, "user_message": "q", "assistant_response": answer,
+                "metadata": "{}", "idempotency_key": key,
+            })
+        };
+        let tool = "record_interaction";
+        let key = json!(uuid::Uuid::now_v7().to_string());
+        let first = mcp.ok(tool, arguments("a", key.clone())).await;
+        // Another interaction between the attempts changes nothing.
+        mcp.record(&id, "q2", "a2").await;
+        let again = mcp.ok(tool, arguments("a", key.clone())).await;
+        assert_eq!(first, again);
+        let (text, code) = mcp.failure(tool, arguments("other", key)).await;
+        assert_eq!(code, "IDEMPOTENCY_KEY_REUSED", "{text}");
+        for key in [json!("mine"), json!("0")] {
+            let (text, code) = mcp.failure(tool, arguments("a", key)).await;
+            assert_eq!(code, "IDEMPOTENCY_KEY_MALFORMED");
+            assert!(
+                text.starts_with("Error: idempotency_key is not a UUID"),
+                "{text}"
+            );
+        }
+        let history = mcp
+            .ok("fetch_chat_history", json!({"conversation_id": id}))
+            .await;
+        assert_eq!(history["message_count"], 4);
+        // Without a key, a repeated call is another interaction.
+        for _ in 0..2 {
+            mcp.ok(tool, arguments("b", Value::Null)).await;
+        }
+        let history = mcp
+            .ok("fetch_chat_history", json!({"conversation_id": id}))
+            .await;
+        assert_eq!(history["message_count"], 8);
+    }
+}

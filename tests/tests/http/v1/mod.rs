@@ -1,5 +1,17 @@
-//! `/v1`: endpoints of administrators, and chats for simple programs.
+//! `/v1`: endpoints of administrators and back ends, and chats for simple programs.
 
 mod admin;
 mod chat;
 mod conversations;
+mod histories;
+
+use tests::http_client::HttpClient;
+use wire::proto::operate::v1::Scope;
+
+use crate::fixture::{Fixture, TENANT, bearer};
+
+/// A back end of [`TENANT`] with these scopes.
+async fn service(fixture: &Fixture, scopes: &[Scope]) -> HttpClient {
+    let token = fixture.operator.token(scopes, TENANT).await;
+    bearer(&fixture.stack, &token.secret)
+}

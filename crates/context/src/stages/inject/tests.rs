@@ -1,7 +1,7 @@
 //! Templates and lists, over one client.
 
 use super::*;
-use crate::template::{errors, language};
+use crate::template::{CLIENT_NAMES, errors, language};
 
 #[test]
 fn the_system_prompt_then_the_fields() {
@@ -195,7 +195,7 @@ fn only_the_language_is_taken() {
         "{% macro a() %}{% endmacro %}",
         "{% extends 'a' %}",
     ] {
-        assert!(!errors(refused).is_empty(), "{refused}");
+        assert!(!errors(refused, &CLIENT_NAMES).is_empty(), "{refused}");
     }
 }
 
@@ -230,7 +230,11 @@ fn check(policy: &str, expected: &[&str]) {
 }
 
 fn template(template: &str, expected: &str) {
-    assert_eq!(errors(template), Vec::<String>::new(), "{template}");
+    assert_eq!(
+        errors(template, &CLIENT_NAMES),
+        Vec::<String>::new(),
+        "{template}"
+    );
     let policy = Policy {
         inject: crate::policy::Inject {
             fields: Vec::new(),
@@ -246,7 +250,7 @@ fn template(template: &str, expected: &str) {
 }
 
 fn error(template: &str, expected: &str) {
-    assert_eq!(errors(template), [expected], "{template}");
+    assert_eq!(errors(template, &CLIENT_NAMES), [expected], "{template}");
 }
 
 fn refused(template: &str, items: usize, page_bytes: usize, expected: &InjectError) {

@@ -1,13 +1,10 @@
 //! The client context as templates see it: data only.
 
-use std::collections::BTreeMap;
-
-use domain::json_string::decode;
-use domain::{ClientContext, JsonText};
+use domain::ClientContext;
 use minijinja::Value;
-use serde_json::value::RawValue;
 
-use crate::template::NAMES;
+use crate::template::CLIENT_NAMES;
+use crate::template::values::{clean, json};
 
 /// The values by name. Missing and null values are undefined and print as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {
@@ -21,59 +18,7 @@ pub(super) fn values(client: &ClientContext) -> Value {
     let texts = texts.map(|text| text.as_deref().map(|text| Value::from(clean(text))));
     let metadata = client.custom_metadata.as_ref().map(json);
     let values = texts.into_iter().chain([metadata]);
-    let told = NAMES.into_iter().zip(values);
+    let told = CLIENT_NAMES.into_iter().zip(values);
     told.filter_map(|(name, value)| Some((name, value?)))
         .collect()
-}
-
-/// The text without control characters and direction marks; line breaks and tabs become spaces.
-pub(super) fn clean(text: &str) -> String {
-    let kept = text.chars().filter_map(|character| match character {
-        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
-        _ if character.is_control() => None,
-        _ => Some(character),
-    });
-    kept.collect()
-}
-
-fn json(document: &JsonText) -> Value {
-    serde_json::from_str(document.as_str()).map_or(Value::UNDEFINED, value)
-}
-
-/// Numbers outside the range of machine numbers remain as text: a large number is no error.
-fn value(raw: &RawValue) -> Value {
-    let text = raw.get();
-    match text.bytes().next() {
-        Some(b'{') => {
-            let members: BTreeMap<String, &RawValue> =
-                serde_json::from_str(text).unwrap_or_default();
-            let members = members.into_iter().map(|(key, raw)| (key, value(raw)));
-            members.collect()
-        }
-        Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-            Value::from(items.into_iter().map(value).collect::<Vec<Value>>())
-        }
-        Some(b'"') => {
-            let inside = text
-                .strip_prefix('"')
-                .and_then(|text| text.strip_suffix('"'));
-            Value::from(clean(&decode(inside.unwrap_or_default()).text))
-        }
-        Some(b't') => Value::from(true),
-        Some(b'f') => Value::from(false),
-        Some(b'n') | None => Value::UNDEFINED,
-        Some(_) => number(text),
-    }
-}
-
-fn number(text: &str) -> Value {
-    if let Ok(whole) = text.parse::<i128>() {
-        return Value::from(whole);
-    }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && text.contains(['.', 'e', 'E']) => Value::from(number),
-        _ => Value::from(text),
-    }
 }

@@ -1,5 +1,5 @@
-use domain::event::{Role, ToolCalled};
-use domain::{CallId, JsonText, ToolName};
+use domain::event::{Role, ToolCalled, ToolOutput};
+use domain::{CallId, JsonText, MediaSource, Part, ToolName};
 
 use super::*;
 use crate::outcome::versions;
@@ -168,6 +168,7 @@ fn digest(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32)) -> Option<String> {
         results_max,
         result_bytes_max,
         bytes_max,
+        ..ToolDigest::default()
     };
     tool_digest(vec![turn(1, Vec::new(), calls)], &settings).text
 }

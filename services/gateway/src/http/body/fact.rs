@@ -52,28 +52,7 @@ impl From<&RecordedEvent> for EventBody {
 #[serde(tag = "type")]
 pub enum FactBody {
     /// A message.
-    #[serde(rename_all = "camelCase")]
-    MessageAppended {
-        /// The role: `user`, `assistant`, `system` or `developer`.
-        role: &'static str,
-        /// The parts, in order.
-        parts: Vec<PartBody>,
-        /// The name of the speaker.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        author: Option<String>,
-        /// The model that wrote it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-        /// The provider's id of the response.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        provider_response_id: Option<String>,
-        /// Why the model stopped.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        finish_reason: Option<String>,
-        /// The tokens of the response.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        usage: Option<UsageBody>,
-    },
+    MessageAppended(MessageContentBody),
     /// The model called a tool.
     #[serde(rename_all = "camelCase")]
     ToolCalled {
@@ -202,6 +181,31 @@ pub enum FactBody {
         /// The outcome: `completed`, `stopped`, `failed` or `abandoned`.
         outcome: &'static str,
     },
+}
+
+/// The content of a message.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageContentBody {
+    /// The role: `user`, `assistant`, `system` or `developer`.
+    pub(super) role: &'static str,
+    /// The parts, in order.
+    pub(super) parts: Vec<PartBody>,
+    /// The name of the speaker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) author: Option<String>,
+    /// The model that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    /// The provider's id of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) provider_response_id: Option<String>,
+    /// Why the model stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) finish_reason: Option<String>,
+    /// The tokens of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<UsageBody>,
 }
 
 /// Tokens, as the provider counted them.

@@ -2,27 +2,19 @@
 
 use domain::FieldChange;
 use domain::event::{
-    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, ToolOutcome, ToolOutput,
-    ToolReturned, Usage,
+    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
+    ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use runs::ui_message::outcome_name;
 
 use super::content::{PartBody, Verbatim, json, text};
 use super::conversation::{ContextBody, ForkPointBody};
-use super::fact::{FactBody, UsageBody};
+use super::fact::{FactBody, MessageContentBody, UsageBody};
 
 impl From<&Fact> for FactBody {
     fn from(fact: &Fact) -> Self {
         match fact {
-            Fact::MessageAppended(message) => Self::MessageAppended {
-                role: message.role.as_str(),
-                parts: message.parts.iter().map(PartBody::from).collect(),
-                author: text(message.author.as_ref()),
-                model: text(message.model.as_ref()),
-                provider_response_id: text(message.provider_response_id.as_ref()),
-                finish_reason: text(message.finish_reason.as_ref()),
-                usage: message.usage.map(UsageBody::from),
-            },
+            Fact::MessageAppended(message) => Self::MessageAppended(message.into()),
             Fact::ToolCalled(call) => Self::ToolCalled {
                 call_id: call.call_id.as_str().to_owned(),
                 tool_name: call.tool_name.as_str().to_owned(),
@@ -32,6 +24,20 @@ impl From<&Fact> for FactBody {
             Fact::ToolReturned(result) => tool_result_body(result),
             Fact::Annotation(fact) => annotation_body(fact),
             Fact::Lifecycle(fact) => lifecycle_body(fact),
+        }
+    }
+}
+
+impl From<&MessageAppended> for MessageContentBody {
+    fn from(message: &MessageAppended) -> Self {
+        Self {
+            role: message.role.as_str(),
+            parts: message.parts.iter().map(PartBody::from).collect(),
+            author: text(message.author.as_ref()),
+            model: text(message.model.as_ref()),
+            provider_response_id: text(message.provider_response_id.as_ref()),
+            finish_reason: text(message.finish_reason.as_ref()),
+            usage: message.usage.map(UsageBody::from),
         }
     }
 }

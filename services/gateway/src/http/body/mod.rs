@@ -7,6 +7,7 @@ mod from_fact;
 mod instant;
 mod json_line;
 mod new_event;
+mod new_message;
 mod new_part;
 mod provider_log;
 
@@ -14,8 +15,9 @@ pub use content::{PartBody, Verbatim, json_text, texts};
 pub use conversation::{
     ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
 };
-pub use fact::{EventBody, FactBody, UsageBody};
+pub use fact::{EventBody, FactBody, MessageContentBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
 pub use json_line::json_line;
 pub use new_event::NewEventBody;
+pub use new_message::NewMessageBody;
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};

@@ -12,6 +12,7 @@ use wire::proto::event::v1::event::Fact;
 
 use super::content::json_text;
 use super::instant::timestamp;
+use super::new_message::{NewMessageBody, NewUsageBody, RoleName};
 use super::new_part::{NewPartBody, check_rest, missing, parts, required, violation};
 
 /// An event to append. `type` decides which members it has besides `eventId`, `occurredAt` and `metadata`; others are rejected.
@@ -96,38 +97,6 @@ pub(super) enum NewEventType {
     HistoryRewound,
 }
 
-/// The role of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RoleName {
-    /// The person or program that the agent serves.
-    User,
-    /// The model.
-    Assistant,
-    /// Instructions.
-    System,
-    /// Instructions, as newer models name them.
-    Developer,
-}
-
-/// Tokens, as the provider counted them.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "names of counts say what is counted"
-)]
-pub(super) struct NewUsageBody {
-    /// Tokens read, including cached ones.
-    input_tokens: u64,
-    /// Tokens written, including reasoning.
-    output_tokens: u64,
-    /// Tokens read from the provider's cache.
-    cached_tokens: u64,
-    /// Tokens of reasoning.
-    reasoning_tokens: u64,
-}
-
 impl NewEventBody {
     /// The event as the writer takes it.
     ///
@@ -184,27 +153,18 @@ impl NewEventBody {
     }
 
     fn take_message(&mut self) -> Result<proto::MessageAppended, Violation> {
-        let role = match required(self.role.take(), "role")? {
-            RoleName::User => proto::Role::User,
-            RoleName::Assistant => proto::Role::Assistant,
-            RoleName::System => proto::Role::System,
-            RoleName::Developer => proto::Role::Developer,
+        let message = NewMessageBody {
+            role: self.role.take(),
+            content: None,
+            parts: self.parts.take(),
+            author: self.author.take(),
+            model: self.model.take(),
+            provider: self.provider.take(),
+            provider_response_id: self.provider_response_id.take(),
+            finish_reason: self.finish_reason.take(),
+            usage: self.usage.take(),
         };
-        Ok(proto::MessageAppended {
-            role: role.into(),
-            parts: parts(self.parts.take().unwrap_or_default(), "parts")?,
-            author: self.author.take().unwrap_or_default(),
-            model: self.model.take().unwrap_or_default(),
-            provider_response_id: self.provider_response_id.take().unwrap_or_default(),
-            finish_reason: self.finish_reason.take().unwrap_or_default(),
-            usage: self.usage.take().map(|usage| proto::Usage {
-                input_tokens: usage.input_tokens,
-                output_tokens: usage.output_tokens,
-                cached_tokens: usage.cached_tokens,
-                reasoning_tokens: usage.reasoning_tokens,
-            }),
-            provider: self.provider.take().unwrap_or_default(),
-        })
+        message.into_proto()
     }
 
     fn take_result(&mut self) -> Result<proto::ToolReturned, Violation> {

@@ -1,8 +1,10 @@
 //! Commands to the writer: for frontends and administrators with the gateway's own token, for back ends with theirs.
 
 mod field_names;
+mod member_names;
 
 pub(in crate::http) use field_names::with_field;
+pub(in crate::http) use member_names::with_member_names;
 
 use std::time::Duration;
 
@@ -30,6 +32,12 @@ impl Commands {
     #[must_use]
     pub fn new(writer: WriterClient) -> Self {
         Self(writer)
+    }
+
+    /// The client of the writer.
+    #[must_use]
+    pub fn writer(&self) -> &WriterClient {
+        &self.0
     }
 
     /// The write service. `result` converts its answers.
@@ -66,8 +74,13 @@ pub(in crate::http) fn result_for_caller<T>(
     answer: Result<Response<T>, Status>,
     result_of: impl FnOnce(T) -> Option<CommitResult>,
 ) -> Result<CommitResult, HttpProblem> {
-    let named = |status| field_names::with_callers_field(problem::from_status(&status));
-    Ok(recorded(result_of(answer.map_err(named)?.into_inner())))
+    let answer = answer.map_err(|status| problem_for_caller(&status))?;
+    Ok(recorded(result_of(answer.into_inner())))
+}
+
+/// The problem of a command under the caller's token.
+pub(in crate::http) fn problem_for_caller(status: &Status) -> HttpProblem {
+    field_names::with_callers_field(problem::from_status(status))
 }
 
 fn recorded(result: Option<CommitResult>) -> CommitResult {

@@ -1,30 +1,21 @@
-//! Writes the items of a watcher as server-sent events.
+//! Writes the events of a conversation as server-sent events.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use domain::event::Lifecycle;
-use domain::{ConversationKey, Fact, Owner, RecordedEvent, Version};
-use history::decode;
-use read_model::EventRow;
+use domain::Version;
 use runs::sse::KEEP_ALIVE;
-use runtime::http::{DrainSignal, HttpProblem};
+use runtime::http::DrainSignal;
 use serde::Serialize;
 use tokio::time::{Instant, sleep, sleep_until};
-use wire::status::{Problem, Reason};
 
+use super::followed::{End, Followed, FollowedItem};
 use crate::http::body::{EventBody, json_line};
-use crate::http::owned_chat::not_found;
-use crate::http::rate_limits::CountedStream;
-use crate::http::{problem, sse};
-use crate::watcher::{Items, WatchEnd, WatchItem};
+use crate::http::sse;
 
 /// The events of one client.
 pub(super) struct Events {
-    pub(super) items: Items,
-    pub(super) key: ConversationKey,
-    /// The owner that the client is, and the version in which they own the conversation.
-    pub(super) owner: Option<(Owner, Version)>,
+    pub(super) followed: Followed,
     /// The version of the last event that was sent, or that the client had before.
     pub(super) sent: Version,
     pub(super) heartbeat: Duration,
@@ -32,13 +23,6 @@ pub(super) struct Events {
     pub(super) draining: DrainSignal,
     pub(super) is_open: bool,
     pub(super) is_over: bool,
-    pub(super) _counted: CountedStream,
-}
-
-/// Why a stream ends.
-struct End {
-    code: Cow<'static, str>,
-    detail: String,
 }
 
 /// The data of the event `end`.
@@ -61,47 +45,32 @@ impl Events {
         }
         let item = tokio::select! {
             biased;
-            () = self.draining.begun() => Some(Err(crate::problem::draining().into())),
+            () = self.draining.begun() => Err(crate::problem::draining().into()),
             () = sleep_until(self.ends_at) => return Some(self.end(End::too_old())),
-            item = self.items.recv() => item,
+            item = self.followed.next() => item,
             () = sleep(self.heartbeat) => return Some(KEEP_ALIVE.to_owned()),
         };
-        Some(match item {
-            Some(Ok(WatchItem::Event(row))) => {
-                let written = self.event(&row);
-                written.unwrap_or_else(|end| self.end(end))
-            }
-            Some(Ok(WatchItem::CaughtUp(version))) => {
-                format!("event: caught-up\ndata: {{\"version\":{version}}}\n\n")
-            }
-            Some(Err(end)) => self.end(end.into()),
-            // A watcher says why it ends, unless its task was aborted.
-            None => self.end(crate::problem::draining().into()),
+        Some(match item.and_then(|item| self.text(&item)) {
+            Ok(text) => text,
+            Err(end) => self.end(end),
         })
     }
 
-    fn event(&mut self, row: &EventRow) -> Result<String, End> {
-        let event = decode(&self.key, row)?;
-        if self.is_lost_by(&event) {
-            return Err(not_found().into());
-        }
-        let json = json_line(&EventBody::from(&event)).map_err(|_| {
+    fn text(&mut self, item: &FollowedItem) -> Result<String, End> {
+        let event = match item {
+            FollowedItem::Event(event) => event,
+            FollowedItem::CaughtUp(version) => {
+                return Ok(format!(
+                    "event: caught-up\ndata: {{\"version\":{version}}}\n\n"
+                ));
+            }
+        };
+        let json = json_line(&EventBody::from(&**event)).map_err(|_| {
             let what = format!("event {} has a document that is not JSON", event.version);
             crate::problem::of_contradiction(what)
         })?;
         self.sent = event.version;
         Ok(format!("id: {}\ndata: {json}\n\n", event.version))
-    }
-
-    /// Whether the event gives the conversation to another owner, after the client's right was checked.
-    fn is_lost_by(&self, event: &RecordedEvent) -> bool {
-        let Some((owner, checked)) = &self.owner else {
-            return false;
-        };
-        let Fact::Lifecycle(Lifecycle::OwnerChanged(change)) = &event.event.fact else {
-            return false;
-        };
-        event.version > *checked && change.owner != *owner
     }
 
     fn end(&mut self, end: End) -> String {
@@ -114,48 +83,5 @@ impl Events {
         // Texts and a number are always JSON.
         let json = json_line(&body).unwrap_or_default();
         format!("event: end\ndata: {json}\n\n")
-    }
-}
-
-impl End {
-    fn too_old() -> Self {
-        Self {
-            code: "STREAM_TOO_OLD".into(),
-            detail: "the stream has its maximum age: open it again".to_owned(),
-        }
-    }
-}
-
-impl From<WatchEnd> for End {
-    fn from(end: WatchEnd) -> Self {
-        match end {
-            WatchEnd::Failed(problem) => problem.into(),
-            WatchEnd::TooSlow(pause) => Self {
-                code: "CLIENT_TOO_SLOW".into(),
-                detail: format!("the client received nothing for {pause:?}: open the stream again"),
-            },
-        }
-    }
-}
-
-impl From<Problem> for End {
-    /// A conversation that was found before, and is not found any more, was erased.
-    fn from(problem: Problem) -> Self {
-        if problem.reason() == Reason::ConversationNotFound {
-            return Self {
-                code: Reason::ConversationErased.as_str().into(),
-                detail: "the conversation was erased".to_owned(),
-            };
-        }
-        problem::from_problem(problem).into()
-    }
-}
-
-impl From<HttpProblem> for End {
-    fn from(problem: HttpProblem) -> Self {
-        Self {
-            code: problem.code,
-            detail: problem.detail,
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! from [`crate::watcher`]. Every stream ends with the event `end`, which says why, and how to resume.
 
 mod events;
+mod followed;
 mod request;
 
 use std::convert::Infallible;
@@ -12,19 +13,16 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use domain::{Owner, Version};
+use domain::Version;
 use futures::stream::unfold;
-use history::Target;
 use runtime::http::{HttpProblem, StreamSlot};
 use tokio::time::Instant;
-use tracing::Instrument as _;
 use utoipa::ToSchema;
 
-use crate::http::owned_chat::from_read_error;
-use crate::http::{HttpState, OwnedChat, sse};
-use crate::watcher::{self, Subscription, Watch};
+use crate::http::{HttpState, sse};
 use events::Events;
 
+pub(in crate::http) use followed::{Followed, FollowedItem, Viewed};
 pub use request::{LiveQuery, LiveRequest};
 
 /// One server-sent event of a live stream. Comments between them keep the connection open.
@@ -43,35 +41,6 @@ pub struct LiveEvent {
     data: String,
 }
 
-/// Whose stream it is.
-#[derive(Debug)]
-pub(in crate::http) struct Viewed {
-    /// How to read the conversation.
-    target: Target,
-    /// The owner, and the version in which they own it: the stream ends when the owner changes later. `None`: the caller
-    /// sees conversations of every owner.
-    owner: Option<(Owner, Version)>,
-}
-
-impl From<Target> for Viewed {
-    fn from(target: Target) -> Self {
-        Self {
-            target,
-            owner: None,
-        }
-    }
-}
-
-impl From<OwnedChat> for Viewed {
-    fn from(chat: OwnedChat) -> Self {
-        let head = chat.conversation.head;
-        Self {
-            target: chat.target,
-            owner: head.owner.map(|owner| (owner, head.version)),
-        }
-    }
-}
-
 /// The live stream of a conversation.
 ///
 /// # Errors
@@ -82,35 +51,21 @@ pub(in crate::http) async fn respond(
     request: LiveRequest,
     viewed: Viewed,
 ) -> Result<Response, HttpProblem> {
-    let counted = state.limits.open_live_stream(request.address)?;
-    let key = viewed.target.key.clone();
-    let subscription = Subscription::open(&state.gateway, viewed.target).await;
-    let subscription = subscription.map_err(from_read_error)?;
-    let from = request.first(subscription.version)?;
-    let span = tracing::info_span!(
-        "gateway.conversation.stream",
-        tenant.id = key.tenant.as_str(),
-        conversation.id = key.conversation.as_str(),
-    );
+    let mut from = Version::ZERO;
+    let followed = Followed::open(state, request.address, viewed, |last| {
+        from = request.first(last)?;
+        Ok(from)
+    });
+    let followed = followed.await?;
     let section = &state.section.live;
-    let watch = Watch {
-        subscription,
-        from,
-        pause_max: Some(Duration::from_millis(section.pause_max_ms)),
-    };
-    let (items, work) = watcher::watch(&state.gateway, watch);
-    tokio::spawn(work.instrument(span));
     let events = Events {
-        items,
-        key,
-        owner: viewed.owner,
+        followed,
         sent: Version(from.0.saturating_sub(1)),
         heartbeat: Duration::from_millis(section.heartbeat_ms),
         ends_at: Instant::now() + Duration::from_millis(section.age_max_ms),
         draining: open.drain(),
         is_open: false,
         is_over: false,
-        _counted: counted,
     };
     let texts = unfold(events, async |mut events| {
         let text = events.next().await?;

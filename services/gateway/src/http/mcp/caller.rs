@@ -10,6 +10,7 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use crate::http::callers::service::Service;
+use crate::http::live::Viewed;
 use crate::http::owned_chat::find_latest_chat;
 use crate::http::state::HttpState;
 use crate::http::{Admin, Frontend, positions};
@@ -95,6 +96,17 @@ impl McpCaller {
             }
             Self::Admin(admin) => admin.target(state, id).await,
             Self::User(caller) => Ok(find_latest_chat(state, caller, id).await?.target),
+        }
+    }
+
+    /// How to follow a conversation. A user follows it as long as they own it.
+    ///
+    /// # Errors
+    /// As [`McpCaller::target`].
+    pub(super) async fn viewed(&self, state: &HttpState, id: &str) -> Result<Viewed, HttpProblem> {
+        match self {
+            Self::User(caller) => Ok(find_latest_chat(state, caller, id).await?.into()),
+            Self::Service(_) | Self::Admin(_) => Ok(self.target(state, id).await?.into()),
         }
     }
 

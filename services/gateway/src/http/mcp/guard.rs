@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequest as _, Request, State};
+use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use runtime::http::{CODE_BODY_TOO_LARGE, HttpProblem};
+use runtime::http::{CODE_BODY_TOO_LARGE, HttpProblem, StreamSlot};
 use serde::de::IgnoredAny;
 use serde_json::json;
 use wire::status::Reason;
 
 use super::caller::McpCaller;
 use super::resource_metadata::{self, SCOPES};
-use super::{MCP_BODY_BYTES_MAX, hosts};
+use super::{MCP_BODY_BYTES_MAX, hosts, subscriptions};
 use crate::http::config::McpSection;
 use crate::http::positions;
 use crate::http::state::HttpState;
@@ -32,14 +32,20 @@ pub(super) async fn layer(
     next: Next,
 ) -> Response {
     match admit(&state, request).await {
-        Ok(request) => next.run(request).await,
+        Ok((request, None)) => next.run(request).await,
+        Ok((request, Some(slot))) => subscriptions::respond(slot, next.run(request).await),
         Err(rejected) => *rejected,
     }
 }
 
-async fn admit(state: &HttpState, request: Request) -> Result<Request, Box<Response>> {
+/// The request, with a slot if its answer is a stream.
+async fn admit(
+    state: &HttpState,
+    request: Request,
+) -> Result<(Request, Option<StreamSlot>), Box<Response>> {
     let section = &state.section.mcp;
     let refused = |problem: HttpProblem| Box::new(challenged(problem, section));
+    let is_listen = subscriptions::is_listen(&request);
     let (mut parts, body) = request.into_parts();
     hosts::check(&parts, section).map_err(refused)?;
     let caller = McpCaller::authenticate(&mut parts, state).await;
@@ -49,11 +55,16 @@ async fn admit(state: &HttpState, request: Request) -> Result<Request, Box<Respo
     if let Some(positions) = positions::of_request() {
         parts.extensions.insert(positions);
     }
+    let slot = match is_listen {
+        true => Some(StreamSlot::from_request_parts(&mut parts, state).await),
+        false => None,
+    };
+    let slot = slot.transpose().map_err(refused)?;
     let request = Request::from_parts(parts, body);
     if request.method() != Method::POST {
-        return Ok(request);
+        return Ok((request, None));
     }
-    read(request).await
+    Ok((read(request).await?, slot))
 }
 
 /// Reads the whole body, which must be one JSON object.

@@ -1,7 +1,7 @@
 //! `/mcp`: the tools and resources of the Model Context Protocol, over streamable HTTP.
 //!
 //! `rmcp` reads and writes the protocol's messages, in the revisions 2025-11-25 and 2026-07-28. The server is stateless: every
-//! request is answered by itself, on any gateway. `guard` runs before it and rejects callers, hosts and bodies. A tool is a
+//! request is answered by itself, on any gateway. The answer of `subscriptions/listen` is a stream. `guard` runs before it and rejects callers, hosts and bodies. A tool is a
 //! file in `tools`; it calls what the endpoints of HTTP call.
 //!
 //! The messages are not operations of REST, so the OpenAPI description does not contain them.
@@ -14,10 +14,12 @@ mod objects;
 mod resource_metadata;
 mod resources;
 mod server;
+mod subscriptions;
 mod time;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -37,6 +39,7 @@ pub const MCP_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The endpoint and its resource metadata.
 pub(super) fn routes(state: &HttpState) -> Router<HttpState> {
     let served = state.clone();
+    let live = &state.section.live;
     let service = StreamableHttpService::new(
         move || Ok(McpServer::new(served.clone())),
         Arc::new(NeverSessionManager::default()),
@@ -44,6 +47,7 @@ pub(super) fn routes(state: &HttpState) -> Router<HttpState> {
         StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
+            .with_sse_keep_alive(Some(Duration::from_millis(live.heartbeat_ms)))
             .disable_allowed_hosts()
             .with_max_request_body_bytes(MCP_BODY_BYTES_MAX),
     );

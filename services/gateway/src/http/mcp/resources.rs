@@ -87,7 +87,7 @@ pub(super) async fn read(
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
     let missing = || ErrorData::resource_not_found("no such resource for this caller", None);
-    let id = uri.strip_prefix(URI_PREFIX).ok_or_else(missing)?;
+    let id = conversation_id(uri).ok_or_else(missing)?;
     if !ToolName::FetchChatHistory.is_for(context.caller) {
         return Err(ErrorData::invalid_params(
             "the token lacks the scope read",
@@ -107,6 +107,11 @@ pub(super) async fn read(
     Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
+/// The conversation that a URI names.
+pub(super) fn conversation_id(uri: &str) -> Option<&str> {
+    uri.strip_prefix(URI_PREFIX)
+}
+
 /// The cursor is not one that the server issued.
 pub(super) fn unknown_cursor() -> ErrorData {
     let message = "the cursor is not of this listing: send nextCursor unchanged";
@@ -121,7 +126,7 @@ fn rejected(problem: HttpProblem) -> ErrorData {
 }
 
 /// The caller's failure, or the server's.
-fn unreadable(failure: &Failure) -> ErrorData {
+pub(super) fn unreadable(failure: &Failure) -> ErrorData {
     if failure.is_of_caller() {
         return ErrorData::invalid_params(failure.text(), None);
     }

@@ -1,21 +1,22 @@
 //! The server of the protocol: answers one message for the caller that `guard` found.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, ErrorData, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig,
+    InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
 use super::caller::McpCaller;
-use super::resources;
 use super::tools::{ToolContext, ToolName};
+use super::{resources, subscriptions};
 use crate::http::positions::RequestScope;
 use crate::http::state::HttpState;
 
@@ -42,15 +43,18 @@ impl McpServer {
 struct Admitted {
     caller: Arc<McpCaller>,
     positions: RequestScope,
+    /// The client's address.
+    address: Option<IpAddr>,
 }
 
 impl Admitted {
-    fn of(context: &RequestContext<RoleServer>) -> Result<Self, ErrorData> {
+    fn of(context: &RequestContext<RoleServer>, state: &HttpState) -> Result<Self, ErrorData> {
         let parts = context.extensions.get::<Parts>();
         let stored = parts.and_then(|parts| {
             Some(Self {
                 caller: Arc::clone(parts.extensions.get::<Arc<McpCaller>>()?),
                 positions: parts.extensions.get::<RequestScope>()?.clone(),
+                address: state.limits.address_of(&parts.extensions, &parts.headers),
             })
         });
         stored.ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
@@ -62,6 +66,7 @@ impl ServerHandler for McpServer {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_resources_subscribe()
             .build();
         let name = Implementation::new("hansard", crate::VERSION);
         ServerConfig::new(capabilities)
@@ -71,6 +76,20 @@ impl ServerHandler for McpServer {
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(&REVISIONS)
+    }
+
+    /// The revision with a handshake has no subscriptions: they need a session.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        if let Some(resources) = &mut result.capabilities.resources {
+            resources.subscribe = None;
+        }
+        Ok(result)
     }
 
     /// The tools that the caller's token may use.
@@ -83,7 +102,7 @@ impl ServerHandler for McpServer {
         if request.and_then(|request| request.cursor).is_some() {
             return Err(resources::unknown_cursor());
         }
-        let admitted = Admitted::of(&context)?;
+        let admitted = Admitted::of(&context, &self.state)?;
         let tools = ToolName::ALL.into_iter();
         let tools = tools.filter(|tool| tool.is_for(&admitted.caller));
         let tools = tools.map(ToolName::definition).collect();
@@ -100,7 +119,7 @@ impl ServerHandler for McpServer {
             let message = "unknown tool: call tools/list for the names of the tools";
             return Err(ErrorData::invalid_params(message, None));
         };
-        let admitted = Admitted::of(&context)?;
+        let admitted = Admitted::of(&context, &self.state)?;
         let tools = ToolContext {
             state: &self.state,
             caller: &admitted.caller,
@@ -116,7 +135,7 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let admitted = Admitted::of(&context)?;
+        let admitted = Admitted::of(&context, &self.state)?;
         let cursor = request.and_then(|request| request.cursor);
         let tools = ToolContext {
             state: &self.state,
@@ -137,12 +156,36 @@ impl ServerHandler for McpServer {
         Ok(resources::templates())
     }
 
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(subscriptions::accepted(requested))
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let admitted = Admitted::of(subscription.request_context(), &self.state)?;
+        let tools = ToolContext {
+            state: &self.state,
+            caller: &admitted.caller,
+        };
+        let listening = Box::pin(subscriptions::listen(
+            tools,
+            admitted.address,
+            subscription.sink(),
+        ));
+        tokio::select! {
+            ended = admitted.positions.within(listening) => ended,
+            () = subscription.cancelled() => Ok(()),
+        }
+    }
+
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let admitted = Admitted::of(&context)?;
+        let admitted = Admitted::of(&context, &self.state)?;
         let tools = ToolContext {
             state: &self.state,
             caller: &admitted.caller,

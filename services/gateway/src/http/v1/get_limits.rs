@@ -19,6 +19,7 @@ pub struct LimitsBody {
     content: ContentBounds,
     rates: LimitsSection,
     connections: ConnectionBounds,
+    live_streams: LiveStreamBounds,
     /// Quotas of the tenant, agent, key, owner and address, by scope. With an API key: those of its agent; without one:
     /// the deployment's. A request above a quota is rejected with 429 `QUOTA_EXCEEDED`.
     quotas: Vec<QuotaBody>,
@@ -63,6 +64,22 @@ pub struct ConnectionBounds {
     idle_timeout_ms: u64,
     /// Maximum age of a connection, in milliseconds.
     age_max_ms: u64,
+}
+
+/// Bounds of live streams of conversations.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LiveStreamBounds {
+    /// Maximum number of open streams of one client address; of IPv6, of one /64 network. Further streams get 429
+    /// `TOO_MANY_STREAMS`.
+    per_address_max: usize,
+    /// Maximum number of open streams of a gateway, with watches over gRPC. Further streams get 503 `OVERLOADED`.
+    per_gateway_max: usize,
+    /// Maximum age of a stream, in milliseconds. Then it ends with an event, and the client resumes it.
+    age_max_ms: u64,
+    /// A comment is sent after this time without an event, in milliseconds.
+    heartbeat_ms: u64,
+    /// How long a client may receive nothing while events wait, in milliseconds. Then the stream ends with an event.
+    pause_max_ms: u64,
 }
 
 /// Bounds of a conversation.
@@ -121,8 +138,20 @@ pub(in crate::http) async fn get_limits(
             idle_timeout_ms: server.connection.idle_timeout_ms,
             age_max_ms: server.connection.age_max_ms,
         },
+        live_streams: live_streams(&state),
         quotas: quotas.iter().map(QuotaBody::from).collect(),
     })
+}
+
+fn live_streams(state: &HttpState) -> LiveStreamBounds {
+    let live = &state.section.live;
+    LiveStreamBounds {
+        per_address_max: live.per_address_max,
+        per_gateway_max: state.gateway.watchers.max(),
+        age_max_ms: live.age_max_ms,
+        heartbeat_ms: live.heartbeat_ms,
+        pause_max_ms: live.pause_max_ms,
+    }
 }
 
 /// The quotas of the key's agent; with an unknown key, the deployment's.

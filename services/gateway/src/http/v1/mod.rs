@@ -9,3 +9,4 @@ pub mod admin;
 pub mod chat;
 pub mod conversations;
 pub mod get_limits;
+pub mod histories;

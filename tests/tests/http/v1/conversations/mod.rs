@@ -8,15 +8,9 @@ mod recording;
 
 use serde_json::{Value, json};
 use tests::http_client::HttpClient;
-use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{Fixture, TENANT, bearer, text};
-
-/// A back end of [`TENANT`] with these scopes.
-async fn service(fixture: &Fixture, scopes: &[Scope]) -> HttpClient {
-    let token = fixture.operator.token(scopes, TENANT).await;
-    bearer(&fixture.stack, &token.secret)
-}
+use super::service;
+use crate::fixture::text;
 
 /// A new conversation of a user; its path.
 async fn created(service: &HttpClient) -> String {

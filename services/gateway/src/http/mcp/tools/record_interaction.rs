@@ -1,8 +1,8 @@
 //! `record_interaction`: a user's message and the assistant's answer, in one commit.
 
 use axum::http::StatusCode;
-use domain::Part;
 use domain::event::{Fact, MessageAppended, Role};
+use domain::{CommitId, Part};
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
@@ -14,6 +14,7 @@ use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
 use crate::http::commands::{result, result_for_caller, with_field};
+use crate::http::idempotency::IdempotencyKey;
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
@@ -36,6 +37,10 @@ pub(super) struct Arguments {
     assistant_response: String,
     /// Metadata of both messages: the text of a JSON object, at most 64 KiB, such as {"model": "small", "tokens": 150}.
     metadata: Option<String>,
+    /// A new UUID for each interaction. A call that is repeated with the same key records nothing again and returns the first
+    /// result.
+    #[schemars(extend("format" = "uuid"))]
+    idempotency_key: Option<String>,
 }
 
 /// The recorded messages.
@@ -57,7 +62,7 @@ pub(super) fn definition() -> Tool {
         ToolName::RecordInteraction,
         "Record interaction",
         "Records a user's message and the assistant's answer at the end of a conversation: both or neither. Call it once at the end \
-         of each request. Calling it again records the messages again.",
+         of each request. Calling it again records the messages again, unless both calls have the same idempotency_key.",
         adds(),
     )
 }
@@ -69,15 +74,13 @@ pub(super) async fn call(
     check_text("user_message", &arguments.user_message)?;
     check_text("assistant_response", &arguments.assistant_response)?;
     let metadata = arguments.metadata.filter(|text| !text.is_empty());
-    let user = message(Role::User, arguments.user_message, metadata.as_deref());
-    let assistant = message(
-        Role::Assistant,
-        arguments.assistant_response,
-        metadata.as_deref(),
-    );
+    let key = idempotency_key(arguments.idempotency_key.as_deref())?;
+    let message = |role, text| message(event_id(key, role), role, text, metadata.as_deref());
+    let user = message(Role::User, arguments.user_message);
+    let assistant = message(Role::Assistant, arguments.assistant_response);
     let id = arguments.conversation_id;
     let events = vec![user.0, assistant.0];
-    let commit = append(context, &id, events).await;
+    let commit = append(context, &id, key, events).await;
     let commit = commit.map_err(|problem| Failure::of(with_argument(problem), &id))?;
     let recorded_at = iso8601(recorded_at(&commit)?);
     let recorded = |message: MessageObject| MessageObject {
@@ -96,12 +99,13 @@ pub(super) async fn call(
 async fn append(
     context: ToolContext<'_>,
     id: &str,
+    key: IdempotencyKey,
     events: Vec<event::Event>,
 ) -> Result<CommitResult, HttpProblem> {
     let state = context.state;
     match context.caller {
         McpCaller::Service(service) => {
-            let target = service.command_target(state, id, String::new()).await?;
+            let target = service.command_target(state, id, key.text()).await?;
             let target = Some(target);
             let mut writer = state.commands.write_for(&service.call);
             let answer = writer.append_events(AppendEventsRequest { target, events });
@@ -113,7 +117,7 @@ async fn append(
             if !allowed.contains(Role::Assistant) {
                 return Err(assistant_not_allowed());
             }
-            let target = Some(chat.command_target(String::new()));
+            let target = Some(chat.command_target(key.text()));
             let request = AppendEventsRequest { target, events };
             let answer = state.commands.write().append_events(request).await;
             result(answer, |answer| answer.result)
@@ -122,9 +126,29 @@ async fn append(
     }
 }
 
+fn idempotency_key(text: Option<&str>) -> Result<IdempotencyKey, HttpProblem> {
+    let key = text.filter(|text| !text.is_empty()).map(CommitId::parse);
+    let key = key.transpose().map_err(|_| {
+        let detail = "is not a UUID: send a new UUID for each interaction, or leave it out";
+        HttpProblem::of_field("IDEMPOTENCY_KEY_MALFORMED", "idempotency_key", detail)
+    })?;
+    Ok(IdempotencyKey(key))
+}
+
+/// The id of a message's event; with a key, it is the same in every retry.
+fn event_id(key: IdempotencyKey, role: Role) -> Uuid {
+    let id = key.for_part(role.as_str()).0;
+    id.map_or_else(Uuid::now_v7, |CommitId(id)| id)
+}
+
 /// An event, and its message in the answer.
-fn message(role: Role, text: String, metadata: Option<&str>) -> (event::Event, MessageObject) {
-    let id = Uuid::now_v7().to_string();
+fn message(
+    id: Uuid,
+    role: Role,
+    text: String,
+    metadata: Option<&str>,
+) -> (event::Event, MessageObject) {
+    let id = id.to_string();
     let shown = MessageObject {
         id: id.clone(),
         conversation_id: String::new(),
@@ -159,6 +183,8 @@ fn with_argument(problem: HttpProblem) -> HttpProblem {
         "user_message"
     } else if field.starts_with("events[1]") {
         "assistant_response"
+    } else if field == "idempotency-key" {
+        "idempotency_key"
     } else {
         return problem;
     };

@@ -61,7 +61,9 @@ pub(in crate::http) async fn create_response(
         let answer = stateless::answer(&state, &caller, request, previous.as_ref()).await?;
         return deliver(&state, open, answer, body.delivery()).await;
     }
-    let started = started(&state, &caller, &headers, (&body, request, previous)).await?;
+    // Boxed, to keep the future of the handler small.
+    let starting = started(&state, &caller, &headers, (&body, request, previous));
+    let started = Box::pin(starting).await?;
     if body.delivery() == Delivery::Background {
         return Ok(Json(ResponseObject::in_progress(started.head)).into_response());
     }
@@ -181,7 +183,12 @@ async fn user_texts(
 fn text(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
-        _ => None,
+        Part::Refusal(_)
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Image { .. }
+        | Part::File { .. }
+        | Part::ProviderItem { .. } => None,
     });
     texts.collect()
 }

@@ -201,7 +201,11 @@ async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, Http
                     return Ok((output, Some((RunEnd { outcome, error }, event.version))));
                 }
                 Fact::Annotation(Annotation::ErrorOccurred(occurred)) => error = Some(occurred),
-                _ => output.push(event),
+                Fact::MessageAppended(_)
+                | Fact::ToolCalled(_)
+                | Fact::ToolReturned(_)
+                | Fact::Annotation(_)
+                | Fact::Lifecycle(_) => output.push(event),
             }
         }
     }

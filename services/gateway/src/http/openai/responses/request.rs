@@ -188,7 +188,6 @@ impl ResponseRequest {
                 reasoning_effort: self.reasoning_effort()?,
                 ..RequestOptions::default()
             },
-            ..RequestSettings::default()
         })
     }
 

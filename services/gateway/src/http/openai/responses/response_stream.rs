@@ -71,7 +71,7 @@ impl Answer {
             waiting: VecDeque::new(),
             is_over: false,
         };
-        frames.queue(opening);
+        frames.queue(&opening);
         let texts = unfold(frames, async |mut frames| {
             let text = frames.next().await?;
             Some((Ok::<_, Infallible>(Bytes::from(text)), frames))
@@ -102,7 +102,7 @@ impl Frames {
             if self.answer.events.end().is_some() {
                 (&mut self.answer.finished).await;
                 let last = self.answer.events.closing();
-                self.close(last);
+                self.close(&last);
                 continue;
             }
             tokio::select! {
@@ -119,12 +119,12 @@ impl Frames {
 
     fn push(&mut self, part: &RunPart) {
         match self.answer.events.push(part) {
-            Ok(events) => self.queue(events),
+            Ok(events) => self.queue(&events),
             Err(_) => self.interrupt(),
         }
     }
 
-    fn queue(&mut self, events: Vec<ResponseEvent>) {
+    fn queue(&mut self, events: &[ResponseEvent]) {
         let after = self.after;
         let new = events
             .iter()
@@ -138,11 +138,11 @@ impl Frames {
             .answer
             .events
             .interruption(&problem.code, &problem.detail);
-        self.close(last);
+        self.close(&last);
     }
 
     /// The last events are sent in any case: a client that resumes must learn the end.
-    fn close(&mut self, last: Vec<ResponseEvent>) {
+    fn close(&mut self, last: &[ResponseEvent]) {
         self.is_over = true;
         self.waiting.extend(last.iter().map(ResponseEvent::frame));
     }

@@ -9,12 +9,12 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
-use crate::history_rpc::stored_history::{self, History, HistoryQuery};
 use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
 use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::{HttpState, IdempotencyKey};
+use crate::keyed_histories::stored_history::{self, History, HistoryQuery};
 use crate::quotas::account::RequestSource;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.
@@ -47,7 +47,7 @@ pub(super) async fn start(
     let last_message = history.last_message();
     let mut attempts = 1;
     loop {
-        let turn = turn_of(history.seen_at(None), &given, history.version, key)?;
+        let turn = turn_of(history.seen_at(None), &given, history.position.version, key)?;
         let problem = match turn::start(state, session, turn).await {
             Ok(started) => return Ok(started),
             Err(problem) => problem,

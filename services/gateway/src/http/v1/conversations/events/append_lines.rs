@@ -13,9 +13,8 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use super::lines::{Line, Lines};
-use super::member_names::with_member_names;
 use crate::http::body::NewEventBody;
-use crate::http::commands::result_for_caller;
+use crate::http::commands::{result_for_caller, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;

@@ -6,5 +6,4 @@ pub mod append_request;
 pub mod document;
 pub mod lines;
 pub mod list_events;
-mod member_names;
 pub mod stream;

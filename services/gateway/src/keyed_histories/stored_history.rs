@@ -2,7 +2,10 @@
 
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
-use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
+use history::{
+    CommitPosition, Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds,
+    decode,
+};
 use keyed_history::StoredHistory;
 use wire::status::{Problem, Reason};
 
@@ -18,8 +21,8 @@ pub struct History {
     messages: Vec<MessageAppended>,
     /// The version of each message.
     versions: Vec<Version>,
-    /// The conversation's version.
-    pub version: Version,
+    /// The conversation's position.
+    pub position: CommitPosition,
     /// The conversation's owner.
     pub owner: Option<Owner>,
 }
@@ -55,7 +58,7 @@ impl History {
 
     fn of(snapshot: &Snapshot<'_>, newest: &Newest<'_>) -> Result<Self, Problem> {
         let mut history = Self {
-            version: snapshot.position().version,
+            position: snapshot.position(),
             owner: snapshot.owner().cloned(),
             ..Self::default()
         };

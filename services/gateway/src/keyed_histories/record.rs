@@ -1,6 +1,6 @@
 //! Appends the new messages of a caller: reads the history, compares, and appends at the version that it read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::MessageAppended;
@@ -9,18 +9,18 @@ use keyed_history::merge::new_turns;
 use prost::Message as _;
 use runtime::backoff::Backoff;
 use tonic::Status;
+use tracing::Instrument as _;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
-use super::HistoryRpc;
+use super::location::HistoryLocation;
 use super::record_error::RecordError;
-use super::resolved_key::HistoryLocation;
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
-use crate::metrics;
 use crate::request::Call;
-use crate::writer::command_target;
+use crate::writer::{WriterClient, command_target};
+use crate::{Gateway, metrics};
 
 /// Maximum number of retries.
 const RETRIES_MAX: usize = 4;
@@ -34,72 +34,125 @@ const COMMIT_DIVISOR: usize = 2;
 
 /// A request to record messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recording<'call> {
-    pub(super) call: &'call Call,
-    pub(super) location: &'call HistoryLocation,
-    pub(super) current: &'call [MessageAppended],
-    /// Equal for all attempts of the call.
-    pub(super) idempotency_key: Option<CommitId>,
-}
-
-/// The progress of a recording.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Progress {
+pub struct Recording<'call> {
+    /// Reads the history.
+    pub gateway: &'call Gateway,
+    /// Appends under the caller's own token.
+    pub writer: &'call WriterClient,
+    /// The caller.
+    pub call: &'call Call,
+    /// The location of the history, or why it is unknown.
+    pub location: Result<&'call HistoryLocation, Warning>,
+    /// The caller's messages, oldest first.
+    pub current: &'call [MessageAppended],
     /// The version that the caller has seen; `None`: the version of the first read.
-    pub(super) seen: Option<Version>,
-    /// The last known version of the conversation.
-    pub(super) version: Version,
-    pub(super) appended: usize,
+    pub seen: Option<Version>,
+    /// Equal for all attempts of the call.
+    pub idempotency_key: Option<CommitId>,
 }
 
-/// Records the new messages, with retries after lost races. Returns a warning if not all could be recorded.
+/// The result of a recording.
+#[derive(Debug, Default)]
+pub struct RecordedHistory {
+    /// The last known version of the conversation.
+    pub version: Version,
+    /// The number of appended messages.
+    pub appended: usize,
+    /// The position of the last commit; empty: nothing was appended.
+    pub position_token: String,
+    /// Why not all new messages were recorded.
+    pub warning: Option<Warning>,
+}
+
+/// Records the new messages, with retries after lost races.
 ///
 /// # Errors
 /// The writer rejects the call.
-pub(super) async fn record(
-    rpc: &HistoryRpc,
-    recording: Recording<'_>,
-    progress: &mut Progress,
+pub async fn record(recording: Recording<'_>) -> Result<RecordedHistory, Status> {
+    let began = Instant::now();
+    let mut recorded = RecordedHistory::default();
+    recorded.warning = match recording.location {
+        Err(warning) => Some(warning),
+        Ok(location) => {
+            let span = tracing::info_span!(
+                "gateway.history.record",
+                tenant.id = location.target.key.tenant.as_str(),
+                conversation.id = location.conversation_id(),
+            );
+            let recording = LocatedRecording {
+                request: recording,
+                location,
+            };
+            let attempts = attempts(recording, &mut recorded);
+            attempts.instrument(span).await?
+        }
+    };
+    if let Some(warning) = recorded.warning {
+        let location = recording.location.ok();
+        warning.log(location.map(HistoryLocation::conversation_id));
+    }
+    let outcome = recorded.warning.map(Warning::code);
+    metrics::history_answered("record", outcome, began.elapsed());
+    Ok(recorded)
+}
+
+/// A recording whose location is known.
+#[derive(Debug, Clone, Copy)]
+struct LocatedRecording<'call> {
+    request: Recording<'call>,
+    location: &'call HistoryLocation,
+}
+
+/// Records with retries after lost races. Returns a warning if not all could be recorded.
+async fn attempts(
+    recording: LocatedRecording<'_>,
+    recorded: &mut RecordedHistory,
 ) -> Result<Option<Warning>, Status> {
     let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, RETRIES_MAX);
+    let mut seen = recording.request.seen;
     loop {
-        let warning = match attempt(rpc, recording, progress).await {
+        let warning = match attempt(recording, &mut seen, recorded).await {
             Ok(()) => return Ok(None),
             Err(RecordError::Refused(status)) => return Err(status),
             Err(RecordError::Permanent(warning)) => return Ok(Some(warning)),
             Err(RecordError::Retryable(warning)) => warning,
         };
-        if recording.call.deadline.is_over() || !backoff.wait().await {
+        if recording.request.call.deadline.is_over() || !backoff.wait().await {
             return Ok(Some(warning));
         }
         metrics::history_retried(warning.code());
     }
 }
 
-/// One attempt. Messages that were appended in the meantime are not new for it.
+/// One attempt. Messages that were appended in the meantime are not new for it. The first read sets `seen`.
 async fn attempt(
-    rpc: &HistoryRpc,
-    recording: Recording<'_>,
-    progress: &mut Progress,
+    recording: LocatedRecording<'_>,
+    seen: &mut Option<Version>,
+    recorded: &mut RecordedHistory,
 ) -> Result<(), RecordError> {
+    let Recording {
+        gateway, current, ..
+    } = recording.request;
     let end = HistoryQuery {
-        messages: recording.current.len(),
-        seen: progress.seen,
+        messages: current.len(),
+        seen: *seen,
     };
-    let history = recording.location.read(&rpc.gateway, end).await?;
+    let history = recording.location.read(gateway, end).await?;
     let exists = history.is_some();
     let history = history.unwrap_or_default();
-    progress.version = history.version;
-    let seen = *progress.seen.get_or_insert(history.version);
-    let new = new_messages(&history, seen, recording.current);
+    recorded.version = history.position.version;
+    let seen = *seen.get_or_insert(recorded.version);
+    let new = new_messages(&history, seen, current);
     if !new.is_empty() && !exists {
-        progress.version = create(rpc, recording).await?;
+        recorded.version = create(recording).await?;
     }
-    let commit_bytes_max = rpc.gateway.reader.record.payload_bytes_max() / COMMIT_DIVISOR;
+    let commit_bytes_max = gateway.reader.record.payload_bytes_max() / COMMIT_DIVISOR;
     for commit in commits(new, commit_bytes_max) {
         let count = commit.len();
-        progress.version = append(rpc, recording, commit, progress.version).await?;
-        progress.appended += count;
+        let result = append(recording, commit, recorded.version).await?;
+        recorded.version = Version(result.version);
+        recorded.position_token = result.position_token;
+        recorded.appended += count;
     }
     Ok(())
 }
@@ -135,7 +188,7 @@ fn commits(messages: Vec<NewMessage>, bytes_max: usize) -> Vec<Vec<NewMessage>> 
 }
 
 /// Creates the conversation of the history. Returns its version.
-async fn create(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, RecordError> {
+async fn create(recording: LocatedRecording<'_>) -> Result<Version, RecordError> {
     let target = &recording.location.target;
     let conversation = target.key.conversation.as_str();
     let owner = event::owner::Kind::ChannelId(recording.location.channel.as_str().to_owned());
@@ -145,21 +198,21 @@ async fn create(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, R
         owner: Some(event::Owner { kind: Some(owner) }),
         ..write::CreateConversationRequest::default()
     };
-    let mut writer = rpc.writer.write_for(recording.call);
+    let mut writer = recording.request.writer.write_for(recording.request.call);
     let created = writer.create_conversation(request).await?.into_inner();
     Ok(Version(created.result.unwrap_or_default().version))
 }
 
-/// Appends one commit at the expected version. Returns the new version.
+/// Appends one commit at the expected version.
 async fn append(
-    rpc: &HistoryRpc,
-    recording: Recording<'_>,
+    recording: LocatedRecording<'_>,
     commit: Vec<NewMessage>,
     expected: Version,
-) -> Result<Version, RecordError> {
+) -> Result<write::CommitResult, RecordError> {
     let target = &recording.location.target;
     let first = commit.first().map_or(0, |(index, _)| *index);
     let key = recording
+        .request
         .idempotency_key
         .map(|key| commit_id(key, first).to_string());
     let events = commit.into_iter().map(|(_, message)| event::Event {
@@ -177,9 +230,9 @@ async fn append(
         }),
         events: events.collect(),
     };
-    let mut writer = rpc.writer.write_for(recording.call);
+    let mut writer = recording.request.writer.write_for(recording.request.call);
     let appended = writer.append_events(request).await?.into_inner();
-    Ok(Version(appended.result.unwrap_or_default().version))
+    Ok(appended.result.unwrap_or_default())
 }
 
 /// The id of a commit, derived from the call's key and the index of its first message: equal in all attempts, and unique

@@ -1,8 +1,8 @@
-//! Names of the writer's fields as callers of `/v1/conversations/{id}/events` know them.
+//! Names of the writer's fields as callers who send events or messages know them.
 
 use runtime::http::HttpProblem;
 
-use crate::http::commands::with_field;
+use super::with_field;
 
 /// Names in the writer's paths of fields that JSON does not have: the fact of an event, and the kind of a part.
 const WRAPPERS: [&str; 13] = [
@@ -22,7 +22,7 @@ const WRAPPERS: [&str; 13] = [
 ];
 
 /// Replaces the writer's path of an event's field by the caller's: `events[0].tool_called.call_id` by `events[0].callId`.
-pub(super) fn with_member_names(problem: HttpProblem) -> HttpProblem {
+pub(in crate::http) fn with_member_names(problem: HttpProblem) -> HttpProblem {
     match problem.field.as_deref().map(member_path) {
         Some(members) => with_field(problem, &members),
         None => problem,

@@ -1,10 +1,8 @@
 //! Warnings: why a history is incomplete, or why messages were not recorded.
 
-use wire::proto::history::v1 as proto;
-
 /// A warning in the answer of a history call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Warning {
+pub enum Warning {
     /// No candidate is a valid key.
     NoValidKey,
     /// Rows, record or writer are unavailable.
@@ -15,13 +13,16 @@ pub(super) enum Warning {
     Conflict,
     /// An earlier call used the same idempotency key for other messages.
     KeyReused,
+    /// The conversation is archived.
     Archived,
+    /// The conversation is erased.
     Erased,
 }
 
 impl Warning {
     /// The code in answers and metrics. It never changes.
-    pub(super) fn code(self) -> &'static str {
+    #[must_use]
+    pub fn code(self) -> &'static str {
         match self {
             Self::NoValidKey => "NO_VALID_KEY",
             Self::Unavailable => "HISTORY_UNAVAILABLE",
@@ -33,7 +34,9 @@ impl Warning {
         }
     }
 
-    fn message(self) -> &'static str {
+    /// The meaning and the remedy, for people.
+    #[must_use]
+    pub fn message(self) -> &'static str {
         match self {
             Self::NoValidKey => {
                 "no candidate is a valid key: nothing was read or recorded; see refused_keys"
@@ -57,10 +60,12 @@ impl Warning {
         }
     }
 
-    pub(super) fn to_proto(self) -> proto::HistoryWarning {
-        proto::HistoryWarning {
-            code: self.code().to_owned(),
-            message: self.message().to_owned(),
-        }
+    /// Logs the warning that the caller of this conversation receives; `None`: its id is unknown.
+    pub(super) fn log(self, conversation: Option<&str>) {
+        tracing::warn!(
+            conversation.id = conversation.unwrap_or_default(),
+            code = self.code(),
+            "a history call returns a warning"
+        );
     }
 }

@@ -17,9 +17,7 @@ const AROUND_BYTES_MAX: usize = 64;
 ///
 /// # Errors
 /// There are too many messages, or one cannot be recorded. The error names the path of the field.
-pub(super) fn parse(
-    messages: Vec<event::MessageAppended>,
-) -> Result<Vec<MessageAppended>, Violation> {
+pub fn parse(messages: Vec<event::MessageAppended>) -> Result<Vec<MessageAppended>, Violation> {
     if messages.len() > CURRENT_MESSAGES_MAX {
         let count = messages.len();
         let description = format!("are {count}, the maximum is {CURRENT_MESSAGES_MAX}");

@@ -1,0 +1,3 @@
+//! `/v1/histories/{key}/messages`.
+
+pub mod record_messages;
