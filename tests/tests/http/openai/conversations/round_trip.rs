@@ -49,7 +49,7 @@ async fn items_of_every_type_come_back_as_they_were_sent() {
         prefixes,
         [
             "msg", "msg", "msg", "msg", "msg", "msg", "msg", "rs", "fc", "fc", "fco", "fco", "fco",
-            "ctc", "ctco", "mcp", "ws", "cmp", "item"
+            "ctc", "ctco", "mcp", "ws", "cmp", "item", "item", "item"
         ]
     );
     pages(&client, &path, &listed).await;
