@@ -1,15 +1,13 @@
 //! Finds an item by its id: at the version that the id contains, or by search if the client chose the id.
 
 use domain::RecordedEvent;
-use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
+use history::{Batch, Direction, Query, Snapshot, View, decode};
 use runtime::http::HttpProblem;
-use wire::status::Problem;
 
-use super::{ITEM_KINDS, items_of};
+use super::{item_query, items_of};
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
-use crate::http::state::HttpState;
 
 /// Most events that are searched for a client's own id, the newest first.
 pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
@@ -24,16 +22,13 @@ const SEARCH: Batch = Batch {
 /// # Errors
 /// The conversation cannot be read.
 pub(super) async fn find(
-    state: &HttpState,
-    target: &Target,
+    snapshot: &Snapshot<'_>,
     id: &str,
 ) -> Result<Option<StoredItem>, HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
-    if let Some(place) = ItemId::parse(id) {
-        return at(&snapshot, place, id).await;
+    match ItemId::parse(id) {
+        Some(place) => at(snapshot, place, id).await,
+        None => searched(snapshot, id).await,
     }
-    searched(&snapshot, id).await
 }
 
 async fn at(
@@ -44,28 +39,20 @@ async fn at(
     let query = Query {
         from: place.version,
         to: place.version,
-        kinds: &ITEM_KINDS,
-        ..Query::all(Direction::Forward)
+        ..item_query(Direction::Backward)
     };
-    let events = first_batch(snapshot, query, Batch::ONE).await;
-    for event in events.map_err(from_read_error)? {
-        let items = items_of(&event)?.into_iter();
-        let mut same = items.filter(|item| item.place == place && item.id == id);
-        if let Some(item) = same.next() {
-            return Ok(Some(item));
-        }
-    }
-    Ok(None)
+    let Some(event) = newest_event(snapshot, query).await? else {
+        return Ok(None);
+    };
+    let mut items = items_of(&event)?.into_iter();
+    Ok(items.find(|item| item.place == place && item.id == id))
 }
 
 /// The newest item with this id.
 async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await;
     let effective = effective.map_err(from_read_error)?;
-    let query = Query {
-        kinds: &ITEM_KINDS,
-        ..Query::all(Direction::Backward)
-    };
+    let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let mut searched = 0;
     while searched < EVENTS_SEARCHED_MAX {
@@ -84,18 +71,16 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
     Ok(None)
 }
 
-/// The events of the first batch of a query over the effective history.
+/// The newest event of a query over the effective history.
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub(super) async fn first_batch(
+pub(super) async fn newest_event(
     snapshot: &Snapshot<'_>,
     query: Query<'_>,
-    batch: Batch,
-) -> Result<Vec<RecordedEvent>, Problem> {
-    let effective = snapshot.effective(snapshot.position().version).await?;
-    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-    let events = cursor.next(batch).await?.into_iter().flatten();
-    let events = events.map(|event| decode(snapshot.key(), &event.row));
-    events.collect()
+) -> Result<Option<RecordedEvent>, HttpProblem> {
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(from_read_error)?;
+    let newest = snapshot.newest(query, View::Effective(&effective)).await;
+    newest.map_err(from_read_error)
 }

@@ -1,14 +1,14 @@
 //! `GET /openai/v1/conversations/{id}/items`: the items of a conversation, page by page.
 
 use axum::extract::State;
-use history::{Direction, Page, PageBounds, Snapshot, Target, View, decode};
+use history::{Direction, Page, PageBounds, Snapshot, decode};
 use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
-use super::{ITEM_KINDS, ItemListObject, items_of};
+use super::{ItemListObject, item_query, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
@@ -42,9 +42,10 @@ pub(in crate::http) async fn list_openai_items(
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let limit = query.limit().map_err(problem::from_violation)?;
     let target = target(&state, &caller, &id).await?;
+    let snapshot = open(&state, &caller, &target).await?;
     let after = match &query.after {
         Some(after) => {
-            let found = find(&state, &target, after).await?;
+            let found = find(&snapshot, after).await?;
             Some(found.ok_or_else(no_such_start)?.place)
         }
         None => None,
@@ -54,7 +55,7 @@ pub(in crate::http) async fn list_openai_items(
         limit,
         order: query.order,
     };
-    listing.read(&state, &target).await.map(Json)
+    listing.read(&snapshot).await.map(Json)
 }
 
 fn no_such_start() -> HttpProblem {
@@ -70,15 +71,12 @@ struct Listing {
 }
 
 impl Listing {
-    async fn read(
-        &self,
-        state: &HttpState,
-        target: &Target,
-    ) -> Result<ItemListObject, HttpProblem> {
-        let page = self.page(state, target).await.map_err(from_read_error)?;
+    async fn read(&self, snapshot: &Snapshot<'_>) -> Result<ItemListObject, HttpProblem> {
+        let page = Page::effective(snapshot, self.query(), self.bounds()).await;
+        let page = page.map_err(from_read_error)?;
         let mut items = Vec::new();
         for row in &page.events {
-            let event = decode(&target.key, row).map_err(from_read_error)?;
+            let event = decode(snapshot.key(), row).map_err(from_read_error)?;
             let mut of_event = items_of(&event)?;
             if self.order == ItemOrder::Desc {
                 of_event.reverse();
@@ -98,20 +96,12 @@ impl Listing {
         })
     }
 
-    /// The events of the page. Each has an item; the first may be that before the page, and the last shows that there are more.
-    async fn page(
-        &self,
-        state: &HttpState,
-        target: &Target,
-    ) -> Result<Page, wire::status::Problem> {
-        let all = history::Query {
-            kinds: &ITEM_KINDS,
-            ..history::Query::all(match self.order {
-                ItemOrder::Asc => Direction::Forward,
-                ItemOrder::Desc => Direction::Backward,
-            })
-        };
-        let query = match (self.after, self.order) {
+    fn query(&self) -> history::Query<'static> {
+        let all = item_query(match self.order {
+            ItemOrder::Asc => Direction::Forward,
+            ItemOrder::Desc => Direction::Backward,
+        });
+        match (self.after, self.order) {
             (None, _) => all,
             (Some(after), ItemOrder::Asc) => history::Query {
                 from: after.version,
@@ -121,14 +111,15 @@ impl Listing {
                 to: after.version,
                 ..all
             },
-        };
-        let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
-        let effective = snapshot.effective(snapshot.position().version).await?;
-        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-        let bounds = PageBounds {
+        }
+    }
+
+    /// The bounds of the events. Each has an item; the first may be that before the page, and the last shows that there are
+    /// more.
+    fn bounds(&self) -> PageBounds {
+        PageBounds {
             events_max: self.limit.saturating_add(1),
             bytes_max: ITEMS_BYTES_MAX,
-        };
-        Page::read(&mut cursor, bounds).await
+        }
     }
 }
