@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{NamedSchema, OutgoingRequest};
-use crate::options::ToolChoice;
+use super::{Choice, NamedSchema, OutgoingRequest, choice};
 
 /// The fields of a body other than `instructions` and `input`.
 #[derive(Debug, Serialize)]
@@ -20,7 +19,7 @@ pub(super) struct Head<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<Choice<NamedTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,14 +38,6 @@ struct TextOptions<'a> {
 struct TextFormat<'a> {
     #[serde(flatten)]
     schema: NamedSchema<'a>,
-}
-
-/// A choice of tools: a mode, or one tool.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Choice<'a> {
-    Mode(&'static str),
-    Tool(NamedTool<'a>),
 }
 
 #[derive(Debug, Serialize)]
@@ -80,25 +71,11 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_output_tokens: outgoing.request.max_output_tokens,
         temperature: outgoing.request.temperature,
         tools: tools.collect(),
-        tool_choice: options
-            .tool_choice
-            .as_ref()
-            .and_then(|given| choice(outgoing, given)),
+        tool_choice: choice(outgoing, |name| NamedTool { name }),
         parallel_tool_calls: options.parallel_tool_calls,
         top_p: options.top_p,
         text: NamedSchema::of(outgoing).map(|schema| TextOptions {
             format: TextFormat { schema },
         }),
     }
-}
-
-fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
-    Some(match choice {
-        ToolChoice::Auto => Choice::Mode("auto"),
-        ToolChoice::None => Choice::Mode("none"),
-        ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => Choice::Tool(NamedTool {
-            name: outgoing.written_name(name)?,
-        }),
-    })
 }
