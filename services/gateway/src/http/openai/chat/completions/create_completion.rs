@@ -19,9 +19,10 @@ use super::chunks::{ChunkHead, CompletionChunk};
 use super::completion_stream::CompletionStream;
 use super::failure::{ended_early, not_supported, problem_of};
 use super::request::CompletionRequest;
-use crate::generation::FollowItem;
+use crate::generation::{FollowItem, StatelessTurn};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::errors::OpenAiError;
+use crate::http::openai::requested_model::RequestedModel;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::turns::delayed_answer;
@@ -54,17 +55,21 @@ pub(in crate::http) async fn create_completion(
     Json(body): Json<CompletionRequest>,
 ) -> Result<Response, HttpProblem> {
     let model = Some(body.model.as_str());
-    let access = caller.access(&state, Scope::Append, model).await?;
+    let model = RequestedModel::find(&state, &caller, Scope::Append, model).await?;
     if headers.contains_key(CONVERSATION_HEADER) {
         return Err(not_supported(CONVERSATION_HEADER));
     }
-    let turn = body.turn()?;
+    let turn = StatelessTurn {
+        settings: body.settings(model.other)?,
+        facts: body.facts()?,
+        after: None,
+    };
     let (field, named) = match (&body.user, &body.safety_identifier) {
         (Some(user), _) => ("user", Some(user)),
         (None, user) => ("safety_identifier", user.as_ref()),
     };
     let owner = caller.user(field, named.cloned())?.map(Owner::User);
-    let account = Account::of(&access, owner.as_ref(), &caller.source());
+    let account = Account::of(&model.access, owner.as_ref(), &caller.source());
     let head = ChunkHead {
         id: format!("chatcmpl-{}", Uuid::now_v7().simple()),
         created: state.now().seconds(),

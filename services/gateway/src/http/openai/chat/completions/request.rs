@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
-use crate::generation::{RequestSettings, StatelessTurn};
+use crate::generation::RequestSettings;
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -105,11 +105,11 @@ pub struct CompletionStreamOptions {
 }
 
 impl CompletionRequest {
-    /// What the model answers.
+    /// What the request sets instead of the agent's settings; `model`: another model of the agent's server.
     ///
     /// # Errors
     /// 400 with the field: it is invalid, over its bound, or not supported.
-    pub fn turn(&self) -> Result<StatelessTurn, HttpProblem> {
+    pub fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
         self.check_supported()?;
         let tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let mut options = self.options()?;
@@ -121,17 +121,22 @@ impl CompletionRequest {
             // Model servers reject a choice without tools, also `auto` and `none`.
             options.tool_choice = None;
         }
-        Ok(StatelessTurn {
-            after: None,
-            facts: facts(&self.messages)?,
-            settings: RequestSettings {
-                instructions: None,
-                tools,
-                output_tokens_max: self.output_tokens_max()?,
-                temperature: self.sampling_temperature()?,
-                options,
-            },
+        Ok(RequestSettings {
+            model,
+            instructions: None,
+            tools,
+            output_tokens_max: self.output_tokens_max()?,
+            temperature: self.sampling_temperature()?,
+            options,
         })
+    }
+
+    /// The messages, calls and results of calls.
+    ///
+    /// # Errors
+    /// 400 with the field: one is invalid, or there are none or too many.
+    pub fn facts(&self) -> Result<Vec<Fact>, HttpProblem> {
+        facts(&self.messages)
     }
 
     /// Whether the stream ends with a chunk with the usage.
