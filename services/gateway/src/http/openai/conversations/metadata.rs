@@ -10,14 +10,14 @@ use crate::http::body::Verbatim;
 use crate::http::problem;
 
 /// Most pairs.
-pub(super) const METADATA_PAIRS_MAX: usize = 16;
+pub(in crate::http::openai) const METADATA_PAIRS_MAX: usize = 16;
 /// Most characters of a key.
-pub(super) const METADATA_KEY_CHARS_MAX: usize = 64;
+pub(in crate::http::openai) const METADATA_KEY_CHARS_MAX: usize = 64;
 /// Most characters of a value.
-pub(super) const METADATA_VALUE_CHARS_MAX: usize = 512;
+pub(in crate::http::openai) const METADATA_VALUE_CHARS_MAX: usize = 512;
 
 /// Metadata without pairs.
-pub(super) fn empty() -> Verbatim {
+pub(in crate::http::openai) fn empty() -> Verbatim {
     Verbatim(JsonText::recorded("{}".to_owned()))
 }
 
@@ -25,7 +25,7 @@ pub(super) fn empty() -> Verbatim {
 ///
 /// # Errors
 /// 400: it is not an object of strings, or exceeds a bound.
-pub(super) fn checked(given: Option<&RawValue>) -> Result<String, HttpProblem> {
+pub(in crate::http::openai) fn checked(given: Option<&RawValue>) -> Result<String, HttpProblem> {
     let Some(given) = given.filter(|given| given.get() != "null") else {
         return Ok("{}".to_owned());
     };

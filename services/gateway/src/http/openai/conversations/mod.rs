@@ -5,10 +5,10 @@ pub mod create_conversation;
 pub mod delete_conversation;
 pub mod get_conversation;
 pub mod items;
-mod metadata;
-mod retry;
+pub(in crate::http::openai) mod metadata;
+pub(in crate::http::openai) mod retry;
 pub mod update_conversation;
-mod write;
+pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};
 use history::{Freshness, Target};
@@ -51,7 +51,11 @@ impl ConversationObject {
 ///
 /// # Errors
 /// As [`OpenAiCaller::target`]; 404 if the request names an end user who does not own it.
-async fn target(state: &HttpState, caller: &OpenAiCaller, id: &str) -> Result<Target, HttpProblem> {
+pub(in crate::http::openai) async fn target(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    id: &str,
+) -> Result<Target, HttpProblem> {
     let target = Target {
         freshness: Freshness::Leader,
         ..caller.target(state, id).await?

@@ -12,18 +12,18 @@ use sha2::{Digest as _, Sha256};
 use uuid::Builder;
 
 /// How long the answer of a request is given again to its retries. OpenAI's libraries retry within ten seconds.
-pub(super) const RETRY_WINDOW: Duration = Duration::from_mins(1);
+pub(in crate::http::openai) const RETRY_WINDOW: Duration = Duration::from_mins(1);
 
 /// The header with the number of earlier attempts of a request.
 const RETRY_COUNT_HEADER: &str = "x-stainless-retry-count";
 
 /// What identifies a request in all of its attempts, except the version.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RequestHash([u8; 32]);
+pub(in crate::http::openai) struct RequestHash([u8; 32]);
 
 impl RequestHash {
     /// The hash of a request about a conversation; `parts` are its name and its contents.
-    pub(super) fn of<'a>(
+    pub(in crate::http::openai) fn of<'a>(
         key: &'a ConversationKey,
         parts: impl IntoIterator<Item = &'a str>,
     ) -> Self {
@@ -38,7 +38,7 @@ impl RequestHash {
 
     /// The key of the request after a version, which was recorded at this time. As the key has the time of the commit before
     /// it, every commit with the key is within the duplicate window of a key that the writer takes for young.
-    pub(super) fn key(self, version: Version, recorded_at: Timestamp) -> CommitId {
+    pub(in crate::http::openai) fn key(self, version: Version, recorded_at: Timestamp) -> CommitId {
         let mut hash = Sha256::new();
         hash.update(self.0);
         hash.update(version.0.to_be_bytes());
@@ -50,12 +50,12 @@ impl RequestHash {
     }
 
     /// The key of the request if it is the next one after this head.
-    pub(super) fn next_key(self, head: &Head) -> CommitId {
+    pub(in crate::http::openai) fn next_key(self, head: &Head) -> CommitId {
         self.key(head.version, head.recorded_at)
     }
 
     /// The commit of an earlier attempt, if the request is a retry and the commit is one of the latest.
-    pub(super) fn earlier(
+    pub(in crate::http::openai) fn earlier(
         self,
         headers: &HeaderMap,
         head: &Head,
@@ -74,13 +74,13 @@ impl RequestHash {
 }
 
 /// Whether the client says that it has sent the request before.
-pub(super) fn is_retry(headers: &HeaderMap) -> bool {
+pub(in crate::http::openai) fn is_retry(headers: &HeaderMap) -> bool {
     let count = headers.get(RETRY_COUNT_HEADER);
     let count = count.and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
     count.is_some_and(|count| count > 0)
 }
 
-pub(super) fn is_within_window(recorded_at: Timestamp, now: Timestamp) -> bool {
+pub(in crate::http::openai) fn is_within_window(recorded_at: Timestamp, now: Timestamp) -> bool {
     let window_ns = i64::try_from(RETRY_WINDOW.as_nanos()).unwrap_or(i64::MAX);
     now.0.saturating_sub(recorded_at.0) <= window_ns
 }

@@ -18,12 +18,12 @@ use crate::writer::command_target;
 
 /// A conversation that a request changes.
 #[derive(Debug)]
-pub(super) struct Writable {
+pub(in crate::http::openai) struct Writable {
     access: AgentAccess,
     /// The conversation.
-    pub(super) key: ConversationKey,
+    pub(in crate::http::openai) key: ConversationKey,
     /// Its head, read from the leader.
-    pub(super) head: Head,
+    pub(in crate::http::openai) head: Head,
 }
 
 impl Writable {
@@ -31,7 +31,7 @@ impl Writable {
     ///
     /// # Errors
     /// 403 without the scope `append`; 404 if the caller's agent has no such conversation.
-    pub(super) async fn find(
+    pub(in crate::http::openai) async fn find(
         state: &HttpState,
         caller: &OpenAiCaller,
         id: &str,
@@ -50,7 +50,7 @@ impl Writable {
     }
 
     /// The target of a command without an idempotency key, at any version.
-    pub(super) fn target(&self) -> write::CommandTarget {
+    pub(in crate::http::openai) fn target(&self) -> write::CommandTarget {
         command_target(&self.access.agent, &self.key.conversation, String::new())
     }
 
@@ -58,7 +58,7 @@ impl Writable {
     ///
     /// # Errors
     /// 400 `conversation_locked` if another writer was faster; as the writer otherwise.
-    pub(super) async fn append(
+    pub(in crate::http::openai) async fn append(
         &self,
         state: &HttpState,
         caller: &OpenAiCaller,
@@ -80,15 +80,14 @@ impl Writable {
 }
 
 /// The writer's rejection in OpenAI's terms. Its libraries repeat a 409, which would not help here.
-pub(super) fn rejected(problem: HttpProblem) -> HttpProblem {
-    let locked = [
+pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
+    let reasons = [
         Reason::VersionConflict,
         Reason::Contention,
         Reason::RunActive,
     ];
-    if locked.iter().any(|reason| reason.as_str() == problem.code) {
-        let detail = "another request is changing the conversation: read it and try again";
-        return HttpProblem::of_field("conversation_locked", "conversation", detail);
+    if reasons.iter().any(|reason| reason.as_str() == problem.code) {
+        return locked();
     }
     if is_not_owned(&problem) {
         return not_found();
@@ -101,4 +100,10 @@ pub(super) fn rejected(problem: HttpProblem) -> HttpProblem {
         };
     }
     problem
+}
+
+/// Another request changes the conversation, or a run is active.
+pub(in crate::http::openai) fn locked() -> HttpProblem {
+    let detail = "another request is changing the conversation: read it and try again";
+    HttpProblem::of_field("conversation_locked", "conversation", detail)
 }

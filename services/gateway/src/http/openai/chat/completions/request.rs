@@ -71,8 +71,11 @@ pub struct CompletionRequest {
     logprobs: Option<bool>,
     /// Not supported, except 0.
     top_logprobs: Option<u32>,
-    /// Not supported, except `false`: nothing is recorded.
-    store: Option<bool>,
+    /// `true`: the exchange is recorded, in a new conversation unless the header `x-hansard-conversation` names one.
+    pub store: Option<bool>,
+    /// The metadata of a new conversation: at most 16 pairs, with keys of at most 64 characters and values of at most 512.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Box<RawValue>>,
     /// Only `text`.
     modalities: Option<Vec<String>>,
     #[schema(ignore)]
@@ -139,6 +142,15 @@ impl CompletionRequest {
         facts(&self.messages)
     }
 
+    /// The end user, and the name of the field.
+    #[must_use]
+    pub fn end_user(&self) -> (&'static str, Option<&String>) {
+        match (&self.user, &self.safety_identifier) {
+            (Some(user), _) => ("user", Some(user)),
+            (None, user) => ("safety_identifier", user.as_ref()),
+        }
+    }
+
     /// Whether the stream ends with a chunk with the usage.
     #[must_use]
     pub fn includes_usage(&self) -> bool {
@@ -189,7 +201,6 @@ impl CompletionRequest {
             ("n", self.n.is_some_and(|n| n != 1)),
             ("logprobs", self.logprobs == Some(true)),
             ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
-            ("store", self.store == Some(true)),
             (
                 "modalities",
                 self.modalities.as_ref().is_some_and(has_audio),
