@@ -4,6 +4,7 @@ mod completions;
 mod conversations;
 mod errors;
 mod models;
+mod recorded;
 
 use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;

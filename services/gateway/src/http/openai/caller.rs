@@ -20,7 +20,7 @@ use crate::http::state::HttpState;
 use crate::quotas::account::RequestSource;
 
 /// The header that names the end user.
-const USER_HEADER: &str = "x-hansard-user";
+pub const USER_HEADER: &str = "x-hansard-user";
 /// The header in which Open WebUI forwards its user; read if [`USER_HEADER`] is absent.
 const OPEN_WEBUI_USER_HEADER: &str = "x-openwebui-user-id";
 

@@ -7,6 +7,7 @@ use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 
 use crate::http::callers::headers::header_text;
+use crate::http::openai::caller::USER_HEADER;
 
 /// The header that names the conversation, in requests and answers.
 pub const CONVERSATION_HEADER: &str = "x-hansard-conversation";
@@ -67,6 +68,8 @@ impl ClientHeaders {
     /// 400 with the header: it is not text, exceeds its bound, has an unknown value, or is a template that the client has not
     /// replaced.
     pub fn read(headers: &HeaderMap) -> Result<Self, HttpProblem> {
+        // The caller has read the user; a template would be one user for all.
+        value(headers, USER_HEADER)?;
         let own = value(headers, CONVERSATION_HEADER)?;
         let forwarded = value(headers, OPEN_WEBUI_CHAT_HEADER)?;
         let context = value(headers, CONTEXT_HEADER)?;

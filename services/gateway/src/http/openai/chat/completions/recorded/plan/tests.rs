@@ -49,7 +49,7 @@ fn stored(history: &str) -> Vec<StoredEvent> {
 }
 
 /// The rewind, and the new facts in words.
-fn outcome(sent: &str, plan: Plan) -> (Option<u64>, String) {
+fn outcome(sent: &str, plan: &Plan) -> (Option<u64>, String) {
     let words: Vec<&str> = sent.split_whitespace().collect();
     let new: Vec<&str> = plan.new.iter().map(|index| words[*index]).collect();
     (plan.rewind.map(|version| version.0), new.join(" "))
@@ -63,7 +63,7 @@ fn a_history_is_continued_or_rewound() {
         // As many as a reader gets.
         events.truncate(given.len() + 1);
         let open = BTreeSet::new();
-        let actual = outcome(sent, plan(&given, &events, &open));
+        let actual = outcome(sent, &plan(&given, &events, &open));
         let expected = (rewind, new.to_owned());
         assert_eq!(actual, expected, "{stored_history:?}, {sent:?}");
     };
@@ -95,7 +95,7 @@ fn calls_stay_with_their_turn() {
         let given = facts(sent);
         let open = open.iter().map(|id| CallId::parse(*id).unwrap());
         let events = stored("u1 a1 cA cB rA=1 rB=2 a2");
-        let actual = outcome(sent, plan(&given, &events, &open.collect()));
+        let actual = outcome(sent, &plan(&given, &events, &open.collect()));
         assert_eq!(actual, (rewind, new.to_owned()), "{sent:?}");
     };
     check(&[], "u1 a1 cA cB rA=1 rB=2 a2 u2", None, "u2");
@@ -118,7 +118,7 @@ fn a_history_without_its_oldest_messages_continues_the_end() {
     let check = |stored_history: &str, sent: &str, new: Option<&str>| {
         let given = facts(sent);
         let plan = plan_of_end(&given, &stored(stored_history));
-        let actual = plan.map(|plan| outcome(sent, plan));
+        let actual = plan.map(|plan| outcome(sent, &plan));
         let expected = new.map(|new| (None, new.to_owned()));
         assert_eq!(actual, expected, "{stored_history:?}, {sent:?}");
     };
