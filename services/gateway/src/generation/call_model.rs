@@ -168,7 +168,8 @@ impl Drop for TokenCount {
 }
 
 /// The tokens that a reply reports; `None`: it reports none.
-fn reported_usage(facts: &[Fact]) -> Option<Usage> {
+#[must_use]
+pub fn reported_usage(facts: &[Fact]) -> Option<Usage> {
     let usages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => message.usage,
         Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {

@@ -52,11 +52,12 @@ use wire::proto::run::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
+pub use call_model::reported_usage;
 pub use config::GenerationConfig;
 pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use request_settings::RequestSettings;
-pub use run_key::{RunKey, run_started_by};
+pub use run_key::{RunKey, finish_commit, run_started_by};
 pub use start::{RunHandle, Start};
 pub use stateless_turn::StatelessTurn;
 pub use summarise::REQUEST as SUMMARY_REQUEST;

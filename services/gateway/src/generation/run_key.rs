@@ -33,8 +33,14 @@ impl RunKey {
     /// The id of the finishing commit. Every gateway derives the same id.
     #[must_use]
     pub fn finish_commit(&self) -> CommitId {
-        CommitId(Uuid::new_v5(&self.run.0, b"finish"))
+        finish_commit(self.run)
     }
+}
+
+/// The id of the commit that finishes a run.
+#[must_use]
+pub fn finish_commit(run: RunId) -> CommitId {
+    CommitId(Uuid::new_v5(&run.0, b"finish"))
 }
 
 /// The specification of a run.

@@ -30,6 +30,11 @@ use super::openai::conversations::{
 };
 use super::openai::errors;
 use super::openai::models::{get_model, list_models};
+use super::openai::responses::cancel::cancel_response;
+use super::openai::responses::input_items::list_input_items;
+use super::openai::responses::{
+    RESPONSE_BYTES_MAX, create_response, delete_response, get_response,
+};
 use super::rate_limits::{self, Admission, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
@@ -135,6 +140,13 @@ fn openai() -> OpenApiRouter<HttpState> {
             )
             .layer(body_limit(APPEND_BYTES_MAX)),
         )
+        .routes(routes!(create_response::create_response).layer(body_limit(RESPONSE_BYTES_MAX)))
+        .routes(routes!(
+            get_response::get_response,
+            delete_response::delete_response
+        ))
+        .routes(routes!(cancel_response::cancel_response))
+        .routes(routes!(list_input_items::list_input_items))
         .routes(routes!(
             get_item::get_openai_item,
             delete_item::delete_openai_item

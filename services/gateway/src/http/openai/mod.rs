@@ -12,9 +12,12 @@ pub mod chat;
 pub mod conversation_ids;
 pub mod conversations;
 pub mod errors;
+pub mod function_tool;
 pub mod items;
 pub mod models;
 pub mod requested_model;
+pub mod responses;
+pub mod sampling;
 
 /// The path of the base URL.
 pub const BASE_PATH: &str = "/openai/v1";

@@ -1,12 +1,14 @@
 //! Recorded events, as items.
 
+use std::collections::BTreeMap;
+
 use domain::event::{MessageAppended, RecordedEvent, Role, ToolCalled, ToolOutput, ToolReturned};
 use domain::{Fact, Part};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::PROVIDER;
 use super::content::{Author, content_part};
-use super::item_id::ItemId;
+use super::item_id::{ItemId, ItemPlace, prefix};
 use super::members::{Members, put, text};
 use super::note::Note;
 
@@ -14,18 +16,19 @@ use super::note::Note;
 #[derive(Debug)]
 pub struct StoredItem {
     /// Its place.
-    pub place: ItemId,
-    /// Its id: the client's, or one that contains its place.
+    pub place: ItemPlace,
+    /// Its id: the client's, or an [`ItemId`].
     pub id: String,
     /// The item.
     pub json: Box<RawValue>,
 }
 
-/// The items of an event, in order; at least one for a message, a call and a result, none for other events.
+/// The items of an event of a conversation, which has this id in the API; in order. At least one for a message, a call and a
+/// result, none for other events and for a message of a model that only calls tools.
 ///
 /// # Errors
 /// A document of the event is not JSON.
-pub fn items(event: &RecordedEvent) -> serde_json::Result<Vec<StoredItem>> {
+pub fn items(event: &RecordedEvent, conversation: &str) -> serde_json::Result<Vec<StoredItem>> {
     let note = Note::of(&event.event);
     let items = match &event.event.fact {
         Fact::MessageAppended(message) => message_items(message, &note)?,
@@ -33,21 +36,29 @@ pub fn items(event: &RecordedEvent) -> serde_json::Result<Vec<StoredItem>> {
         Fact::ToolReturned(result) => vec![output_members(result, &note)?],
         Fact::Annotation(_) | Fact::Lifecycle(_) => Vec::new(),
     };
+    let mut ordinals = BTreeMap::<&str, usize>::new();
     let items = items.into_iter().enumerate().map(|(index, mut item)| {
         if index == 0 {
             item.extend(note.members.clone());
         }
-        let place = ItemId {
-            event: event.event.id,
-            version: event.version,
-            index,
-        };
         let noted = note.id.clone().filter(|_| index == 0);
         let own = noted.or_else(|| text(&item, "id").filter(|id| !id.is_empty()));
         let item_type = text(&item, "type").unwrap_or_default();
-        let id = own.unwrap_or_else(|| place.text(&item_type));
+        let ordinal = ordinals.entry(prefix(&item_type)).or_default();
+        let made = ItemId {
+            event: event.event.id,
+            version: event.version,
+            ordinal: *ordinal,
+            conversation: conversation.to_owned(),
+        };
+        *ordinal += 1;
+        let id = own.unwrap_or_else(|| made.text(&item_type));
         put(&mut item, "id", &id)?;
         let json = to_raw_value(&item)?;
+        let place = ItemPlace {
+            version: event.version,
+            index,
+        };
         Ok(StoredItem { place, id, json })
     });
     items.collect()
@@ -173,10 +184,15 @@ fn message_items(message: &MessageAppended, note: &Note) -> serde_json::Result<V
         }
     }
     items.extend(open.close(note)?);
-    if items.is_empty() {
+    if items.is_empty() && !is_of_model(message) {
         items.push(whole_message(message, Author::Model, note)?);
     }
     Ok(items)
+}
+
+/// Whether a model of Hansard wrote a message, so that one without content only carries the usage of its calls.
+fn is_of_model(message: &MessageAppended) -> bool {
+    message.usage.is_some() || message.finish_reason.is_some() || message.model.is_some()
 }
 
 /// The message of the assistant that the next parts belong to.

@@ -14,7 +14,7 @@ const TEMPORARY: [&str; 3] = [
 ];
 
 /// The problem of an end; `None`: the answer is complete. The message of an end never contains the model server's text.
-pub(super) fn problem_of(end: &RunEnd) -> Option<HttpProblem> {
+pub(in crate::http::openai) fn problem_of(end: &RunEnd) -> Option<HttpProblem> {
     if end.outcome == RunOutcome::Completed {
         return None;
     }
@@ -35,14 +35,14 @@ pub(super) fn problem_of(end: &RunEnd) -> Option<HttpProblem> {
 }
 
 /// The gateway shuts down before the end of the answer.
-pub(super) fn ended_early() -> HttpProblem {
+pub(in crate::http::openai) fn ended_early() -> HttpProblem {
     let detail = "the answer ended early: try again";
     HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "RUN_NOT_HEARD", detail)
         .retry_after(RETRY_AFTER)
 }
 
 /// The problem of a field with a value that is not supported.
-pub(super) fn not_supported(field: &str) -> HttpProblem {
+pub(in crate::http::openai) fn not_supported(field: &str) -> HttpProblem {
     let detail = format!("{field} has a value that is not supported: leave it out");
     HttpProblem::of_field("FIELD_UNSUPPORTED", field, detail)
 }

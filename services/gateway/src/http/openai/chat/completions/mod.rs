@@ -5,7 +5,7 @@ pub mod answer;
 pub mod chunks;
 mod completion_stream;
 pub mod create_completion;
-mod failure;
+pub(in crate::http::openai) mod failure;
 pub mod options;
 pub mod recorded;
 pub mod request;

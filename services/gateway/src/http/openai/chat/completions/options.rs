@@ -6,14 +6,11 @@ use runtime::http::HttpProblem;
 use serde_json::Value;
 
 use super::request::{CompletionRequest, StopBody};
+use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, out_of_range, within};
 use crate::http::problem;
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
 pub const STOP_MAX: usize = 4;
-/// The ranges of OpenAI.
-const TEMPERATURES: (f64, f64) = (0.0, 2.0);
-const SHARES: (f64, f64) = (0.0, 1.0);
-const PENALTIES: (f64, f64) = (-2.0, 2.0);
 
 impl CompletionRequest {
     /// The options, without the choice of tools.
@@ -93,22 +90,6 @@ impl CompletionRequest {
             }
         }
     }
-}
-
-fn within(
-    field: &str,
-    value: Option<f64>,
-    (min, max): (f64, f64),
-) -> Result<Option<f64>, HttpProblem> {
-    if value.is_none_or(|value| (min..=max).contains(&value)) {
-        return Ok(value);
-    }
-    let rule = format!("is out of its range: {min} to {max}");
-    Err(out_of_range(field, &rule))
-}
-
-fn out_of_range(field: &str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, format!("{field} {rule}"))
 }
 
 #[cfg(test)]

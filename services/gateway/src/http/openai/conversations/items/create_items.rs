@@ -80,7 +80,7 @@ async fn resolve(
 ) -> Result<(), HttpProblem> {
     for (index, id) in items.references() {
         let found = find(state, target, &id).await?;
-        let found = found.ok_or_else(|| unresolved(index))?;
+        let found = found.ok_or_else(|| unresolved("items", index))?;
         let copy = read(&found.json, &format!("items[{index}]"));
         items.resolve(index, copy.map_err(problem::from_violation)?);
     }
@@ -106,7 +106,7 @@ async fn recorded(
     let mut items = Vec::new();
     for row in page.map_err(from_read_error)?.events {
         let event = history::decode(&target.key, &row).map_err(from_read_error)?;
-        items.extend(items_of(&event)?);
+        items.extend(items_of(&target.key.conversation, &event)?);
     }
     Ok(ItemListObject::new(items, false))
 }

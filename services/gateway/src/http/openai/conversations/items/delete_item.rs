@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use domain::event::{Fact, HistoryRewound};
-use domain::{RecordedEvent, Version};
+use domain::{ConversationId, RecordedEvent, Version};
 use history::{Batch, Direction, Query, Snapshot, Target};
 use runtime::http::{HttpProblem, Json, Path};
 use wire::proto::event::v1 as proto;
@@ -17,6 +17,12 @@ use crate::http::openai::conversations::{ConversationObject, object, target};
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
+
+/// The events in which the newest item is searched: only a message of a model that called tools has none.
+const NEWEST: Batch = Batch {
+    events_max: 8,
+    bytes_max: 8 * 1024 * 1024,
+};
 
 /// Delete the newest item of a conversation.
 ///
@@ -49,13 +55,13 @@ pub(in crate::http) async fn delete_openai_item(
         let item = item.ok_or_else(item_not_found)?;
         let newest = newest(&state, &target).await?;
         let newest = newest.ok_or_else(item_not_found)?;
-        let events = without_last(&newest, &item)?;
+        let events = without_last(&target.key.conversation, &newest, &item)?;
         writable.append(&state, &caller, request, events).await?;
     }
     object(&state, &target).await.map(Json)
 }
 
-/// The newest event with items.
+/// The newest event with items: one before it may only carry the usage of its calls.
 async fn newest(state: &HttpState, target: &Target) -> Result<Option<RecordedEvent>, HttpProblem> {
     let query = Query {
         kinds: &ITEM_KINDS,
@@ -63,16 +69,22 @@ async fn newest(state: &HttpState, target: &Target) -> Result<Option<RecordedEve
     };
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
     let snapshot = snapshot.map_err(from_read_error)?;
-    let events = first_batch(&snapshot, query, Batch::ONE).await;
-    Ok(events.map_err(from_read_error)?.into_iter().next())
+    let events = first_batch(&snapshot, query, NEWEST).await;
+    for event in events.map_err(from_read_error)? {
+        if !items_of(&target.key.conversation, &event)?.is_empty() {
+            return Ok(Some(event));
+        }
+    }
+    Ok(None)
 }
 
 /// The events that remove the last item of the newest event: a rewind to before the event, and its other items again.
 fn without_last(
+    conversation: &ConversationId,
     newest: &RecordedEvent,
     item: &StoredItem,
 ) -> Result<Vec<proto::Event>, HttpProblem> {
-    let mut items = items_of(newest)?;
+    let mut items = items_of(conversation, newest)?;
     if items.pop().is_none_or(|last| last.place != item.place) {
         let detail = "the item is not the newest of the conversation: delete the items after it first, or fork the conversation from before it";
         return Err(HttpProblem::of_field("ITEM_NOT_NEWEST", "item_id", detail));

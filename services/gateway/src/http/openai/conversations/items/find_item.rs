@@ -1,6 +1,6 @@
 //! Finds an item by its id: at the version that the id contains, or by search if the client chose the id.
 
-use domain::RecordedEvent;
+use domain::{RecordedEvent, Version};
 use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
@@ -13,6 +13,8 @@ use crate::http::state::HttpState;
 
 /// Most events that are searched for a client's own id, the newest first.
 pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
+/// Most events between the version that an id contains and its event.
+const EVENTS_BEFORE_MAX: usize = 64;
 /// The size of a read of the search.
 const SEARCH: Batch = Batch {
     events_max: 1_000,
@@ -23,36 +25,39 @@ const SEARCH: Batch = Batch {
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub(super) async fn find(
+pub(in crate::http::openai) async fn find(
     state: &HttpState,
     target: &Target,
     id: &str,
 ) -> Result<Option<StoredItem>, HttpProblem> {
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
     let snapshot = snapshot.map_err(from_read_error)?;
-    if let Some(place) = ItemId::parse(id) {
-        return at(&snapshot, place, id).await;
+    if let Some(named) = ItemId::parse(id) {
+        return named_item(&snapshot, named.version, id).await;
     }
     searched(&snapshot, id).await
 }
 
-async fn at(
+/// The item at a version, or shortly after it: other commits may precede an item whose id was made before it was recorded.
+async fn named_item(
     snapshot: &Snapshot<'_>,
-    place: ItemId,
+    version: Version,
     id: &str,
 ) -> Result<Option<StoredItem>, HttpProblem> {
-    let query = Query {
-        from: place.version,
-        to: place.version,
-        kinds: &ITEM_KINDS,
-        ..Query::all(Direction::Forward)
-    };
-    let events = first_batch(snapshot, query, Batch::ONE).await;
-    for event in events.map_err(from_read_error)? {
-        let items = items_of(&event)?.into_iter();
-        let mut same = items.filter(|item| item.place == place && item.id == id);
-        if let Some(item) = same.next() {
-            return Ok(Some(item));
+    for events_before in [0, EVENTS_BEFORE_MAX] {
+        let query = Query {
+            from: version,
+            to: version.plus(events_before),
+            kinds: &ITEM_KINDS,
+            ..Query::all(Direction::Forward)
+        };
+        let events = first_batch(snapshot, query, SEARCH).await;
+        for event in events.map_err(from_read_error)? {
+            let items = items_of(&snapshot.key().conversation, &event)?.into_iter();
+            let mut same = items.filter(|item| ItemId::is_same(&item.id, id));
+            if let Some(item) = same.next() {
+                return Ok(Some(item));
+            }
         }
     }
     Ok(None)
@@ -74,7 +79,7 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
         };
         for event in batch.iter().take(EVENTS_SEARCHED_MAX - searched) {
             let event = decode(snapshot.key(), &event.row).map_err(from_read_error)?;
-            let items = items_of(&event)?.into_iter();
+            let items = items_of(&snapshot.key().conversation, &event)?.into_iter();
             if let Some(item) = items.rev().find(|item| item.id == id) {
                 return Ok(Some(item));
             }

@@ -1,7 +1,9 @@
 //! `GET /openai/v1/conversations/{id}/items`: the items of a conversation, page by page.
 
 use axum::extract::State;
+use domain::Version;
 use history::{Direction, Page, PageBounds, Snapshot, Target, View, decode};
+use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::find_item::find;
@@ -9,7 +11,7 @@ use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ITEM_KINDS, ItemListObject, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::target;
-use crate::http::openai::items::item_id::ItemId;
+use crate::http::openai::items::item_id::ItemPlace;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
@@ -40,20 +42,8 @@ pub(in crate::http) async fn list_openai_items(
     Path(id): Path<String>,
     Query(query): Query<ListItemsQuery>,
 ) -> Result<Json<ItemListObject>, HttpProblem> {
-    let limit = query.limit().map_err(problem::from_violation)?;
     let target = target(&state, &caller, &id).await?;
-    let after = match &query.after {
-        Some(after) => {
-            let found = find(&state, &target, after).await?;
-            Some(found.ok_or_else(no_such_start)?.place)
-        }
-        None => None,
-    };
-    let listing = Listing {
-        after,
-        limit,
-        order: query.order,
-    };
+    let listing = Listing::of(&state, &target, &query, ALL).await?;
     listing.read(&state, &target).await.map(Json)
 }
 
@@ -62,15 +52,52 @@ fn no_such_start() -> HttpProblem {
     HttpProblem::of_field("ITEM_NOT_FOUND", "after", detail)
 }
 
+/// The first and the last version of a list.
+pub(in crate::http::openai) type Range = (Version, Version);
+
+/// All events.
+const ALL: Range = (Version(1), EventQuery::OPEN_END);
+
 /// A page of items to read.
-struct Listing {
-    after: Option<ItemId>,
+pub(in crate::http::openai) struct Listing {
+    after: Option<ItemPlace>,
     limit: u32,
     order: ItemOrder,
+    range: Range,
 }
 
 impl Listing {
-    async fn read(
+    /// The page that a query names, of the items of a range.
+    ///
+    /// # Errors
+    /// 400: the limit is out of its range, or the page starts after no item of the conversation.
+    pub(in crate::http::openai) async fn of(
+        state: &HttpState,
+        target: &Target,
+        query: &ListItemsQuery,
+        range: Range,
+    ) -> Result<Self, HttpProblem> {
+        let limit = query.limit().map_err(problem::from_violation)?;
+        let after = match &query.after {
+            Some(after) => {
+                let found = find(state, target, after).await?;
+                Some(found.ok_or_else(no_such_start)?.place)
+            }
+            None => None,
+        };
+        Ok(Self {
+            after,
+            limit,
+            order: query.order,
+            range,
+        })
+    }
+
+    /// Reads the page.
+    ///
+    /// # Errors
+    /// The conversation cannot be read.
+    pub(in crate::http::openai) async fn read(
         &self,
         state: &HttpState,
         target: &Target,
@@ -79,7 +106,7 @@ impl Listing {
         let mut items = Vec::new();
         for row in &page.events {
             let event = decode(&target.key, row).map_err(from_read_error)?;
-            let mut of_event = items_of(&event)?;
+            let mut of_event = items_of(&target.key.conversation, &event)?;
             if self.order == ItemOrder::Desc {
                 of_event.reverse();
             }
@@ -104,7 +131,10 @@ impl Listing {
         state: &HttpState,
         target: &Target,
     ) -> Result<Page, wire::status::Problem> {
+        let (from, to) = self.range;
         let all = history::Query {
+            from,
+            to,
             kinds: &ITEM_KINDS,
             ..history::Query::all(match self.order {
                 ItemOrder::Asc => Direction::Forward,
@@ -114,11 +144,11 @@ impl Listing {
         let query = match (self.after, self.order) {
             (None, _) => all,
             (Some(after), ItemOrder::Asc) => history::Query {
-                from: after.version,
+                from: after.version.max(from),
                 ..all
             },
             (Some(after), ItemOrder::Desc) => history::Query {
-                to: after.version,
+                to: after.version.min(to),
                 ..all
             },
         };

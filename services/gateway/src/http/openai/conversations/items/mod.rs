@@ -2,25 +2,26 @@
 
 pub mod create_items;
 pub mod delete_item;
-mod find_item;
+pub(in crate::http::openai) mod find_item;
 pub mod get_item;
 pub mod list_items;
 pub mod list_query;
-mod new_items;
+pub(in crate::http::openai) mod new_items;
 
-pub(super) use new_items::{Appended, NewItems};
+pub(in crate::http::openai) use new_items::{Appended, NewItems};
 
 use axum::http::StatusCode;
-use domain::{EventKind, RecordedEvent};
+use domain::{ConversationId, EventKind, RecordedEvent};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::items::stored_item::{StoredItem, items};
 
 /// The events that are items.
-const ITEM_KINDS: [EventKind; 3] = [
+pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] = [
     EventKind::MessageAppended,
     EventKind::ToolCalled,
     EventKind::ToolReturned,
@@ -56,9 +57,15 @@ impl ItemListObject {
     }
 }
 
-/// The items of a recorded event.
-fn items_of(event: &RecordedEvent) -> Result<Vec<StoredItem>, HttpProblem> {
-    items(event).map_err(|_| {
+/// The items of a recorded event of a conversation.
+///
+/// # Errors
+/// 500: a document of the event is not JSON.
+pub(in crate::http::openai) fn items_of(
+    conversation: &ConversationId,
+    event: &RecordedEvent,
+) -> Result<Vec<StoredItem>, HttpProblem> {
+    items(event, api_id(conversation)).map_err(|_| {
         let detail = format!("event {} cannot be written as items", event.version);
         HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "DATA_CORRUPT", detail)
     })

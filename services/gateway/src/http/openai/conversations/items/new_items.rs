@@ -3,7 +3,8 @@
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::event::{Event, EventTokens};
 use domain::{
-    CommitId, EventId, OpenCall, RecordedEvent, Timestamp, Version, Violation, ViolationReason,
+    CommitId, ConversationId, EventId, Fact, OpenCall, RecordedEvent, Timestamp, Version,
+    Violation, ViolationReason,
 };
 use prost::Message as _;
 use runtime::http::HttpProblem;
@@ -19,27 +20,41 @@ use crate::http::problem;
 
 /// The items of a request.
 #[derive(Debug)]
-pub(in crate::http::openai::conversations) struct NewItems(Vec<NewItem>);
+pub(in crate::http::openai) struct NewItems {
+    /// The name of the list in errors.
+    field: &'static str,
+    items: Vec<NewItem>,
+}
 
 impl NewItems {
     /// Reads the items of the member `items`.
     ///
     /// # Errors
     /// 400: an item is invalid, there are more than [`EVENTS_PER_COMMIT_MAX`], or two have one id.
-    pub(in crate::http::openai::conversations) fn read(
+    pub(in crate::http::openai) fn read(items: &[Box<RawValue>]) -> Result<Self, HttpProblem> {
+        Self::read_field("items", EVENTS_PER_COMMIT_MAX, items)
+    }
+
+    /// Reads the items of a member with this name, at most `items_max`.
+    ///
+    /// # Errors
+    /// As [`NewItems::read`].
+    pub(in crate::http::openai) fn read_field(
+        field: &'static str,
+        items_max: usize,
         items: &[Box<RawValue>],
     ) -> Result<Self, HttpProblem> {
-        if items.len() > EVENTS_PER_COMMIT_MAX {
+        if items.len() > items_max {
             let rule = format!(
-                "has {} entries, at most {EVENTS_PER_COMMIT_MAX} are allowed: send them in several requests",
+                "has {} entries, at most {items_max} are allowed: send them in several requests",
                 items.len()
             );
             let violation = Violation::new(ViolationReason::TooManyEvents, rule);
-            return Err(problem::from_violation(violation.within("items")));
+            return Err(problem::from_violation(violation.within(field)));
         }
         let (mut ids, mut read_items) = (BTreeSet::new(), Vec::with_capacity(items.len()));
         for (index, raw) in items.iter().enumerate() {
-            let at = format!("items[{index}]");
+            let at = format!("{field}[{index}]");
             let item = read(raw, &at).map_err(problem::from_violation)?;
             if let NewItem::Event(event) = &item
                 && let Some(id) = event.given_id()
@@ -51,12 +66,15 @@ impl NewItems {
             }
             read_items.push(item);
         }
-        Ok(Self(read_items))
+        Ok(Self {
+            field,
+            items: read_items,
+        })
     }
 
     /// The references to items of the conversation, each with its index.
-    pub(super) fn references(&self) -> Vec<(usize, String)> {
-        let items = self.0.iter().enumerate();
+    pub(in crate::http::openai) fn references(&self) -> Vec<(usize, String)> {
+        let items = self.items.iter().enumerate();
         let references = items.filter_map(|(index, item)| match item {
             NewItem::Reference(id) => Some((index, id.clone())),
             NewItem::Event(_) => None,
@@ -65,40 +83,67 @@ impl NewItems {
     }
 
     /// Replaces the reference at an index by the item that it refers to.
-    pub(super) fn resolve(&mut self, index: usize, item: NewItem) {
-        if let Some(reference) = self.0.get_mut(index) {
+    pub(in crate::http::openai) fn resolve(&mut self, index: usize, item: NewItem) {
+        if let Some(reference) = self.items.get_mut(index) {
             *reference = item;
         }
+    }
+
+    /// Removes the items with these indexes.
+    pub(in crate::http::openai) fn remove(&mut self, indexes: &[usize]) {
+        let mut index = 0;
+        self.items.retain(|_| {
+            index += 1;
+            !indexes.contains(&(index - 1))
+        });
+    }
+
+    /// The facts, for a model that reads them without a record.
+    ///
+    /// # Errors
+    /// As [`NewItems::into_events`].
+    pub(in crate::http::openai) fn into_facts(self) -> Result<Vec<Fact>, HttpProblem> {
+        let field = self.field;
+        let facts = self.items.into_iter().enumerate().map(|(index, item)| {
+            let NewItem::Event(event) = item else {
+                return Err(unresolved(field, index));
+            };
+            let (fact, _) = event.into_parts().map_err(problem::from_violation)?;
+            Ok(fact)
+        });
+        facts.collect()
     }
 
     /// The events after a head with these open calls.
     ///
     /// # Errors
     /// 400: an item is larger than an event can be, or is an unresolved reference.
-    pub(in crate::http::openai::conversations) fn into_events(
+    pub(in crate::http::openai) fn into_events(
         self,
         open_calls: &[OpenCall],
     ) -> Result<Vec<proto::Event>, HttpProblem> {
-        let mut events: Vec<ItemEvent> = Vec::with_capacity(self.0.len());
-        for (index, item) in self.0.into_iter().enumerate() {
+        let mut events: Vec<ItemEvent> = Vec::with_capacity(self.items.len());
+        for (index, item) in self.items.into_iter().enumerate() {
             match item {
                 NewItem::Event(event) => events.push(*event),
-                NewItem::Reference(_) => return Err(unresolved(index)),
+                NewItem::Reference(_) => return Err(unresolved(self.field, index)),
             }
         }
         let events = with_open_calls(events, open_calls).map_err(problem::from_violation)?;
         let events = events.into_iter().enumerate().map(|(index, event)| {
             let event = to_proto(event);
-            event.map_err(|violation| problem::from_violation(violation.at(index).within("items")))
+            event.map_err(|violation| {
+                problem::from_violation(violation.at(index).within(self.field))
+            })
         });
         events.collect()
     }
 }
 
 /// The item that a reference names does not exist.
-pub(super) fn unresolved(index: usize) -> HttpProblem {
-    let detail = "no item of the conversation has this id: send the item itself";
-    HttpProblem::of_field("ITEM_NOT_FOUND", format!("items[{index}].id"), detail)
+pub(in crate::http::openai) fn unresolved(field: &str, index: usize) -> HttpProblem {
+    let detail = "no item that the caller can read has this id: send the item itself";
+    HttpProblem::of_field("ITEM_NOT_FOUND", format!("{field}[{index}].id"), detail)
 }
 
 /// The event as the writer gets it, within the writer's bounds.
@@ -123,11 +168,11 @@ fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
 
 /// The events of a commit.
 #[derive(Debug)]
-pub(in crate::http::openai::conversations) struct Appended {
+pub(in crate::http::openai) struct Appended {
     /// The events, as they were sent.
-    pub(in crate::http::openai::conversations) events: Vec<proto::Event>,
+    pub(in crate::http::openai) events: Vec<proto::Event>,
     /// The writer's answer.
-    pub(in crate::http::openai::conversations) result: CommitResult,
+    pub(in crate::http::openai) result: CommitResult,
 }
 
 impl Appended {
@@ -137,11 +182,13 @@ impl Appended {
     /// The answer of the writer has another form.
     pub(super) fn into_list(self) -> Result<ItemListObject, HttpProblem> {
         let commit = CommitId::parse(&self.result.commit_id).map_err(problem::from_violation)?;
+        let conversation = ConversationId::parse(self.result.conversation_id);
+        let conversation = conversation.map_err(problem::from_violation)?;
         let mut items = Vec::with_capacity(self.events.len());
         for (index, event) in self.events.into_iter().enumerate() {
             let event = wire::event::new_event_from_proto(event);
             let event = event.map_err(problem::from_violation)?;
-            items.extend(items_of(&RecordedEvent {
+            let event = RecordedEvent {
                 version: Version(self.result.first_version).plus(index),
                 commit,
                 recorded_at: Timestamp(0),
@@ -152,7 +199,8 @@ impl Appended {
                     tokens: EventTokens::default(),
                     fact: event.fact,
                 },
-            })?);
+            };
+            items.extend(items_of(&conversation, &event)?);
         }
         Ok(ItemListObject::new(items, false))
     }

@@ -1,0 +1,74 @@
+//! A function that the caller runs, as OpenAI's APIs describe it.
+
+use domain::{JsonText, ToolName, Violation};
+use models::{TOOLS_MAX, Tool};
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// The schema of a function without parameters.
+const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
+
+/// A function that the model may call.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct FunctionTool {
+    /// Its name; 1 to 256 bytes.
+    name: String,
+    /// What it does, for the model.
+    description: Option<String>,
+    /// The JSON schema of its input: an object.
+    #[schema(value_type = Option<Object>)]
+    parameters: Option<Value>,
+    /// Whether the model server must enforce the schema.
+    strict: Option<bool>,
+}
+
+impl FunctionTool {
+    /// The tool as model servers get it.
+    ///
+    /// # Errors
+    /// The name or the schema is invalid.
+    pub fn tool(&self) -> Result<Tool, Violation> {
+        let parameters = self.parameters.as_ref().map(Value::to_string);
+        let schema = JsonText::parse(parameters.as_deref().unwrap_or(NO_PARAMETERS));
+        Ok(Tool {
+            name: ToolName::parse(self.name.as_str())
+                .map_err(|violation| violation.within("name"))?,
+            description: self.description.clone().unwrap_or_default(),
+            input_schema: schema.map_err(|violation| violation.within("parameters"))?,
+            strict: self.strict.unwrap_or_default(),
+        })
+    }
+}
+
+/// Checks the number of tools of a request.
+///
+/// # Errors
+/// 400: there are more than [`TOOLS_MAX`].
+pub fn check_count(count: usize) -> Result<(), HttpProblem> {
+    if count <= TOOLS_MAX {
+        return Ok(());
+    }
+    let detail = format!("tools has {count} entries, the maximum is {TOOLS_MAX}");
+    Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "tools", detail))
+}
+
+/// The name of the tool of the request with this name.
+///
+/// # Errors
+/// 400: the request has no such tool.
+pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
+    let mut names = tools.iter().map(|tool| &tool.name);
+    let found = names.find(|known| known.as_str() == name);
+    found
+        .cloned()
+        .ok_or_else(|| invalid_choice("names no tool of the request"))
+}
+
+/// The problem of a choice of tools.
+#[must_use]
+pub fn invalid_choice(rule: &str) -> HttpProblem {
+    let detail = format!("tool_choice {rule}");
+    HttpProblem::of_field("FIELD_MALFORMED", "tool_choice", detail)
+}

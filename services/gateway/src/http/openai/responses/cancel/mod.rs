@@ -1,0 +1,3 @@
+//! `/openai/v1/responses/{id}/cancel`.
+
+pub mod cancel_response;

@@ -1,0 +1,201 @@
+//! `POST /openai/v1/responses`: an agent's model answers the input of the request.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use domain::event::Role;
+use domain::{ConversationKey, EventKind, Fact, Head, Part};
+use event_log::registry::Scope;
+use futures::StreamExt as _;
+use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use runtime::http::{HttpProblem, Json, StreamSlot};
+use serde_json::json;
+
+use super::input::{raw_items, repeats_messages, without_repeated};
+use super::object::ResponseObject;
+use super::placement::{Placement, previous_not_found};
+use super::recorded::RecordedResponse;
+use super::request::{Delivery, ResponseRequest};
+use super::response_stream::Answer;
+use super::started::{CheckedRequest, StartedResponse, start};
+use super::stateless;
+use super::stream::ResponseEvents;
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::conversations::target;
+use crate::http::openai::errors::OpenAiError;
+use crate::http::owned_chat::from_read_error;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::turns::delayed_answer;
+
+/// Create a response.
+///
+/// The model of the agent answers, in a context that the agent's policy assembles. Input and output are recorded in the
+/// conversation that the request names, or else in one of their own, so that `previous_response_id` can continue it; with
+/// `store: false` nothing is recorded. The input is recorded before the model is called. A recorded response continues without
+/// its client. The same request at the same version of a conversation, or with the header `x-stainless-retry-count` above 0
+/// within a minute, gets the first response.
+#[utoipa::path(
+    post,
+    path = "/openai/v1/responses",
+    tag = "openai",
+    params(OpenAiHeaders),
+    request_body = ResponseRequest,
+    responses((status = 200, description = "The response, whole or as events.", content(
+        (ResponseObject = "application/json"),
+        (String = "text/event-stream"),
+    ))),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn create_response(
+    State(state): State<HttpState>,
+    open: StreamSlot,
+    caller: OpenAiCaller,
+    headers: HeaderMap,
+    Json(body): Json<ResponseRequest>,
+) -> Result<Response, HttpProblem> {
+    body.check()?;
+    let request = checked(&state, &caller, &body).await?;
+    let previous = previous(&state, &caller, &body).await?;
+    if !body.is_recorded() {
+        let answer = stateless::answer(&state, &caller, request, previous.as_ref()).await?;
+        return deliver(&state, open, answer, body.delivery()).await;
+    }
+    let started = started(&state, &caller, &headers, (&body, request, previous)).await?;
+    if body.delivery() == Delivery::Background {
+        return Ok(Json(ResponseObject::in_progress(started.head)).into_response());
+    }
+    let parts = state.generations.follow(&started.key, started.run, 1).await;
+    let object = ResponseObject::in_progress(started.head);
+    let answer = Answer {
+        events: ResponseEvents::new(object, started.place),
+        parts: parts.map_err(problem::from_problem)?.boxed(),
+        finished: state.wait_until_finished(&started.key, started.run),
+    };
+    deliver(&state, open, answer, body.delivery()).await
+}
+
+async fn checked(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    body: &ResponseRequest,
+) -> Result<CheckedRequest, HttpProblem> {
+    let access = caller
+        .access(state, Scope::Append, body.model.as_deref())
+        .await?;
+    let (field, named) = match (&body.user, &body.safety_identifier) {
+        (Some(user), _) => ("user", Some(user)),
+        (None, user) => ("safety_identifier", user.as_ref()),
+    };
+    let model = body.model.as_deref().unwrap_or(access.agent.as_str());
+    Ok(CheckedRequest {
+        user: caller.user(field, named.cloned())?,
+        parameters: body.parameters(model)?,
+        settings: body.settings()?,
+        items: raw_items(body.input.as_deref())?,
+        access,
+    })
+}
+
+/// The response that the request continues.
+async fn previous(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    body: &ResponseRequest,
+) -> Result<Option<RecordedResponse>, HttpProblem> {
+    let Some(id) = &body.previous_response_id else {
+        return Ok(None);
+    };
+    let found = RecordedResponse::find(state, caller, id).await;
+    let found = found.map_err(|problem| match problem.status {
+        StatusCode::NOT_FOUND => previous_not_found(),
+        _ => problem,
+    });
+    found.map(Some)
+}
+
+async fn started(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    headers: &HeaderMap,
+    (body, mut request, previous): (&ResponseRequest, CheckedRequest, Option<RecordedResponse>),
+) -> Result<StartedResponse, HttpProblem> {
+    let creator = request.creator(state, caller);
+    let placement = match (&body.conversation, &previous) {
+        (Some(conversation), _) => Placement::named(creator, conversation.id()).await?,
+        (None, Some(previous)) => {
+            let earlier = |head: &Head, key: &ConversationKey| {
+                request.hash(key).earlier(headers, head, state.now())
+            };
+            Placement::after(creator, previous, earlier).await?
+        }
+        (None, None) => Placement::create(creator, None).await?,
+    };
+    let agent = headers.get(header::USER_AGENT);
+    let agent = agent.and_then(|agent| agent.to_str().ok());
+    if let (Some(conversation), true) = (&body.conversation, repeats_messages(agent)) {
+        let items = std::mem::take(&mut request.items);
+        let recorded = user_texts(state, caller, conversation.id(), items.len()).await?;
+        request.items = without_repeated(items, &recorded);
+    }
+    start(state, caller, headers, request, placement).await
+}
+
+/// The texts of the user's first messages in a conversation, at most `count`.
+async fn user_texts(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    conversation: &str,
+    count: usize,
+) -> Result<Vec<String>, HttpProblem> {
+    let target = target(state, caller, conversation).await?;
+    let snapshot = Snapshot::open(&state.gateway.reader, &target).await;
+    let snapshot = snapshot.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(from_read_error)?;
+    let query = Query {
+        kinds: &[EventKind::MessageAppended],
+        ..Query::all(Direction::Forward)
+    };
+    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+    let bounds = PageBounds {
+        events_max: u32::try_from(super::RESPONSE_ITEMS_MAX).unwrap_or(u32::MAX),
+        bytes_max: 16 * 1024 * 1024,
+    };
+    let page = Page::read(&mut cursor, bounds)
+        .await
+        .map_err(from_read_error)?;
+    let mut texts = Vec::new();
+    for row in &page.events {
+        let event = decode(&target.key, row).map_err(from_read_error)?;
+        if let Fact::MessageAppended(message) = event.event.fact
+            && message.role == Role::User
+            && texts.len() < count
+        {
+            texts.push(text(&message.parts));
+        }
+    }
+    Ok(texts)
+}
+
+fn text(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+async fn deliver(
+    state: &HttpState,
+    open: StreamSlot,
+    answer: Answer,
+    delivery: Delivery,
+) -> Result<Response, HttpProblem> {
+    if delivery == Delivery::Streamed {
+        return Ok(answer.respond(open, None));
+    }
+    let answering = answer.whole(open.drain());
+    let late = |problem: &HttpProblem| json!(OpenAiError::from(problem));
+    delayed_answer::respond(state, open, answering, late).await
+}

@@ -1,0 +1,3 @@
+//! `/openai/v1/responses/{id}/input_items`: what a response answers.
+
+pub mod list_input_items;

@@ -1,0 +1,93 @@
+//! The output of a response: the items of its run's facts, with ids that are known before they are recorded.
+
+use domain::event::{Event, EventTokens, RecordedEvent};
+use domain::{CommitId, ConversationId, EventId, Fact, RunId, Timestamp, Version};
+use runtime::http::HttpProblem;
+use uuid::Uuid;
+
+use crate::generation::finish_commit;
+use crate::http::openai::conversation_ids::api_id;
+use crate::http::openai::conversations::items::items_of;
+use crate::http::openai::items::item_id::ItemId;
+use crate::http::openai::items::stored_item::{StoredItem, items};
+
+/// The name of the conversation in ids of items that are not recorded.
+const NO_CONVERSATION: &str = "unstored";
+
+/// Where the events of a run are recorded.
+#[derive(Debug, Clone)]
+pub(super) struct OutputPlace {
+    commit: CommitId,
+    /// The version of the first event, unless another commit precedes it.
+    first: Version,
+    /// The conversation, by its id in the API.
+    conversation: String,
+}
+
+impl OutputPlace {
+    /// The place of a run that started with the event of this version.
+    pub(super) fn of(run: RunId, started: Version, conversation: &ConversationId) -> Self {
+        Self {
+            commit: finish_commit(run),
+            first: started.next(),
+            conversation: api_id(conversation).to_owned(),
+        }
+    }
+
+    /// The place of an answer that is not recorded.
+    pub(super) fn unrecorded() -> Self {
+        Self {
+            commit: finish_commit(RunId(Uuid::now_v7())),
+            first: Version(1),
+            conversation: NO_CONVERSATION.to_owned(),
+        }
+    }
+
+    /// The id of an item before it is complete: of the event with this index, the item of its type with this ordinal.
+    pub(super) fn item_id(&self, event: usize, item_type: &str, ordinal: usize) -> String {
+        let id = ItemId {
+            event: EventId::derived(self.commit, event),
+            version: self.first.plus(event),
+            ordinal,
+            conversation: self.conversation.clone(),
+        };
+        id.text(item_type)
+    }
+
+    /// The items of facts; `offset` is the number of facts of the run before them.
+    pub(super) fn items(&self, facts: &[Fact], offset: usize) -> Vec<StoredItem> {
+        let events = facts.iter().enumerate().map(|(index, fact)| {
+            let index = offset + index;
+            RecordedEvent {
+                version: self.first.plus(index),
+                commit: self.commit,
+                recorded_at: Timestamp(0),
+                event: Event {
+                    id: EventId::derived(self.commit, index),
+                    occurred_at: None,
+                    metadata: None,
+                    tokens: EventTokens::default(),
+                    fact: fact.clone(),
+                },
+            }
+        });
+        // A model's facts are documents that were parsed as JSON.
+        let items = events.flat_map(|event| items(&event, &self.conversation).unwrap_or_default());
+        items.collect()
+    }
+}
+
+/// The items of recorded events.
+///
+/// # Errors
+/// 500: an event is corrupt.
+pub(super) fn recorded_items(
+    conversation: &ConversationId,
+    events: &[RecordedEvent],
+) -> Result<Vec<StoredItem>, HttpProblem> {
+    let mut all = Vec::new();
+    for event in events {
+        all.extend(items_of(conversation, event)?);
+    }
+    Ok(all)
+}

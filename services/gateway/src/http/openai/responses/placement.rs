@@ -1,0 +1,223 @@
+//! Where a response is recorded: in the conversation that the request names, after the response that it continues, or in a new
+//! conversation.
+
+use domain::{
+    ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId,
+    Version,
+};
+use event_log::registry::AgentAccess;
+use runtime::http::HttpProblem;
+use uuid::Uuid;
+use wire::conversation::owner_to_proto;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1::{self as write, CommitResult};
+
+use super::recorded::{RecordedResponse, is_complete, version_without_items_after};
+use crate::http::commands::result_for_caller;
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversation_ids::NewConversation;
+use crate::http::openai::conversations::write::{Writable, rejected};
+use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::state::HttpState;
+
+/// The conversation of a response, before the response.
+#[derive(Debug)]
+pub(super) struct Placement {
+    /// The conversation.
+    pub(super) key: ConversationKey,
+    /// Its version: the response is recorded directly after it.
+    pub(super) version: Version,
+    /// The calls without results.
+    pub(super) open_calls: Vec<OpenCall>,
+    /// The events that a fork repeats: calls that the parent has not answered.
+    pub(super) repeated: Vec<NewEvent>,
+    /// Its head, unless it is new: retries are found by it.
+    pub(super) head: Option<Head>,
+    /// Whether the request names it.
+    pub(super) is_named: bool,
+}
+
+/// Who creates a conversation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Creator<'a> {
+    /// The state.
+    pub(super) state: &'a HttpState,
+    /// The caller.
+    pub(super) caller: &'a OpenAiCaller,
+    /// The permission.
+    pub(super) access: &'a AgentAccess,
+    /// The end user.
+    pub(super) user: Option<&'a UserId>,
+}
+
+impl Placement {
+    /// The conversation with this id.
+    ///
+    /// # Errors
+    /// 404: the agent of the request has no such conversation.
+    pub(super) async fn named(creator: Creator<'_>, id: &str) -> Result<Self, HttpProblem> {
+        let Creator {
+            state,
+            caller,
+            access,
+            ..
+        } = creator;
+        let writable = Writable::find(state, caller, id).await?;
+        if writable.head.agent != access.agent {
+            return Err(not_found());
+        }
+        Ok(Self {
+            key: writable.key,
+            version: writable.head.version,
+            open_calls: writable.head.open_calls.clone(),
+            repeated: Vec::new(),
+            head: Some(writable.head),
+            is_named: true,
+        })
+    }
+
+    /// After a response: in its conversation if nothing follows it there, or else in a fork. `earlier` finds the commit of an
+    /// earlier attempt in the head of the conversation.
+    ///
+    /// # Errors
+    /// 400: the response has not ended, or failed.
+    pub(super) async fn after(
+        creator: Creator<'_>,
+        previous: &RecordedResponse,
+        earlier: impl Fn(&Head, &ConversationKey) -> Option<RecentCommit>,
+    ) -> Result<Self, HttpProblem> {
+        let Creator {
+            state,
+            caller,
+            access,
+            ..
+        } = creator;
+        if previous.target.access.agent != access.agent {
+            return Err(previous_not_found());
+        }
+        let ended = previous.end.as_ref().filter(|(end, _)| is_complete(end));
+        let Some((_, end)) = ended else {
+            let detail = "the previous response is in progress or failed: wait for its end, or continue the one before it";
+            let code = "PREVIOUS_RESPONSE_NOT_COMPLETE";
+            return Err(HttpProblem::of_field(code, "previous_response_id", detail));
+        };
+        let key = &previous.target.key;
+        let deadline = caller.service.call.deadline;
+        let (head, _) = head_from_leader(state, key, deadline).await?;
+        let is_own = !previous.noted.names_conversation;
+        let unchanged = version_without_items_after(state, &previous.target, *end).await?;
+        let is_last = unchanged == Some(head.version);
+        if is_own && (is_last || earlier(&head, key).is_some()) {
+            return Ok(Self {
+                key: key.clone(),
+                version: head.version,
+                open_calls: head.open_calls.clone(),
+                repeated: Vec::new(),
+                head: Some(head),
+                is_named: false,
+            });
+        }
+        let owner = match &head.owner {
+            Some(Owner::User(user)) => creator.user.or(Some(user)),
+            _ => creator.user,
+        };
+        let creator = Creator {
+            user: owner,
+            ..creator
+        };
+        Self::fork(creator, previous, *end).await
+    }
+
+    /// A fork after a response, without its calls: a fork cannot answer calls of its parent, so that it repeats them.
+    async fn fork(
+        creator: Creator<'_>,
+        previous: &RecordedResponse,
+        end: Version,
+    ) -> Result<Self, HttpProblem> {
+        let is_call = |fact: &Fact| matches!(fact, Fact::ToolCalled(_));
+        let mut output = previous.output.iter();
+        let first_call = output.find(|event| is_call(&event.event.fact));
+        let before = first_call.map(|first| Version(first.version.0.saturating_sub(1)));
+        let repeated = previous
+            .output
+            .iter()
+            .filter_map(|event| match &event.event.fact {
+                Fact::ToolCalled(call) => Some(call),
+                Fact::MessageAppended(_)
+                | Fact::ToolReturned(_)
+                | Fact::Annotation(_)
+                | Fact::Lifecycle(_) => None,
+            });
+        let from = event::ForkPoint {
+            conversation_id: previous.target.key.conversation.to_string(),
+            version: before.unwrap_or(end).0,
+            ..event::ForkPoint::default()
+        };
+        let mut placement = Self::create(creator, Some(from)).await?;
+        for call in repeated {
+            placement.open_calls.push(OpenCall {
+                call_id: call.call_id.clone(),
+                tool_name: call.tool_name.clone(),
+                version: Version::ZERO,
+            });
+            let repeated = Fact::ToolCalled(call.clone());
+            placement.repeated.push(NewEvent::from(repeated));
+        }
+        Ok(placement)
+    }
+
+    /// A new conversation.
+    ///
+    /// # Errors
+    /// The writer rejects it.
+    pub(super) async fn create(
+        creator: Creator<'_>,
+        forked_from: Option<event::ForkPoint>,
+    ) -> Result<Self, HttpProblem> {
+        let Creator {
+            state,
+            caller,
+            access,
+            user,
+        } = creator;
+        let new = NewConversation::of(&access.agent, user.cloned(), Uuid::now_v7())?;
+        let request = write::CreateConversationRequest {
+            agent_id: access.agent.as_str().to_owned(),
+            conversation_id: new.id.to_string(),
+            owner: Some(owner_to_proto(&new.owner)),
+            forked_from,
+            ..write::CreateConversationRequest::default()
+        };
+        let mut writer = state.commands.write_for(&caller.service.call);
+        let answer = writer.create_conversation(request).await;
+        let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        Ok(Self {
+            key: ConversationKey {
+                tenant: access.tenant.tenant().clone(),
+                conversation: new.id,
+            },
+            version: Version(created.version),
+            open_calls: Vec::new(),
+            repeated: Vec::new(),
+            head: None,
+            is_named: false,
+        })
+    }
+}
+
+/// When a commit was recorded.
+pub(super) fn recorded_at(commit: &CommitResult, now: Timestamp) -> Timestamp {
+    let at = commit.recorded_at.map(wire::time::from_proto);
+    at.and_then(Result::ok).unwrap_or(now)
+}
+
+/// There is no such previous response for this caller.
+pub(super) fn previous_not_found() -> HttpProblem {
+    let detail =
+        "previous_response_id names no response of this caller: it was deleted, or not stored";
+    HttpProblem::of_field(
+        "previous_response_not_found",
+        "previous_response_id",
+        detail,
+    )
+}

@@ -1,0 +1,257 @@
+//! Reads a response from the record: the events of its run, and the note with its parameters.
+
+use axum::http::StatusCode;
+use domain::{
+    Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version,
+};
+use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
+use runtime::http::HttpProblem;
+
+use super::object::{ResponseHead, ResponseObject};
+use super::output::recorded_items;
+use super::parameters::Noted;
+use super::response_id::ResponseId;
+use crate::generation::{RunKey, finish_commit};
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversations::items::ITEM_KINDS;
+use crate::http::openai::conversations::target;
+use crate::http::owned_chat::from_read_error;
+use crate::http::state::HttpState;
+
+/// Most events between the start of a run and its end: its own, and those that others append meanwhile.
+const EVENTS_UNTIL_END_MAX: usize = 2_000;
+/// One read of events.
+const BATCH: Batch = Batch {
+    events_max: 500,
+    bytes_max: 16 * 1024 * 1024,
+};
+
+/// A recorded response.
+#[derive(Debug)]
+pub(super) struct RecordedResponse {
+    /// Its id.
+    pub(super) id: ResponseId,
+    /// How to read its conversation.
+    pub(super) target: Target,
+    /// What was recorded of its request.
+    pub(super) noted: Noted,
+    /// The events of its output.
+    pub(super) output: Vec<RecordedEvent>,
+    /// How it ended, with the version of its end; `None`: it is in progress.
+    pub(super) end: Option<(RunEnd, Version)>,
+    created_at: Timestamp,
+}
+
+impl RecordedResponse {
+    /// The response with this id. A run whose end is published is finished first.
+    ///
+    /// # Errors
+    /// 404: there is no such response that the caller may read, or it was deleted.
+    pub(super) async fn find(
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        id: &str,
+    ) -> Result<Self, HttpProblem> {
+        let id = ResponseId::parse(id).ok_or_else(not_found)?;
+        let target = target(state, caller, &id.conversation).await;
+        let target = target.map_err(as_not_found)?;
+        let found = read(state, &id, &target).await?;
+        if found.end.is_some() || !state.generations.finish_if_closed(&found.run_key()).await {
+            return Ok(found.with(id, target));
+        }
+        let found = read(state, &id, &target).await?;
+        Ok(found.with(id, target))
+    }
+
+    /// The response.
+    ///
+    /// # Errors
+    /// 500: an event is corrupt.
+    pub(super) fn object(&self) -> Result<ResponseObject, HttpProblem> {
+        let object = ResponseObject::in_progress(self.head());
+        let Some((end, _)) = &self.end else {
+            return Ok(object);
+        };
+        let items = recorded_items(&self.target.key.conversation, &self.output)?;
+        Ok(object.ended(end, &self.facts(), items))
+    }
+
+    /// What identifies the response.
+    pub(super) fn head(&self) -> ResponseHead {
+        let named = self.noted.names_conversation;
+        ResponseHead {
+            id: self.id.text(),
+            created_at: self.created_at.seconds(),
+            conversation: named.then(|| self.id.conversation.clone()),
+            parameters: self.noted.parameters.clone(),
+        }
+    }
+
+    /// The facts of its output.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let facts = self.output.iter().map(|event| event.event.fact.clone());
+        facts.collect()
+    }
+
+    /// The run.
+    pub(super) fn run_key(&self) -> RunKey {
+        RunKey {
+            agent: self.target.access.agent.clone(),
+            key: self.target.key.clone(),
+            run: self.id.run,
+        }
+    }
+}
+
+/// What a read has found.
+struct Found {
+    noted: Noted,
+    created_at: Timestamp,
+    output: Vec<RecordedEvent>,
+    end: Option<(RunEnd, Version)>,
+    run: RunKey,
+}
+
+impl Found {
+    fn run_key(&self) -> RunKey {
+        self.run.clone()
+    }
+
+    fn with(self, id: ResponseId, target: Target) -> RecordedResponse {
+        RecordedResponse {
+            id,
+            target,
+            noted: self.noted,
+            output: self.output,
+            end: self.end,
+            created_at: self.created_at,
+        }
+    }
+}
+
+async fn read(state: &HttpState, id: &ResponseId, target: &Target) -> Result<Found, HttpProblem> {
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
+    let snapshot = snapshot.map_err(from_read_error).map_err(as_not_found)?;
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(from_read_error)?;
+    if !effective.contains(id.started) {
+        return Err(not_found());
+    }
+    let note = Version(id.started.0.saturating_sub(1));
+    let mut start = events(&snapshot, note, id.started).await?.into_iter();
+    let (Some(note), Some(started)) = (start.next(), start.next()) else {
+        return Err(not_found());
+    };
+    let is_run = matches!(&started.event.fact,
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == id.run);
+    let noted = Noted::of(&note.event).filter(|_| is_run && note.commit == started.commit);
+    let (output, end) = output(&snapshot, id).await?;
+    Ok(Found {
+        noted: noted.ok_or_else(not_found)?,
+        created_at: started.recorded_at,
+        output,
+        end,
+        run: RunKey {
+            agent: target.access.agent.clone(),
+            key: target.key.clone(),
+            run: id.run,
+        },
+    })
+}
+
+/// The recorded events of a range of at most one batch.
+async fn events(
+    snapshot: &Snapshot<'_>,
+    from: Version,
+    to: Version,
+) -> Result<Vec<RecordedEvent>, HttpProblem> {
+    let query = Query {
+        from,
+        to,
+        ..Query::all(Direction::Forward)
+    };
+    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let rows = cursor.next(BATCH).await.map_err(from_read_error)?;
+    let events = rows.into_iter().flatten();
+    let events = events.map(|event| decode(snapshot.key(), &event.row));
+    events.collect::<Result<_, _>>().map_err(from_read_error)
+}
+
+type Output = (Vec<RecordedEvent>, Option<(RunEnd, Version)>);
+
+/// The events of the run's last commit, and its end.
+async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, HttpProblem> {
+    let query = Query {
+        from: id.started.next(),
+        to: id.started.plus(EVENTS_UNTIL_END_MAX),
+        ..Query::all(Direction::Forward)
+    };
+    let commit = finish_commit(id.run);
+    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let (mut output, mut error) = (Vec::new(), None);
+    while let Some(batch) = cursor.next(BATCH).await.map_err(from_read_error)? {
+        for row in batch {
+            let event = decode(snapshot.key(), &row.row).map_err(from_read_error)?;
+            if event.commit != commit {
+                continue;
+            }
+            match event.event.fact {
+                Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
+                    let outcome = finished.outcome;
+                    return Ok((output, Some((RunEnd { outcome, error }, event.version))));
+                }
+                Fact::Annotation(Annotation::ErrorOccurred(occurred)) => error = Some(occurred),
+                _ => output.push(event),
+            }
+        }
+    }
+    Ok((output, None))
+}
+
+/// The version of the conversation, if neither items nor another run follow a version of it; `None`: they do.
+///
+/// # Errors
+/// The conversation cannot be read.
+pub(super) async fn version_without_items_after(
+    state: &HttpState,
+    target: &Target,
+    version: Version,
+) -> Result<Option<Version>, HttpProblem> {
+    let [messages, calls, results] = ITEM_KINDS;
+    let kinds = [
+        messages,
+        calls,
+        results,
+        EventKind::HistoryRewound,
+        EventKind::RunStarted,
+    ];
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
+    let snapshot = snapshot.map_err(from_read_error)?;
+    let query = Query {
+        from: version.next(),
+        kinds: &kinds,
+        ..Query::all(Direction::Forward)
+    };
+    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let next = cursor.next(Batch::ONE).await.map_err(from_read_error)?;
+    let is_last = next.is_none_or(|events| events.is_empty());
+    Ok(is_last.then_some(snapshot.position().version))
+}
+
+/// Whether a response that ended can be continued.
+pub(super) fn is_complete(end: &RunEnd) -> bool {
+    matches!(end.outcome, RunOutcome::Completed | RunOutcome::Stopped)
+}
+
+/// There is no such response. A foreign one gets the same answer.
+pub(super) fn not_found() -> HttpProblem {
+    let detail = "no such response for this caller: it was deleted, or not stored";
+    HttpProblem::new(StatusCode::NOT_FOUND, "RESPONSE_NOT_FOUND", detail)
+}
+
+fn as_not_found(problem: HttpProblem) -> HttpProblem {
+    if problem.status == StatusCode::NOT_FOUND {
+        return not_found();
+    }
+    problem
+}

@@ -1,0 +1,241 @@
+//! Records the input of a response and starts its run.
+
+use axum::http::HeaderMap;
+use domain::bounds::{EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
+use domain::{CommitId, ConversationKey, NewEvent, Owner, RunId, Timestamp, UserId, Version};
+use event_log::registry::AgentAccess;
+use history::Deadline;
+use runtime::http::HttpProblem;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1::{self as write, CommitResult};
+
+use super::input::resolved;
+use super::object::ResponseHead;
+use super::output::OutputPlace;
+use super::parameters::{Noted, Parameters};
+use super::placement::{Creator, Placement, recorded_at};
+use super::response_id::ResponseId;
+use crate::generation::{RequestSettings, Start, run_started_by};
+use crate::http::commands::{COMMAND_MAX, result_for_caller};
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversation_ids::api_id;
+use crate::http::openai::conversations::retry::RequestHash;
+use crate::http::openai::conversations::write::rejected;
+use crate::http::state::HttpState;
+use crate::http::turns::problems::not_started;
+use crate::http::{positions, problem};
+use crate::quotas::account::Account;
+use crate::writer::command_target;
+
+/// A request whose fields are valid.
+#[derive(Debug)]
+pub(super) struct CheckedRequest {
+    /// The permission.
+    pub(super) access: AgentAccess,
+    /// The end user.
+    pub(super) user: Option<UserId>,
+    /// What the response repeats.
+    pub(super) parameters: Parameters,
+    /// What the run takes from the request.
+    pub(super) settings: RequestSettings,
+    /// The items.
+    pub(super) items: Vec<Box<RawValue>>,
+}
+
+/// A response whose run has started.
+#[derive(Debug)]
+pub(super) struct StartedResponse {
+    /// The conversation.
+    pub(super) key: ConversationKey,
+    /// The run.
+    pub(super) run: RunId,
+    /// What identifies the response.
+    pub(super) head: ResponseHead,
+    /// Where its output is recorded.
+    pub(super) place: OutputPlace,
+}
+
+/// The commit that started the run.
+struct StartCommit {
+    id: CommitId,
+    started: Version,
+    recorded_at: Timestamp,
+}
+
+impl CheckedRequest {
+    /// Who creates conversations for this request.
+    pub(super) fn creator<'a>(
+        &'a self,
+        state: &'a HttpState,
+        caller: &'a OpenAiCaller,
+    ) -> Creator<'a> {
+        Creator {
+            state,
+            caller,
+            access: &self.access,
+            user: self.user.as_ref(),
+        }
+    }
+
+    /// What identifies the request in a conversation.
+    pub(super) fn hash(&self, key: &ConversationKey) -> RequestHash {
+        let parameters = serde_json::to_string(&self.parameters).unwrap_or_default();
+        let items = self.items.iter().map(|item| item.get());
+        let texts = ["create response", parameters.as_str()];
+        RequestHash::of(key, texts.into_iter().chain(items))
+    }
+}
+
+/// Records the input and starts the run; a retry finds the run of the first attempt.
+///
+/// # Errors
+/// 400: an item is invalid, or another request changes the conversation; as runs otherwise.
+pub(super) async fn start(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    headers: &HeaderMap,
+    request: CheckedRequest,
+    placement: Placement,
+) -> Result<StartedResponse, HttpProblem> {
+    let hash = request.hash(&placement.key);
+    let head = placement.head.as_ref();
+    let earlier = head.and_then(|head| hash.earlier(headers, head, state.now()));
+    let key = placement.key.clone();
+    let (is_named, parameters) = (placement.is_named, request.parameters.clone());
+    let commit = match earlier {
+        Some(commit) => StartCommit {
+            id: commit.id,
+            started: commit.last_version,
+            recorded_at: commit.recorded_at,
+        },
+        None => record(state, caller, hash, request, placement).await?,
+    };
+    let run = run_started_by(commit.id);
+    let conversation = api_id(&key.conversation).to_owned();
+    let id = ResponseId {
+        run,
+        started: commit.started,
+        conversation: conversation.clone(),
+    };
+    Ok(StartedResponse {
+        place: OutputPlace::of(run, commit.started, &key.conversation),
+        head: ResponseHead {
+            id: id.text(),
+            created_at: commit.recorded_at.seconds(),
+            conversation: is_named.then_some(conversation),
+            parameters,
+        },
+        key,
+        run,
+    })
+}
+
+async fn record(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    hash: RequestHash,
+    request: CheckedRequest,
+    mut placement: Placement,
+) -> Result<StartCommit, HttpProblem> {
+    let items = resolved(state, caller, &request.items, Some(&placement.key)).await?;
+    let noted = Noted {
+        parameters: request.parameters,
+        names_conversation: placement.is_named,
+        input_from: placement.version.plus(placement.repeated.len()).next().0,
+    };
+    let note = noted.to_event()?;
+    let events = items.into_events(&placement.open_calls)?;
+    let mut events = new_events(events)?;
+    events.splice(0..0, std::mem::take(&mut placement.repeated));
+    let mut events = append_first(state, caller, &request.access, &mut placement, events).await?;
+    events.push(note);
+    let command = match &placement.head {
+        Some(head) => hash.next_key(head),
+        None => CommitId(Uuid::now_v7()),
+    };
+    let owner = request.user.map(Owner::User);
+    let start = Start {
+        account: Account::of(&request.access, owner.as_ref(), &caller.source()),
+        access: request.access,
+        key: placement.key,
+        events,
+        expected_version: Some(placement.version),
+        history: None,
+        settings: Some(request.settings),
+        approved_calls: Vec::new(),
+        verified_user: None,
+        idempotency_key: Some(command),
+        deadline: Deadline::until(None).at_most(COMMAND_MAX),
+    };
+    let started = state.generations.start(start).await;
+    let started = started.map_err(|status| rejected(not_started(&status, &[])))?;
+    positions::record_write(&started.commit.position_token);
+    Ok(StartCommit {
+        id: command,
+        started: Version(started.commit.version),
+        recorded_at: recorded_at(&started.commit, state.now()),
+    })
+}
+
+fn new_events(events: Vec<event::Event>) -> Result<Vec<NewEvent>, HttpProblem> {
+    let events = events.into_iter().map(wire::event::new_event_from_proto);
+    events
+        .collect::<Result<_, _>>()
+        .map_err(problem::from_violation)
+}
+
+/// Appends the first events of a long input, if the conversation is new. Returns those that fit into the commit that starts the
+/// run.
+///
+/// # Errors
+/// 400: the conversation exists, and the events do not fit into one commit.
+async fn append_first(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    access: &AgentAccess,
+    placement: &mut Placement,
+    mut events: Vec<NewEvent>,
+) -> Result<Vec<NewEvent>, HttpProblem> {
+    // The note needs one place.
+    let room = RUN_EVENTS_MAX - 1;
+    if events.len() <= room {
+        return Ok(events);
+    }
+    if placement.head.is_some() {
+        let detail = format!(
+            "input has {} items, at most {room} fit into one commit: append the first ones before",
+            events.len()
+        );
+        return Err(HttpProblem::of_field(
+            "FIELD_OUT_OF_RANGE",
+            super::input::INPUT,
+            detail,
+        ));
+    }
+    let last = events.split_off(events.len() - room);
+    for chunk in events.chunks(EVENTS_PER_COMMIT_MAX) {
+        let target = command_target(&access.agent, &placement.key.conversation, String::new());
+        let request = write::AppendEventsRequest {
+            target: Some(write::CommandTarget {
+                expected_version: Some(placement.version.0),
+                ..target
+            }),
+            events: chunk.iter().map(to_proto).collect(),
+        };
+        let mut writer = state.commands.write_for(&caller.service.call);
+        let answer = writer.append_events(request).await;
+        let appended: CommitResult =
+            result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        placement.version = Version(appended.version);
+    }
+    Ok(last)
+}
+
+fn to_proto(new: &NewEvent) -> event::Event {
+    event::Event {
+        metadata_json: wire::optional::json_text(new.metadata.as_ref()),
+        ..wire::event::fact_to_proto(&new.fact)
+    }
+}

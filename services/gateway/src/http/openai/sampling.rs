@@ -1,0 +1,32 @@
+//! Ranges of sampling parameters, as OpenAI limits them.
+
+use runtime::http::HttpProblem;
+
+/// Temperatures.
+pub const TEMPERATURES: (f64, f64) = (0.0, 2.0);
+/// Shares of the probability, for nucleus sampling.
+pub const SHARES: (f64, f64) = (0.0, 1.0);
+/// Penalties.
+pub const PENALTIES: (f64, f64) = (-2.0, 2.0);
+
+/// Checks a value against its range.
+///
+/// # Errors
+/// 400: it is out of the range.
+pub fn within(
+    field: &str,
+    value: Option<f64>,
+    (min, max): (f64, f64),
+) -> Result<Option<f64>, HttpProblem> {
+    if value.is_none_or(|value| (min..=max).contains(&value)) {
+        return Ok(value);
+    }
+    let rule = format!("is out of its range: {min} to {max}");
+    Err(out_of_range(field, &rule))
+}
+
+/// A number or a count is out of its range.
+#[must_use]
+pub fn out_of_range(field: &str, rule: &str) -> HttpProblem {
+    HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, format!("{field} {rule}"))
+}
