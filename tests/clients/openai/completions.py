@@ -11,6 +11,7 @@ import sys
 import openai
 from openai.types import Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from recorded import recorded
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
@@ -47,7 +48,7 @@ def expect(kind, request, **fields):
 
 
 def secret_key(hansard, environment):
-    command = [hansard, "token", "create", "--name", "openai", "--scope", "append", "--agent", AGENT]
+    command = [hansard, "token", "create", "--name", "openai", "--scope", "append", "--scope", "read", "--agent", AGENT]
     made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return made.stdout.strip()
 
@@ -89,7 +90,8 @@ def main(hansard):
         check_models(client)
         check_completions(client)
         check_errors(client)
-    print(f"openai {openai.__version__}: models, completions, streams and errors")
+        recorded(client, AGENT)
+    print(f"openai {openai.__version__}: models, completions, streams, errors and recorded completions")
 
 
 if __name__ == "__main__":
