@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,8 +17,8 @@ import time
 import urllib.request
 
 DEADLINE_S = 120
-# The name of the model server in `hansard dev`.
-SERVER = "dev"
+# The names of the agent and of the model server in `hansard dev`.
+AGENT, SERVER = "demo", "dev"
 
 
 def free_port():
@@ -92,3 +93,20 @@ def gateway(hansard, data, model_server=None, model=None):
         who = {"x-api-key": key[1]}
         who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]
         yield url[1], who, {**os.environ, **names}
+
+
+def secret_key(hansard, environment, *scopes):
+    """A secret key of a back end for the demo agent."""
+    command = [hansard, "token", "create", "--name", "clients", "--agent", AGENT]
+    command += [part for scope in scopes for part in ("--scope", scope)]
+    made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return made.stdout.strip()
+
+
+def node(script, *arguments, program="node"):
+    """The lines that a check in JavaScript prints; none if node or the packages of its folder are not installed."""
+    if shutil.which(program) is None or not (pathlib.Path(script).parent / "node_modules").exists():
+        print(f"skipped: node or the packages of {script} are not installed")
+        return []
+    ended = subprocess.run([program, script, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=DEADLINE_S)
+    return ended.stdout.splitlines()

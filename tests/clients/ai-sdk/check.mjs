@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
+import { javascriptClient } from '../report.mjs';
+
 const API = 'http://127.0.0.1/api/chat';
 
 /** The part of a message that both must agree on. */
@@ -104,5 +106,6 @@ for (const release of ['ai6', 'ai7']) {
       await checkChat(sdk, example, shown, example.replayed, chat => chat.resumeStream());
     }
   }
+  javascriptClient(import.meta.url, 'ai', release).works('Chats', 'every part of a stream');
   console.log(`${release}: ${cases.length} runs, ${cuts} cuts`);
 }

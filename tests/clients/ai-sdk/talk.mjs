@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 
+import { javascriptClient } from '../report.mjs';
+
 const [base, key] = process.argv.slice(2);
 
 /** A session that the gateway issues. */
@@ -145,5 +147,7 @@ async function changed(sdk) {
 for (const release of ['ai6', 'ai7']) {
   const sdk = await import(release);
   for (const check of [turns, interrupted, stopped, changed]) await check(sdk);
+  const features = ['turns', 'resumed and stopped answers', 'regenerated answers', 'edited messages'];
+  javascriptClient(import.meta.url, 'ai', release).works('Chats', ...features);
   console.log(`${release}: ok`);
 }

@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
 from hansard_dev import DEADLINE_S, data_folder, gateway  # noqa: E402
+from report import Client  # noqa: E402
 
 PAGE = HERE.parents[2] / "examples" / "chat.html"
 # After this word the model pauses until it is released.
@@ -86,6 +87,9 @@ def main(hansard, *screenshots):
             late.cancel()
     if browser.returncode != 0:
         sys.exit("the page failed")
+    version = json.loads((HERE / "package.json").read_text())["dependencies"]["@sparticuz/chromium"]
+    features = ["messages", "reloads", "a second tab", "resumed and stopped answers", "errors"]
+    Client("Chromium with `examples/chat.html`", version).works("Chats", *features)
     print("the page sent messages, was reloaded, followed a second tab, resumed and stopped an answer, showed HTML as text, and showed its errors")
 
 

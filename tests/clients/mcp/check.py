@@ -14,6 +14,7 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 from hansard_dev import data_folder, gateway  # noqa: E402
+from report import javascript_client, python_client  # noqa: E402
 
 import conformance  # noqa: E402
 import python_clients  # noqa: E402
@@ -42,6 +43,21 @@ def inspect(url, token):
     print("inspector: ok")
 
 
+def record():
+    """What has passed."""
+    cycle = ["tools and resources over HTTP", "tools and resources over standard input"]
+    both = ["revisions 2025-11-25 and 2026-07-28"]
+    for package in ("mcp", "fastmcp"):
+        python_client(package).works("MCP", *cycle, *both)
+    javascript_client("@modelcontextprotocol/client", FOLDER).works("MCP", *cycle, *both)
+    javascript_client("@modelcontextprotocol/sdk", FOLDER).works("MCP", *cycle)
+    javascript_client("@modelcontextprotocol/inspector", FOLDER).works("MCP", "tools and resources over HTTP")
+    suite = javascript_client("@modelcontextprotocol/conformance", FOLDER)
+    suite.works("MCP", *(f"`{name}` ({revision})" for revision, names in conformance.SCENARIOS.items() for name in names))
+    suite.does_not("MCP", "prompts, completion, logging, subscriptions", "not offered")
+    suite.does_not("MCP", "scenarios of its own test server", "`tests/clients/mcp/conformance.py` lists them")
+
+
 def main(hansard):
     hansard = str(pathlib.Path(hansard).resolve())
     with data_folder() as data, gateway(hansard, data) as (base, _, environment):
@@ -52,6 +68,7 @@ def main(hansard):
         print(node(FOLDER / "clients.mjs", hansard, url, env=environment), end="")
         inspect(url, token)
         conformance.check(NODE, MODULES, url, token)
+    record()
 
 
 if __name__ == "__main__":

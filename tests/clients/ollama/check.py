@@ -19,6 +19,7 @@ from ollama._types import ChatRequest, ChatResponse, Message
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
 from hansard_dev import SERVER, ask, data_folder, gateway, wait_for  # noqa: E402
+from report import python_client  # noqa: E402
 
 MODEL = "qwen3"
 OUTPUT = {"celsius": -3}
@@ -165,6 +166,7 @@ def main(hansard):
         count = check_context(hansard, operator, check_turn(url, who))
         chats = wait_for("the list of chats", lambda: listed(url, who))
         count += sum(check_context(hansard, operator, chat["id"]) for chat in chats)
+    python_client("ollama").works("Model server", "requests and contexts of its types", "thoughts, tools and answers")
     print(f"2 requests and {count} messages of contexts are of Ollama's types; its answers were read")
 
 

@@ -1,47 +1,30 @@
-"""Checks the Conversations API with the `openai` library and the sessions of `openai-agents` and `@openai/agents`, all unchanged:
-only the base URL and the key are Hansard's. Every answer is validated strictly against the Python library's own types.
+"""Checks the Conversations API with OpenAI's Python library; only base URL and key are set.
 
-Usage: conversations.py HANSARD. Needs the packages of requirements.txt; the JavaScript session also `npm ci` in this folder.
+Usage: conversations.py HANSARD. Needs the packages of requirements.txt. Every answer is validated strictly against the library's types.
 """
 
 import asyncio
-import functools
-import os
 import pathlib
-import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import Request, urlopen
 
-os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
-
-from agents.memory import OpenAIConversationsSession  # noqa: E402
-from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI  # noqa: E402
-from openai.types.conversations import (  # noqa: E402
+from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI
+from openai.types.conversations import (
     Conversation,
     ConversationDeletedResource,
     ConversationItem,
     ConversationItemList,
 )
-from pydantic import TypeAdapter  # noqa: E402
+from strict import strict
 
-FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent))
-from hansard_dev import data_folder, gateway  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
 
-TURNS = 10
+from openai_gateway import openai_gateway  # noqa: E402
+from report import python_client  # noqa: E402
 
-
-@functools.cache
-def adapter(model):
-    return TypeAdapter(model)
-
-
-def strict(model, value):
-    """The value, after its JSON is validated strictly against the type."""
-    adapter(model).validate_json(value.to_json(exclude_unset=True), strict=True)
-    return value
+WRITERS = 16
 
 
 def items_strict(values):
@@ -107,55 +90,17 @@ def library(client):
         assert error.code == "CONVERSATION_NOT_FOUND", error
 
 
-def turn(number):
-    """What an agent adds in one turn."""
-    call = f"call_{number}"
-    return [
-        {"role": "user", "content": f"question {number}"},
-        {"type": "function_call", "call_id": call, "name": "look", "arguments": "{}", "status": "completed"},
-        {"type": "function_call_output", "call_id": call, "output": f"result {number}"},
-        {"type": "message", "role": "assistant", "status": "completed",
-         "content": [{"type": "output_text", "text": f"answer {number}", "annotations": []}]},
-    ]
-
-
-async def session(client):
-    """Ten turns of a session, items that are popped, a second session on the same conversation, and a race."""
-    memory = OpenAIConversationsSession(openai_client=client)
-    expected = 0
-    for number in range(TURNS):
-        items = turn(number)
-        await memory.add_items(items[:1])
-        await memory.add_items(items[1:])
-        expected += len(items)
-        assert len(await memory.get_items()) == expected
-    popped = await memory.pop_item()
-    assert popped["content"][0]["text"] == f"answer {TURNS - 1}", popped
-    for kind in ["function_call_output", "function_call", "message"]:
-        assert (await memory.pop_item())["type"] == kind
-    again = OpenAIConversationsSession(conversation_id=memory.session_id, openai_client=client)
-    assert await again.get_items() == await memory.get_items()
-    assert [item["type"] for item in await again.get_items(limit=2)] == ["function_call_output", "message"]
-    # More items than the session sends in one request.
-    many = [{"role": "user", "content": str(number)} for number in range(45)]
-    await again.add_items(many)
-    assert [item["content"][0]["text"] for item in await memory.get_items(limit=45)] == [str(n) for n in range(45)]
-    await race(client, memory.session_id)
-    await memory.clear_session()
-    assert await memory.get_items() == []
-    await memory.clear_session()
-
-
-async def race(client, conversation):
+async def race(base_url, key):
     """Each of several writers is recorded, or is told that the conversation was locked."""
-    create = client.conversations.items.create
-    writers = [create(conversation, items=[{"role": "user", "content": f"writer {n}"}]) for n in range(16)]
-    outcomes = await asyncio.gather(*writers, return_exceptions=True)
-    lost = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    assert all((error.code, error.param) == ("conversation_locked", "conversation") for error in lost), lost
-    page = [item async for item in client.conversations.items.list(conversation, limit=100)]
-    recorded = {part.text for item in page if item.type == "message" for part in item.content if part.type != "refusal"}
-    assert len([text for text in recorded if text.startswith("writer")]) == 16 - len(lost)
+    async with AsyncOpenAI(base_url=base_url, api_key=key) as client:
+        conversation = (await client.conversations.create()).id
+        create = client.conversations.items.create
+        writers = [create(conversation, items=[{"role": "user", "content": f"writer {n}"}]) for n in range(WRITERS)]
+        outcomes = await asyncio.gather(*writers, return_exceptions=True)
+        lost = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        assert all((error.code, error.param) == ("conversation_locked", "conversation") for error in lost), lost
+        recorded = {item.content[0].text async for item in client.conversations.items.list(conversation, limit=100)}
+    assert len(recorded) == WRITERS - len(lost), (recorded, lost)
 
 
 class LosesAnswers(BaseHTTPRequestHandler):
@@ -182,9 +127,9 @@ class LosesAnswers(BaseHTTPRequestHandler):
         pass
 
 
-def lost_answer(client, url, key):
+def lost_answer(client, base_url, key):
     """The library repeats a request whose answer was lost; its items are recorded once."""
-    LosesAnswers.target = url
+    LosesAnswers.target = base_url.removesuffix("/openai/v1")
     server = ThreadingHTTPServer(("127.0.0.1", 0), LosesAnswers)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     conversation = client.conversations.create().id
@@ -195,35 +140,17 @@ def lost_answer(client, url, key):
     server.shutdown()
 
 
-def secret_key(hansard, environment):
-    command = [hansard, "token", "create", "--name", "openai", "--agent", "demo"]
-    command += [part for scope in ("append", "read", "erase") for part in ("--scope", scope)]
-    made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
-    return made.stdout.strip()
-
-
-async def with_session(url, key):
-    async with AsyncOpenAI(base_url=url + "/openai/v1", api_key=key) as client:
-        await session(client)
-
-
-def javascript(url, key):
-    """The same session in JavaScript, if its packages are installed."""
-    if not (FOLDER / "node_modules").exists():
-        print("skipped: the packages of the JavaScript session are not installed")
-        return
-    subprocess.run(["node", FOLDER / "session.mjs", url + "/openai/v1", key], check=True, timeout=60)
-
-
 def main(hansard):
-    with data_folder() as data, gateway(hansard, data) as (url, _, environment):
-        key = secret_key(hansard, environment)
-        with OpenAI(base_url=url + "/openai/v1", api_key=key) as client:
+    report = python_client("openai")
+    with openai_gateway(hansard) as (base_url, key):
+        with OpenAI(base_url=base_url, api_key=key) as client:
             library(client)
-            lost_answer(client, url, key)
-        asyncio.run(with_session(url, key))
-        javascript(url, key)
-    print("the Conversations API works with openai and openai-agents")
+            report.works("Conversations", "create, retrieve, update and delete", "items of 12 types", "pages of items")
+            report.does_not("Conversations", "deletion of an item that is not the newest", "400 `ITEM_NOT_NEWEST`")
+            lost_answer(client, base_url, key)
+        asyncio.run(race(base_url, key))
+        report.works("Conversations", "retries without a key", "races of writers")
+    print("the Conversations API works with openai")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,15 @@ import restart
 import summary
 from fixture import model
 
+from report import python_client
+
 
 def main(hansard):
     with model() as model_url:
         restart.check(hansard, model_url)
         summary.check(hansard, model_url)
+    # The server of llama.cpp, in a Python package.
+    python_client("xllamacpp").works("Model server", "turns across a restart", "summaries")
 
 
 if __name__ == "__main__":

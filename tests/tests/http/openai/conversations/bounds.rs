@@ -62,9 +62,14 @@ fn rejected() -> Vec<(Value, &'static str, &'static str)> {
         (json!([{"content": "x"}]), "FIELD_MISSING", "items[0].role"),
         (json!([{"type": 1}]), "FIELD_MALFORMED", "items[0].type"),
         (
-            json!([{"type": "function_call"}]),
-            "FIELD_MALFORMED",
-            "items[0]",
+            json!([{"type": "function_call", "call_id": "c", "name": null, "arguments": "{}"}]),
+            "FIELD_MISSING",
+            "items[0].name",
+        ),
+        (
+            json!([{"type": "function_call_output", "output": "x"}]),
+            "FIELD_MISSING",
+            "items[0].call_id",
         ),
         (json!([call("")]), "FIELD_MALFORMED", "items[0].call_id"),
         (

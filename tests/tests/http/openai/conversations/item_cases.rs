@@ -114,6 +114,14 @@ fn others() -> Vec<Case> {
             json!({}),
         ),
         (
+            json!({"type": "tool_search_call", "arguments": {}}),
+            json!({"status": "completed", "execution": "server"}),
+        ),
+        (
+            json!({"type": "tool_search_output", "call_id": "c", "tools": []}),
+            json!({"status": "completed", "execution": "client"}),
+        ),
+        (
             json!({"type": "never_seen", "a": {"b": [1, 2.50, "x"]}}),
             json!({}),
         ),

@@ -62,7 +62,8 @@ fn event(item: Members, kind: &str, raw: &RawValue, at: &str) -> Result<ItemEven
             }
             None => return ItemEvent::verbatim(item).map_err(|violation| violation.within(at)),
         },
-        "function_call" | "function_call_output" => canonical(&item, raw, at)?,
+        "function_call" => canonical(&item, &["call_id", "name", "arguments"], raw, at)?,
+        "function_call_output" => canonical(&item, &["call_id", "output"], raw, at)?,
         _ => return ItemEvent::verbatim(item).map_err(|violation| violation.within(at)),
     };
     Ok(ItemEvent {
@@ -198,7 +199,17 @@ fn note_parts(note: &mut Note, name: &str, given: &RawValue, parts: &[Part], aut
     }
 }
 
-fn canonical(item: &Members, raw: &RawValue, at: &str) -> Result<(Fact, Note), Violation> {
+/// A call or an output of one, which has these members.
+fn canonical(
+    item: &Members,
+    required: &[&str],
+    raw: &RawValue,
+    at: &str,
+) -> Result<(Fact, Note), Violation> {
+    let is_absent = |name: &str| item.get(name).is_none_or(|value| value.get() == "null");
+    if let Some(name) = required.iter().find(|name| is_absent(name)) {
+        return Err(missing().within(name).within(at));
+    }
     let fact = facts(raw, at)?.ok_or_else(|| malformed("has no contents").within(at))?;
     let mut note = Note::default();
     let rendered = match &fact {

@@ -140,11 +140,20 @@ const WITH_STATUS: [&str; 8] = [
     "tool_search_output",
 ];
 
-/// A verbatim item with its status, and with a list as the content of a message.
+/// A verbatim item with its status, with who executes a search of tools, and with a list as the content of a message.
 fn completed(mut item: Members) -> serde_json::Result<Members> {
     let item_type = text(&item, "type").unwrap_or_default();
     if WITH_STATUS.contains(&item_type.as_str()) && text(&item, "status").is_none() {
         put(&mut item, "status", "completed")?;
+    }
+    if item_type.starts_with("tool_search_") && text(&item, "execution").is_none() {
+        // Only a search that the client executes has the id of a call.
+        let has_call = text(&item, "call_id").is_some();
+        put(
+            &mut item,
+            "execution",
+            if has_call { "client" } else { "server" },
+        )?;
     }
     if let ("message", Some(text)) = (item_type.as_str(), text(&item, "content")) {
         let part = content_part(&Part::Text(text), Author::Client)?;

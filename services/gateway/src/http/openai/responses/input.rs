@@ -106,9 +106,10 @@ pub(super) fn user_text(item: &RawValue) -> Option<String> {
     parts.map(|part| part.get("text")?.as_str()).collect()
 }
 
-/// Whether the client sends the user's earlier messages again next to a conversation.
+/// Whether the client sends the user's earlier messages again next to a conversation. The AI SDK names itself
+/// `ai/7.0.173 ai-sdk-provider-utils/5.0.81`, or `ai-sdk/openai/…` in earlier releases.
 pub(super) fn repeats_messages(user_agent: Option<&str>) -> bool {
-    user_agent.is_some_and(|agent| agent.contains("ai-sdk/"))
+    user_agent.is_some_and(|agent| agent.contains("ai-sdk"))
 }
 
 #[cfg(test)]

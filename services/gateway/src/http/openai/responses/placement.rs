@@ -1,6 +1,7 @@
 //! Where a response is recorded: in the conversation that the request names, after the response that it continues, or in a new
 //! conversation.
 
+use axum::http::StatusCode;
 use domain::{
     ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId,
     Version,
@@ -62,9 +63,10 @@ impl Placement {
             access,
             ..
         } = creator;
-        let writable = Writable::find(state, caller, id).await?;
+        let writable = Writable::find(state, caller, id).await;
+        let writable = writable.map_err(in_conversation)?;
         if writable.head.agent != access.agent {
-            return Err(not_found());
+            return Err(in_conversation(not_found()));
         }
         Ok(Self {
             key: writable.key,
@@ -209,6 +211,14 @@ impl Placement {
 pub(super) fn recorded_at(commit: &CommitResult, now: Timestamp) -> Timestamp {
     let at = commit.recorded_at.map(wire::time::from_proto);
     at.and_then(Result::ok).unwrap_or(now)
+}
+
+/// A conversation that the body names is not found: the field is named.
+fn in_conversation(problem: HttpProblem) -> HttpProblem {
+    match problem.status {
+        StatusCode::NOT_FOUND => problem.in_field("conversation"),
+        _ => problem,
+    }
 }
 
 /// There is no such previous response for this caller.

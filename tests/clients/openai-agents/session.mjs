@@ -1,10 +1,12 @@
 // Ten turns of the session of @openai/agents over the Conversations API, with popped items and a cleared session.
-// Usage: session.mjs BASE_URL KEY. Needs `npm ci`. `conversations.py` runs it.
+// Usage: session.mjs BASE_URL KEY. Needs `npm ci`. `check.py` runs it.
 
 import assert from 'node:assert/strict';
 
 import { OpenAIConversationsSession } from '@openai/agents';
 import OpenAI from 'openai';
+
+import { javascriptClient } from '../report.mjs';
 
 const TURNS = 10;
 const [baseURL, apiKey] = process.argv.slice(2);
@@ -57,4 +59,4 @@ await session.clearSession();
 await assert.rejects(client.conversations.retrieve(conversationId), { status: 404 });
 assert.deepEqual(await session.getItems(), []);
 await session.clearSession();
-console.log('the session of @openai/agents works');
+javascriptClient(import.meta.url, '@openai/agents').works('Conversations', 'popped items and cleared sessions');
