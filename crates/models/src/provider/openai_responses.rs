@@ -1,6 +1,7 @@
 //! OpenAI Responses: `POST {base}/responses`.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Choice, NamedSchema, OutgoingRequest, choice};
@@ -26,6 +27,8 @@ pub(super) struct Head<'a> {
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextOptions<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -34,10 +37,24 @@ struct TextOptions<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum TextFormat<'a> {
+    /// The schema of the agent.
+    Schema(SchemaFormat<'a>),
+    /// The form that the request gives.
+    Given(Value),
+}
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "json_schema")]
-struct TextFormat<'a> {
+struct SchemaFormat<'a> {
     #[serde(flatten)]
     schema: NamedSchema<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Reasoning<'a> {
+    effort: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,8 +91,24 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         tool_choice: choice(outgoing, |name| NamedTool { name }),
         parallel_tool_calls: options.parallel_tool_calls,
         top_p: options.top_p,
-        text: NamedSchema::of(outgoing).map(|schema| TextOptions {
-            format: TextFormat { schema },
-        }),
+        text: text_format(outgoing).map(|format| TextOptions { format }),
+        reasoning: options
+            .reasoning_effort
+            .as_deref()
+            .map(|effort| Reasoning { effort }),
     }
+}
+
+/// The form of the answer. Chat completions nest the members of a schema, this API does not.
+fn text_format<'a>(outgoing: &'a OutgoingRequest<'_>) -> Option<TextFormat<'a>> {
+    if let Some(schema) = NamedSchema::of(outgoing) {
+        return Some(TextFormat::Schema(SchemaFormat { schema }));
+    }
+    let given = outgoing.request.options.response_format.as_ref()?;
+    let mut format: Value = serde_json::from_str(given.as_str()).ok()?;
+    let members = format.as_object_mut()?;
+    if let Some(Value::Object(schema)) = members.remove("json_schema") {
+        members.extend(schema);
+    }
+    Some(TextFormat::Given(format))
 }

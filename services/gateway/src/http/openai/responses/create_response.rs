@@ -23,6 +23,7 @@ use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
+use crate::http::openai::requested_model::RequestedModel;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -82,9 +83,9 @@ async fn checked(
     caller: &OpenAiCaller,
     body: &ResponseRequest,
 ) -> Result<CheckedRequest, HttpProblem> {
-    let access = caller
-        .access(state, Scope::Append, body.model.as_deref())
-        .await?;
+    let model = body.model.as_deref();
+    let RequestedModel { access, other } =
+        RequestedModel::find(state, caller, Scope::Append, model).await?;
     let (field, named) = match (&body.user, &body.safety_identifier) {
         (Some(user), _) => ("user", Some(user)),
         (None, user) => ("safety_identifier", user.as_ref()),
@@ -93,7 +94,7 @@ async fn checked(
     Ok(CheckedRequest {
         user: caller.user(field, named.cloned())?,
         parameters: body.parameters(model)?,
-        settings: body.settings()?,
+        settings: body.settings(other)?,
         items: raw_items(body.input.as_deref())?,
         access,
     })
