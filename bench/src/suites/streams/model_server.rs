@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use axum::serve::ListenerExt as _;
 use futures::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -42,6 +43,12 @@ impl ModelServer {
         let routes = Router::new().route(PATH, post(answer)).with_state(answers);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let addr = listener.local_addr()?;
+        // The first piece follows the headers at once: with Nagle's algorithm it would wait for their acknowledgement.
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::warn!(%error, "a connection with Nagle's algorithm");
+            }
+        });
         let serving = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, routes).await {
                 tracing::error!(%error, "the model server ended");
