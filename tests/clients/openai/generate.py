@@ -13,7 +13,7 @@ import typing_extensions
 ENTRIES_MAX = 3
 OPTIONAL_MAX = 4
 # Members that no type requires, and that a value means nothing without.
-ALWAYS = {"file_data", "image_url", "input"}
+ALWAYS = {"detail", "file_data", "image_url", "input"}
 # Below this depth only required members are made.
 DEPTH_MAX = 7
 TEXTS = ["", "Oslo", "How is the weather in Oslo?", "ä😀\u2028", "call_1", "{\"city\": \"Oslo\"}", "https://example.org/i.png", "x" * 600]

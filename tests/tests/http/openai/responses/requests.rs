@@ -67,7 +67,12 @@ async fn wrong_requests_name_their_field() {
             .map(|index| json!({"role": "user", "content": index.to_string()}))
             .collect()
     };
+    let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
     for (more, param) in [
+        (
+            json!({"input": "x", "reasoning": {"nested": nested}, "stream": true}),
+            "reasoning",
+        ),
         (json!({}), "input"),
         (json!({"input": []}), "input"),
         (json!({"input": 1}), "input"),

@@ -4,6 +4,7 @@ use models::RequestOptions;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use utoipa::ToSchema;
 
@@ -147,6 +148,24 @@ impl ResponseRequest {
         if self.background.unwrap_or_default() && !self.is_recorded() {
             let rule = "needs store: a response that is not recorded cannot be read later";
             return Err(wrong("FIELD_CONFLICT", "background", rule));
+        }
+        self.check_values()
+    }
+
+    /// Rejects what events of a stream cannot repeat: too many levels, numbers out of range, unpaired surrogates.
+    fn check_values(&self) -> Result<(), HttpProblem> {
+        let tools = self.tools.iter().flatten().map(|tool| ("tools", tool));
+        let others = [
+            ("tool_choice", &self.tool_choice),
+            ("text", &self.text),
+            ("reasoning", &self.reasoning),
+        ];
+        let others = others.into_iter();
+        let others = others.filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        for (name, value) in others.chain(tools) {
+            serde_json::from_str::<Value>(value.get()).map_err(|error| {
+                contradiction(name, &format!("has a value that is not readable: {error}"))
+            })?;
         }
         Ok(())
     }
