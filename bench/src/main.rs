@@ -68,6 +68,8 @@ enum Suite {
     Forms,
     /// 200 concurrent streamed answers, compared with the model server; needs --own-stack.
     Streams,
+    /// First tokens of recorded chat completions, compared with the model server; needs --own-stack.
+    Completions,
 }
 
 /// The load of a run.

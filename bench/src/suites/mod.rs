@@ -1,6 +1,7 @@
 //! The suites, one file each.
 
 mod append;
+mod completions;
 mod context;
 mod context_formats;
 mod context_query;
@@ -31,6 +32,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Prefix => "common prefixes of successive contexts",
         Suite::Forms => "contexts in each format",
         Suite::Streams => streams::TITLE,
+        Suite::Completions => completions::TITLE,
     }
 }
 
@@ -52,6 +54,7 @@ pub(super) async fn run(
         Suite::Prefix => prefix::measure(target).await?,
         Suite::Forms => context_formats::measure(plan, target).await?,
         Suite::Streams => vec![streams::measure(plan, target).await?],
+        Suite::Completions => vec![completions::measure(plan, target).await?],
     };
     report.comparisons.extend(comparisons);
     Ok(())

@@ -1,7 +1,7 @@
 //! Concurrent streamed answers: latency of the first part and memory of a gateway, comparison with the model server alone.
 
-mod listener;
-mod model_server;
+pub(super) mod listener;
+pub(super) mod model_server;
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let gateways = target.gateways.as_ref();
     let gateways = gateways.context("this suite needs --own-stack")?;
     let pieces = usize::try_from(plan.duration.as_millis() / EVERY.as_millis())?.max(1);
-    let model = ModelServer::start(pieces).await?;
+    let model = ModelServer::start(pieces, FIRST).await?;
     let key = create_key(target).await?;
     let mut gateway = gateways.start(settings(&model))?;
     let frontend = Frontend {
@@ -70,8 +70,18 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
 
 /// Configures the agent with the bench's model and open identity, and creates an API key.
 async fn create_key(target: &Target) -> anyhow::Result<String> {
-    let writer = target.writer()?;
-    let mut registrar = writer.registry();
+    configure_agent(target).await?;
+    let request = CreateApiKeyRequest {
+        agent_id: target.agent.clone(),
+        ..CreateApiKeyRequest::default()
+    };
+    let mut registrar = target.writer()?.registry();
+    let created = registrar.create_api_key(request).await?.into_inner();
+    Ok(created.secret)
+}
+
+/// Configures the agent with the bench's model and open identity.
+pub(super) async fn configure_agent(target: &Target) -> anyhow::Result<()> {
     let model = ModelSettings {
         server: SERVER.to_owned(),
         model: SERVER.to_owned(),
@@ -86,17 +96,13 @@ async fn create_key(target: &Target) -> anyhow::Result<String> {
         }),
         update_mask: None,
     };
+    let mut registrar = target.writer()?.registry();
     registrar.set_agent_settings(request).await?;
-    let request = CreateApiKeyRequest {
-        agent_id: target.agent.clone(),
-        ..CreateApiKeyRequest::default()
-    };
-    let created = registrar.create_api_key(request).await?.into_inner();
-    Ok(created.secret)
+    Ok(())
 }
 
 /// The bench is a single address that exceeds the default limits.
-fn settings(model: &ModelServer) -> Vec<String> {
+pub(super) fn settings(model: &ModelServer) -> Vec<String> {
     let limits = ["key", "address"].into_iter().flat_map(|whose| {
         ["per_second", "burst"].map(|what| format!("http.limits.{whose}.{what}=1000000"))
     });

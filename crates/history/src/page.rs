@@ -68,6 +68,20 @@ impl Page {
         Self::read(&mut cursor, bounds).await
     }
 
+    /// Reads a page of the effective history.
+    ///
+    /// # Errors
+    /// As [`Snapshot::effective`] and [`Cursor::next`].
+    pub async fn effective(
+        snapshot: &Snapshot<'_>,
+        query: Query<'_>,
+        bounds: PageBounds,
+    ) -> Result<Self, Problem> {
+        let effective = snapshot.effective(snapshot.position().version).await?;
+        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+        Self::read(&mut cursor, bounds).await
+    }
+
     /// Reads a page from a cursor.
     ///
     /// # Errors

@@ -30,7 +30,13 @@ pub(crate) fn unsupported_option(
 fn supported(kind: ServerKind) -> Option<&'static [&'static str]> {
     match kind {
         ServerKind::OpenAiChat => None,
-        ServerKind::OpenAiResponses => Some(&["tool_choice", "parallel_tool_calls", "top_p"]),
+        ServerKind::OpenAiResponses => Some(&[
+            "tool_choice",
+            "parallel_tool_calls",
+            "response_format",
+            "top_p",
+            "reasoning_effort",
+        ]),
         ServerKind::Anthropic => Some(&["tool_choice", "top_p", "stop"]),
         ServerKind::Ollama => Some(&["top_p", "seed", "stop"]),
         ServerKind::Echo => Some(&["top_p", "seed", "presence_penalty", "frequency_penalty"]),
@@ -73,6 +79,7 @@ mod tests {
                 Some("tool_choice"),
             ),
             (format.clone(), ServerKind::OpenAiChat, None),
+            (format.clone(), ServerKind::OpenAiResponses, None),
             (format, ServerKind::Anthropic, Some("response_format")),
             (stop.clone(), ServerKind::Ollama, None),
             (stop, ServerKind::OpenAiResponses, Some("stop")),

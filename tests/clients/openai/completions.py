@@ -12,6 +12,7 @@ import openai
 from openai.types import Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel
+from recorded import recorded
 from strict import strict
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
@@ -126,6 +127,8 @@ def main(hansard):
         report.works("Chat Completions", "whole", "streamed", "usage", "output by a schema")
         tools(client)
         report.works("Chat Completions", "tools")
+        recorded(client, AGENT)
+        report.works("Chat Completions", "recorded, with `store` or a header", "edits and repeated answers", "managed context")
         errors(client)
         report.works("Chat Completions", "errors as exceptions")
         not_supported(client, report)

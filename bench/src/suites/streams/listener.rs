@@ -9,21 +9,24 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Dialect {
+pub(in crate::suites) enum Dialect {
     /// Chat completions of a model server.
     ChatCompletions,
     /// The UI message stream of a gateway.
     UiMessages,
 }
 
-pub(super) struct Received {
+pub(in crate::suites) struct Received {
     /// Time from the request to the first text.
-    pub(super) first: Duration,
-    pub(super) text: String,
+    pub(in crate::suites) first: Duration,
+    pub(in crate::suites) text: String,
 }
 
 /// Sends a request and reads the stream to its end.
-pub(super) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow::Result<Received> {
+pub(in crate::suites) async fn listen(
+    request: RequestBuilder,
+    dialect: Dialect,
+) -> anyhow::Result<Received> {
     let start = Instant::now();
     let answer = request.send().await?;
     let status = answer.status();
@@ -62,7 +65,9 @@ impl Dialect {
                 .get("delta")
                 .filter(|_| chunk.get("type").is_some_and(|kind| kind == "text-delta")),
         };
-        Some(text?.as_str()?.to_owned())
+        // The first chunk of a gateway has the role and an empty text.
+        let text = text?.as_str().filter(|text| !text.is_empty())?;
+        Some(text.to_owned())
     }
 }
 
@@ -81,7 +86,7 @@ mod tests {
         };
         check(
             Dialect::ChatCompletions,
-            "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[]}\n\ndata: [DONE]\n\n",
+            "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[]}\n\ndata: [DONE]\n\n",
             &["a"],
             "",
         );

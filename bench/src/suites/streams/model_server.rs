@@ -9,31 +9,46 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use axum::serve::ListenerExt as _;
 use futures::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-pub(super) const PATH: &str = "/chat/completions";
+pub(in crate::suites) const PATH: &str = "/chat/completions";
 /// Time to the first piece.
-pub(super) const FIRST: Duration = Duration::from_millis(200);
+pub(in crate::suites) const FIRST: Duration = Duration::from_millis(200);
 /// Time between pieces; at most the reading time of a person.
-pub(super) const EVERY: Duration = Duration::from_millis(50);
-pub(super) const WORD: &str = "verbatim ";
+pub(in crate::suites) const EVERY: Duration = Duration::from_millis(50);
+pub(in crate::suites) const WORD: &str = "verbatim ";
+
+#[derive(Debug, Clone, Copy)]
+struct Answers {
+    pieces: usize,
+    /// Time to the first piece.
+    first: Duration,
+}
 
 /// The server; stopped when dropped.
-pub(super) struct ModelServer {
+pub(in crate::suites) struct ModelServer {
     addr: SocketAddr,
     serving: JoinHandle<()>,
 }
 
 impl ModelServer {
-    /// Starts the server; each answer has `pieces` pieces.
-    pub(super) async fn start(pieces: usize) -> anyhow::Result<Self> {
-        let routes = Router::new().route(PATH, post(answer)).with_state(pieces);
+    /// Starts the server; each answer has `pieces` pieces, the first of them after this time.
+    pub(in crate::suites) async fn start(pieces: usize, first: Duration) -> anyhow::Result<Self> {
+        let answers = Answers { pieces, first };
+        let routes = Router::new().route(PATH, post(answer)).with_state(answers);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let addr = listener.local_addr()?;
+        // The first piece follows the headers at once: with Nagle's algorithm it would wait for their acknowledgement.
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::warn!(%error, "a connection with Nagle's algorithm");
+            }
+        });
         let serving = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, routes).await {
                 tracing::error!(%error, "the model server ended");
@@ -42,7 +57,7 @@ impl ModelServer {
         Ok(Self { addr, serving })
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(in crate::suites) fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 }
@@ -53,11 +68,11 @@ impl Drop for ModelServer {
     }
 }
 
-async fn answer(State(pieces): State<usize>) -> Response {
-    let start = Instant::now();
-    let words = stream::iter(0..pieces).then(move |piece| async move {
+async fn answer(State(answers): State<Answers>) -> Response {
+    let start = Instant::now() + answers.first;
+    let words = stream::iter(0..answers.pieces).then(move |piece| async move {
         let due = EVERY * u32::try_from(piece).unwrap_or(u32::MAX);
-        sleep_until(start + FIRST + due).await;
+        sleep_until(start + due).await;
         choice(&json!({"content": WORD}), None)
     });
     let end = choice(&json!({}), Some("stop")) + "data: [DONE]\n\n";

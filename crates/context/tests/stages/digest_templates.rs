@@ -23,7 +23,7 @@ const WAITS: Call<'_> = ("read_order", r#"{"id":8}"#, None);
 
 /// A question, the calls with their results, and another question.
 fn events(calls: &[Call<'_>]) -> Vec<RecordedEvent> {
-    let words = (0..calls.len()).map(|id| match calls[id].2 {
+    let words = calls.iter().enumerate().map(|(id, call)| match call.2 {
         Some(_) => format!("c{id} r{id} "),
         None => format!("c{id} "),
     });

@@ -23,6 +23,8 @@ pub const SETTINGS_BYTES_MAX: usize = 512 * 1024;
 pub const TOOLS_MAX: usize = 128;
 /// Maximum bytes of a model's name.
 pub const MODEL_BYTES_MAX: usize = 256;
+/// Maximum number of other models that requests may name.
+pub const OTHER_MODELS_MAX: usize = 32;
 /// Maximum answers of a model in one run.
 pub const STEPS_MAX: u32 = 32;
 /// Maximum temperature; the minimum is 0.
@@ -65,6 +67,7 @@ impl CheckedSettings {
         }
         within("allowed_roles", check_roles(&settings))?;
         within("model", settings.model.as_ref().map_or(Ok(()), check_model))?;
+        within("other_models", check_other_models(&settings))?;
         within("tools", check_tools(&settings.tools))?;
         let retention = settings.retention.as_ref();
         within("retention", retention.map_or(Ok(()), check_retention))?;
@@ -115,6 +118,36 @@ fn check_model(model: &ModelSettings) -> Result<(), Violation> {
         return Err(out_of_range("is outside 0 to 2").within("temperature"));
     }
     check_max("steps_max", model.steps_max, STEPS_MAX)
+}
+
+fn check_other_models(settings: &AgentSettings) -> Result<(), Violation> {
+    let models = &settings.other_models;
+    if models.len() > OTHER_MODELS_MAX {
+        let rule = format!(
+            "has {} entries, but must have at most {OTHER_MODELS_MAX}",
+            models.len()
+        );
+        return Err(out_of_range(rule));
+    }
+    if !models.is_empty() && settings.model.is_none() {
+        return Err(malformed(
+            "needs a model, whose server has them: set the model",
+        ));
+    }
+    let mut names = HashSet::new();
+    for (index, model) in models.iter().enumerate() {
+        check_text(model, MODEL_BYTES_MAX).map_err(|violation| violation.at(index))?;
+        if model.is_empty() {
+            return Err(missing().at(index));
+        }
+        if model.chars().any(char::is_control) {
+            return Err(malformed("has a control character").at(index));
+        }
+        if !names.insert(model) {
+            return Err(malformed("is a duplicate: give each model once").at(index));
+        }
+    }
+    Ok(())
 }
 
 fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {

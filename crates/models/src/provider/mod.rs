@@ -18,6 +18,7 @@ use crate::config::{ModelServerConfig, OutputLimit, ServerKind};
 use crate::error::ModelError;
 use crate::framing::Framing;
 use crate::key::ApiKey;
+use crate::options::ToolChoice;
 use crate::reply_parser::ReplyParser;
 use crate::request::{ModelRequest, ToolDeclaration};
 
@@ -144,6 +145,27 @@ impl<'a> NamedSchema<'a> {
             strict: false,
         })
     }
+}
+
+/// A choice of tools as `OpenAI`'s APIs write it: a mode, or one tool.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Choice<T> {
+    Mode(&'static str),
+    Tool(T),
+}
+
+/// The choice of tools; `None`: the request has none, or names a tool that it does not have.
+fn choice<'a, T>(
+    outgoing: &'a OutgoingRequest<'_>,
+    tool: impl FnOnce(&'a str) -> T,
+) -> Option<Choice<T>> {
+    Some(match outgoing.request.options.tool_choice.as_ref()? {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
+        ToolChoice::Tool(name) => Choice::Tool(tool(outgoing.written_name(name)?)),
+    })
 }
 
 /// Writes the fields of `head`, then those of the body.

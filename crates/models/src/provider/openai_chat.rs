@@ -4,9 +4,8 @@ use domain::JsonText;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{NamedSchema, OutgoingRequest};
+use super::{Choice, NamedSchema, OutgoingRequest, choice};
 use crate::config::OutputLimit;
-use crate::options::ToolChoice;
 use crate::request::ToolDeclaration;
 
 /// The fields of a body other than `messages`.
@@ -24,7 +23,7 @@ pub(super) struct Head<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<Choice<NamedTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,14 +54,6 @@ enum ResponseFormat<'a> {
 #[serde(tag = "type", rename = "json_schema")]
 struct SchemaFormat<'a> {
     json_schema: NamedSchema<'a>,
-}
-
-/// A choice of tools: a mode, or one tool.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Choice<'a> {
-    Mode(&'static str),
-    Tool(NamedTool<'a>),
 }
 
 #[derive(Debug, Serialize)]
@@ -114,10 +105,9 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_tokens: limit(OutputLimit::MaxTokens),
         temperature: outgoing.request.temperature,
         tools: outgoing.tools.iter().map(function).collect(),
-        tool_choice: options
-            .tool_choice
-            .as_ref()
-            .and_then(|given| choice(outgoing, given)),
+        tool_choice: choice(outgoing, |name| NamedTool {
+            function: FunctionName { name },
+        }),
         parallel_tool_calls: options.parallel_tool_calls,
         response_format: response_format(outgoing),
         top_p: options.top_p,
@@ -135,19 +125,6 @@ fn response_format<'a>(outgoing: &'a OutgoingRequest<'_>) -> Option<ResponseForm
     agent.or_else(|| {
         let request = outgoing.request.options.response_format.as_ref();
         request.and_then(raw).map(ResponseFormat::Request)
-    })
-}
-
-fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
-    Some(match choice {
-        ToolChoice::Auto => Choice::Mode("auto"),
-        ToolChoice::None => Choice::Mode("none"),
-        ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => {
-            let name = outgoing.written_name(name)?;
-            let function = FunctionName { name };
-            Choice::Tool(NamedTool { function })
-        }
     })
 }
 

@@ -1,10 +1,10 @@
 //! OpenAI Responses: `POST {base}/responses`.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{NamedSchema, OutgoingRequest};
-use crate::options::ToolChoice;
+use super::{Choice, NamedSchema, OutgoingRequest, choice};
 
 /// The fields of a body other than `instructions` and `input`.
 #[derive(Debug, Serialize)]
@@ -20,13 +20,15 @@ pub(super) struct Head<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<Choice<NamedTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextOptions<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -35,18 +37,24 @@ struct TextOptions<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum TextFormat<'a> {
+    /// The schema of the agent.
+    Schema(SchemaFormat<'a>),
+    /// The form that the request gives.
+    Given(Value),
+}
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "json_schema")]
-struct TextFormat<'a> {
+struct SchemaFormat<'a> {
     #[serde(flatten)]
     schema: NamedSchema<'a>,
 }
 
-/// A choice of tools: a mode, or one tool.
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Choice<'a> {
-    Mode(&'static str),
-    Tool(NamedTool<'a>),
+struct Reasoning<'a> {
+    effort: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,25 +88,27 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         max_output_tokens: outgoing.request.max_output_tokens,
         temperature: outgoing.request.temperature,
         tools: tools.collect(),
-        tool_choice: options
-            .tool_choice
-            .as_ref()
-            .and_then(|given| choice(outgoing, given)),
+        tool_choice: choice(outgoing, |name| NamedTool { name }),
         parallel_tool_calls: options.parallel_tool_calls,
         top_p: options.top_p,
-        text: NamedSchema::of(outgoing).map(|schema| TextOptions {
-            format: TextFormat { schema },
-        }),
+        text: text_format(outgoing).map(|format| TextOptions { format }),
+        reasoning: options
+            .reasoning_effort
+            .as_deref()
+            .map(|effort| Reasoning { effort }),
     }
 }
 
-fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<Choice<'a>> {
-    Some(match choice {
-        ToolChoice::Auto => Choice::Mode("auto"),
-        ToolChoice::None => Choice::Mode("none"),
-        ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => Choice::Tool(NamedTool {
-            name: outgoing.written_name(name)?,
-        }),
-    })
+/// The form of the answer. Chat completions nest the members of a schema, this API does not.
+fn text_format<'a>(outgoing: &'a OutgoingRequest<'_>) -> Option<TextFormat<'a>> {
+    if let Some(schema) = NamedSchema::of(outgoing) {
+        return Some(TextFormat::Schema(SchemaFormat { schema }));
+    }
+    let given = outgoing.request.options.response_format.as_ref()?;
+    let mut format: Value = serde_json::from_str(given.as_str()).ok()?;
+    let members = format.as_object_mut()?;
+    if let Some(Value::Object(schema)) = members.remove("json_schema") {
+        members.extend(schema);
+    }
+    Some(TextFormat::Given(format))
 }

@@ -145,6 +145,23 @@ fn options_are_written_in_the_terms_of_each_provider() {
     ] {
         check_options(provider, sampled.clone(), member);
     }
+    for (format, member) in [
+        (
+            r#"{"type":"json_object"}"#,
+            r#""text":{"format":{"type":"json_object"}},"reasoning":{"effort":"low"}"#,
+        ),
+        (
+            r#"{"type":"json_schema","json_schema":{"name":"n","schema":{}}}"#,
+            r#""text":{"format":{"name":"n","schema":{},"type":"json_schema"}}"#,
+        ),
+    ] {
+        let formed = RequestOptions {
+            response_format: JsonText::parse(format).ok(),
+            reasoning_effort: Some("low".to_owned()),
+            ..RequestOptions::default()
+        };
+        check_options(Provider::OpenAiResponses, formed, member);
+    }
 }
 
 #[test]

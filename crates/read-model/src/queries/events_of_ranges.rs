@@ -2,7 +2,7 @@
 //!
 //! The ranges are segments of one history, so versions are unique among them.
 
-use domain::{ConversationId, EventKind, Status, TenantAccess, Version};
+use domain::{ConversationId, EventKind, TenantAccess, Version};
 use sqlx::postgres::PgArguments;
 
 use super::EVENTS_PER_READ_MAX;
@@ -10,7 +10,7 @@ use super::head_and_events::{is_rare, kind_codes};
 use crate::arguments::{arguments, signed};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, EventRow, HeadRow};
+use crate::row::{Columns, EventRow};
 
 /// A range of versions of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,23 +52,16 @@ pub async fn events_of_ranges(
     };
     let rows = model.read(access, sql, || arguments(access, query)).await?;
     let mut events = Vec::with_capacity(rows.len());
-    let mut found: Vec<(ConversationId, HeadRow)> = Vec::new();
+    let mut readable: Vec<&str> = Vec::with_capacity(query.ranges.len());
     for row in &rows {
         let columns = Columns::new(row, access.tenant(), "");
         let id: &str = columns.get(5, "conversation_id")?;
-        let columns = Columns::new(row, access.tenant(), id);
-        if let Some(event) = columns.event()? {
-            events.push(event);
-            continue;
+        match Columns::new(row, access.tenant(), id).event()? {
+            Some(event) => events.push(event),
+            None => readable.push(id),
         }
-        let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
-        found.push((id, columns.head_row()?));
     }
-    let is_readable = |range: &EventRange| {
-        found
-            .iter()
-            .any(|(id, row)| *id == range.conversation && row.head.status != Status::Erased)
-    };
+    let is_readable = |range: &EventRange| readable.contains(&range.conversation.as_str());
     Ok(query.ranges.iter().all(is_readable).then_some(events))
 }
 

@@ -8,6 +8,8 @@ use super::settings::ModelChoice;
 /// What a request to a model sets. Its tools replace those of the agent, and the caller runs them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestSettings {
+    /// The model, on the server of the agent's model; `None`: the agent's. The caller checks that the agent allows it.
+    pub model: Option<String>,
     /// Instructions, after those of the agent's context policy.
     pub instructions: Option<String>,
     /// The tools that the model may call.
@@ -21,6 +23,13 @@ pub struct RequestSettings {
 }
 
 impl RequestSettings {
+    /// Replaces the agent's model by that of the request.
+    pub(super) fn choose(&self, model: &mut ModelChoice) {
+        if let Some(name) = &self.model {
+            model.model.clone_from(name);
+        }
+    }
+
     /// Checks that the model's server has the options.
     ///
     /// # Errors

@@ -57,11 +57,12 @@ impl Generations {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
         let RunSettings {
-            model,
+            mut model,
             output_schema,
             ..
         } = self.settings(access)?;
         turn.settings.check(&self.models, &model)?;
+        turn.settings.choose(&mut model);
         let mut context = self.context_request(access, &model).await?;
         context.instructions.clone_from(&turn.settings.instructions);
         let (body, names) = match &turn.after {

@@ -3,7 +3,6 @@
 //! The task may fail or lose a race; the task after the next run tries again. Contexts do not depend on summaries.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use context::{CONTEXT_KINDS, Policy};
 use domain::bounds::SUMMARY_BYTES_MAX;
@@ -13,13 +12,12 @@ use event_log::registry::ProviderLogs;
 use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
 use models::ModelRequest;
 use tonic_types::StatusExt as _;
-use tracing::Instrument as _;
 use uuid::Uuid;
 use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
-use super::background::Failure;
+use super::background::{Failure, TaskKind};
 use super::structured_answer::{text, whole};
 use super::summary_boundary::{EventWeight, SummaryRule, boundary};
 use super::summary_room::{policy_for, rule_within_room};
@@ -48,10 +46,6 @@ pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: 
     let agent = generations.gateway.registry.agent(&spec.run.agent);
     let settings = agent.and_then(|agent| agent.settings?.summaries);
     let Some(settings) = settings else { return };
-    let Ok(permit) = Arc::clone(&generations.summaries).try_acquire_owned() else {
-        metrics::summary("no_place");
-        return;
-    };
     let task = Task {
         generations: generations.clone(),
         target: spec.target(spec.fence.max(finished)),
@@ -63,23 +57,13 @@ pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: 
         // Equal for all summaries after this run: at most one is appended.
         commit: CommitId(Uuid::new_v5(&spec.run.run.0, b"summary")),
     };
-    let span = tracing::info_span!("gateway.history.summarise", run.id = %spec.run.run);
-    let timeout = Duration::from_millis(generations.config.run_timeout_ms);
-    let work = async move {
-        let result = tokio::time::timeout(timeout, task.run()).await;
-        match result.unwrap_or(Err(Failure("timed_out"))) {
-            Ok(None) => {}
-            Ok(Some(outcome)) => metrics::summary(outcome),
-            Err(Failure(code)) => {
-                metrics::summary(code);
-                tracing::warn!(code, "a history could not be summarised");
-            }
-        }
-        drop(permit);
+    let kind = TaskKind {
+        places: &generations.summaries,
+        span: tracing::info_span!("gateway.history.summarise", run.id = %spec.run.run),
+        count: metrics::summary,
+        failure_message: "a history could not be summarised",
     };
-    generations
-        .shutdown
-        .spawn_cancellable(work.instrument(span));
+    generations.start_task(kind, task.run());
 }
 
 fn rule(settings: &SummarySettings) -> SummaryRule {

@@ -1,9 +1,6 @@
 //! Titles of conversations without one: after a completed run, a background task writes a title from the first message of
 //! the user. A title that a caller has set is never replaced, and at most one title is written per conversation.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use domain::event::{MessageAppended, Role};
 use domain::{CallPurpose, CommitId, EventKind, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
@@ -11,13 +8,12 @@ use history::{Batch, Deadline, Direction, Query, Snapshot, Target, View, decode}
 use models::ModelRequest;
 use prost_types::FieldMask;
 use tonic_types::StatusExt as _;
-use tracing::Instrument as _;
 use uuid::Uuid;
 use wire::proto::operate::v1::TitleSettings;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
-use super::background::Failure;
+use super::background::{Failure, TaskKind};
 use super::structured_answer::{text, whole};
 use super::title_text::{TITLE_CHARS_DEFAULT, title, title_of_reply, title_request};
 use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
@@ -41,28 +37,14 @@ pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: 
     let agent = generations.gateway.registry.agent(&spec.run.agent);
     let settings = agent.and_then(|agent| agent.settings?.titles);
     let Some(settings) = settings else { return };
-    let Ok(permit) = Arc::clone(&generations.titles).try_acquire_owned() else {
-        metrics::title("no_place");
-        return;
-    };
     let task = Task::new(generations, spec, finished, &settings);
-    let span = tracing::info_span!("gateway.title.write", run.id = %spec.run.run);
-    let timeout = Duration::from_millis(generations.config.run_timeout_ms);
-    let work = async move {
-        let result = tokio::time::timeout(timeout, task.run()).await;
-        match result.unwrap_or(Err(Failure("timed_out"))) {
-            Ok(None) => {}
-            Ok(Some(outcome)) => metrics::title(outcome),
-            Err(Failure(code)) => {
-                metrics::title(code);
-                tracing::warn!(code, "a title could not be written");
-            }
-        }
-        drop(permit);
+    let kind = TaskKind {
+        places: &generations.titles,
+        span: tracing::info_span!("gateway.title.write", run.id = %spec.run.run),
+        count: metrics::title,
+        failure_message: "a title could not be written",
     };
-    generations
-        .shutdown
-        .spawn_cancellable(work.instrument(span));
+    generations.start_task(kind, task.run());
 }
 
 /// The task that writes a title if the conversation has none.

@@ -33,6 +33,7 @@ Examples:
   hansard agent create support --tenant acme --name 'Support'
   hansard agent list --tenant acme
   hansard agent set support --model ollama/qwen3:4b --identity-mode signed
+  hansard agent set support --model openai/gpt-4.1 --other-model gpt-4.1-mini --other-model gpt-4.1-nano
   hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --approvers administrator
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
@@ -87,6 +88,10 @@ struct Set {
     /// model runs nothing.
     #[arg(long, value_name = "SERVER/MODEL")]
     model: Option<String>,
+    /// Other model of the same server, which requests of the OpenAI APIs may name as AGENT/NAME. Repeat the option for several
+    /// models. The list replaces the previous one.
+    #[arg(long, value_name = "NAME")]
+    other_model: Vec<String>,
     /// How callers of its API keys are identified.
     #[arg(long, value_name = "MODE")]
     identity_mode: Option<Mode>,
@@ -273,6 +278,10 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
     if let Some(model) = args.model {
         set_model(&mut settings, &model)?;
         named.extend(["model.server", "model.model"]);
+    }
+    if !args.other_model.is_empty() {
+        settings.other_models = args.other_model;
+        named.push("other_models");
     }
     if let Some(mode) = args.identity_mode {
         settings.set_identity_mode(mode.into());

@@ -48,8 +48,11 @@ async fn a_new_owner_ends_the_stream_of_the_previous_one() {
     assert_eq!(claimed["claimed"], 1);
     fixture.agent.append(&chat, vec![user("private")]).await;
     let rest = previous.rest().await;
-    let told: String = rest.iter().map(|event| event.data.as_str()).collect();
-    assert!(!told.contains("ada") && !told.contains("private"), "{told}");
+    let streamed: String = rest.iter().map(|event| event.data.as_str()).collect();
+    assert!(
+        !streamed.contains("ada") && !streamed.contains("private"),
+        "{streamed}"
+    );
     let last = rest.last().unwrap();
     assert_eq!(last.name.as_deref(), Some("end"));
     assert!(last.data.contains("\"CONVERSATION_NOT_FOUND\""), "{last:?}");

@@ -10,10 +10,10 @@ use crate::turns::sse::ask;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_tab_shows_what_the_first_one_says() {
     let fixture = TurnFixture::new().await;
-    let (_other, elsewhere) = fixture.second_gateway().await;
+    let (_other, other_gateway) = fixture.second_gateway().await;
     let chat = fixture.chat().await;
     let mut tab = watch_chat(&fixture.client, &chat, 0).await;
-    let mut other_tab = watch_chat(&elsewhere, &chat, 1).await;
+    let mut other_tab = watch_chat(&other_gateway, &chat, 1).await;
     let created = next_recorded(&mut tab).await.unwrap();
     assert_eq!(created["type"], "ConversationCreated");
     let caught_up = tab.next().await.unwrap();
@@ -23,7 +23,7 @@ async fn a_second_tab_shows_what_the_first_one_says() {
     );
     ask(&fixture.client, &chat, &json!({"content": "hello there"})).await;
     fixture.idle(&chat).await;
-    ask(&elsewhere, &chat, &json!({"content": "again"})).await;
+    ask(&other_gateway, &chat, &json!({"content": "again"})).await;
     fixture.idle(&chat).await;
     let recorded = exported(&fixture, &chat).await;
     let last = version_of(recorded.last().unwrap());

@@ -81,7 +81,7 @@ async fn the_relay_answers_every_line() {
     assert_eq!(answers["4"]["error"]["code"], -32601);
     assert_eq!(answers["5"]["error"]["code"], -32601);
     assert_eq!(answers["null"]["error"]["code"], -32700);
-    assert_eq!(answers.len(), 5);
+    assert_eq!(answers.len(), 6);
     let lines = [request(1, "tools/list", &json!({}))];
     let (refused, _) = answers_of(&url, "hst_forged", &lines).await;
     let message = refused["1"]["error"]["message"].as_str().unwrap();

@@ -84,7 +84,7 @@ async fn last(stream: &mut EventStream) -> Value {
     last
 }
 
-async fn user_of(fixture: &Fixture, id: &str) -> McpClient {
+fn user_of(fixture: &Fixture, id: &str) -> McpClient {
     McpClient::new(&fixture.user(id), REVISIONS[1])
 }
 
@@ -95,8 +95,7 @@ async fn changes_of_listed_conversations_are_notified() {
     let (one, two) = (mcp.created("ada").await, mcp.created("bob").await);
     let other = mcp.created("eve").await;
     let mut stream = listening(&mcp, &[uri(&one), uri(&two)]).await;
-    let mut administrator = McpClient::new(&fixture.admin(), REVISIONS[1]);
-    administrator.revision = REVISIONS[1];
+    let administrator = McpClient::new(&fixture.admin(), REVISIONS[1]);
     let mut seen_by_admin = listening(&administrator, &[uri(&two)]).await;
     mcp.record(&other, "unseen", "unseen").await;
     mcp.record(&one, "question", "answer").await;
@@ -127,7 +126,7 @@ async fn foreign_and_missing_conversations_are_the_same_error() {
         McpClient::new(&foreign.with("x-agent-id", FOREIGN_AGENT), REVISIONS[1]),
         McpClient::new(&foreign.with("x-agent-id", AGENT), REVISIONS[1]),
         McpClient::new(&fixture.foreign_admin(), REVISIONS[1]),
-        user_of(&fixture, "bob").await,
+        user_of(&fixture, "bob"),
     ] {
         let mut errors = Vec::new();
         for named in [id.as_str(), "missing"] {
@@ -161,7 +160,7 @@ async fn lost_and_erased_conversations_end_the_stream() {
     let fixture = Fixture::new().await;
     let (ada, session) = (fixture.user("ada"), fixture.issued_session().await);
     let released = begin(&ada, &json!({})).await;
-    let mcp = user_of(&fixture, "ada").await;
+    let mcp = user_of(&fixture, "ada");
     let mut stream = listening(&mcp, &[uri(&released)]).await;
     let body = json!({"chatId": released, "sessionId": session.session_id()});
     ada.post("/api/sessions/release", &body).await.ok(204);

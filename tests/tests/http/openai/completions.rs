@@ -29,6 +29,7 @@ async fn setup(model: &Model) -> (Stack, HttpClient) {
             output_tokens_max: 100,
             ..proto::ModelSettings::default()
         }),
+        other_models: vec!["small".to_owned(), "meta/llama".to_owned()],
         ..proto::AgentSettings::default()
     };
     operator.settings("support", settings).await;
@@ -245,6 +246,50 @@ async fn failures(client: &HttpClient) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_names_a_model_that_the_agent_lists() {
+    let model = Model::start(|_| Reply::Text("Hello there.".to_owned())).await;
+    let (_stack, client) = setup(&model).await;
+    for (name, expected) in [
+        ("support", "gpt"),
+        ("support/small", "small"),
+        ("support/meta/llama", "meta/llama"),
+    ] {
+        let whole = client.post(PATH, &request(name, &json!({}))).await.ok(200);
+        assert_eq!(whole["model"], name);
+        assert_eq!(model.requests().last().unwrap()["model"], expected);
+        let path = format!("/openai/v1/models/{}", name.replace('/', "%2F"));
+        assert_eq!(client.get(&path).await.ok(200)["id"], name);
+    }
+    let listed = client.get("/openai/v1/models").await.ok(200);
+    let listed: Vec<&Value> = listed["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| &model["id"])
+        .collect();
+    assert_eq!(
+        listed,
+        ["echo", "support", "support/small", "support/meta/llama"]
+    );
+    // Neither the agent's own model, nor one of another agent, nor a part of a name.
+    for name in [
+        "support/gpt",
+        "support/",
+        "support/meta",
+        "support/smal",
+        "echo/small",
+        "/small",
+        "missing/small",
+    ] {
+        let refused = client.post(PATH, &request(name, &json!({}))).await;
+        assert_eq!(param(&refused), (404, "model".to_owned()), "{name}");
+        let path = format!("/openai/v1/models/{}", name.replace('/', "%2F"));
+        assert_eq!(client.get(&path).await.status, 404, "{name}");
+    }
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_at_their_bounds() {
     let model = Model::start(|_| Reply::Text("never".to_owned())).await;
     let (stack, client) = setup(&model).await;
@@ -283,9 +328,6 @@ async fn requests_at_their_bounds() {
     let room = 4 * 1024 * 1024 - sized(0).to_string().len();
     check(sized(room), ok).await;
     check(sized(room + 1), (413, "")).await;
-    let conversation = client.with("x-hansard-conversation", "conv_1");
-    let refused = conversation.post(PATH, &request("echo", &json!({}))).await;
-    assert_eq!(param(&refused), (400, "x-hansard-conversation".to_owned()));
     // The scope append is needed, and nothing was recorded.
     let reader = operator.secret_key(&[Scope::Read], &["echo"]).await;
     let reader = bearer(&stack, &reader.secret);
@@ -305,7 +347,6 @@ fn rejected() -> Vec<(Value, Option<&'static str>)> {
             None,
         ),
         (json!({"n": 2}), Some("n")),
-        (json!({"store": true}), Some("store")),
         (json!({"logprobs": true}), Some("logprobs")),
         (json!({"functions": []}), Some("functions")),
         (json!({"modalities": ["text", "audio"]}), Some("modalities")),

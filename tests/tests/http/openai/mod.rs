@@ -4,6 +4,7 @@ mod completions;
 mod conversations;
 mod errors;
 mod models;
+mod recorded;
 mod responses;
 
 use tests::http_client::HttpClient;

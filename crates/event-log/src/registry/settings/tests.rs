@@ -114,6 +114,31 @@ fn models() {
 }
 
 #[test]
+fn other_models() {
+    let check = |models: Vec<String>, expected: &str| {
+        check(|settings| settings.other_models = models, expected);
+    };
+    let many = |count: usize| (0..count).map(|number| number.to_string()).collect();
+    check(many(OTHER_MODELS_MAX), "");
+    check(many(OTHER_MODELS_MAX + 1), "other_models");
+    check(vec!["m".repeat(MODEL_BYTES_MAX)], "");
+    check(vec!["m".repeat(MODEL_BYTES_MAX + 1)], "other_models[0]");
+    for invalid in ["", "a\nb", "a"] {
+        let models = vec!["a".to_owned(), invalid.to_owned()];
+        check(models, "other_models[1]");
+    }
+}
+
+#[test]
+fn other_models_are_those_of_the_models_server() {
+    let without_model = |settings: &mut AgentSettings| {
+        settings.model = None;
+        settings.other_models = vec!["a".to_owned()];
+    };
+    check(without_model, "other_models");
+}
+
+#[test]
 fn tools() {
     let many = |count: usize| (0..count).map(|number| tool(&number.to_string())).collect();
     check(|settings| settings.tools = many(TOOLS_MAX), "");

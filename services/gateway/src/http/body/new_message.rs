@@ -83,8 +83,8 @@ impl NewMessageBody {
                 kind: Some(Kind::Text(text)),
             }],
             (Some(_), Some(_)) => {
-                let rule = "is given beside content: send one of them";
-                return Err(violation(rule).within("parts"));
+                let detail = "is given beside content: send one of them";
+                return Err(violation(detail).within("parts"));
             }
         };
         Ok(proto::MessageAppended {

@@ -55,11 +55,12 @@ async fn admit(
     if let Some(positions) = positions::of_request() {
         parts.extensions.insert(positions);
     }
-    let slot = match is_listen {
-        true => Some(StreamSlot::from_request_parts(&mut parts, state).await),
-        false => None,
+    let slot = if is_listen {
+        let slot = StreamSlot::from_request_parts(&mut parts, state).await;
+        Some(slot.map_err(refused)?)
+    } else {
+        None
     };
-    let slot = slot.transpose().map_err(refused)?;
     let request = Request::from_parts(parts, body);
     if request.method() != Method::POST {
         return Ok((request, None));

@@ -37,6 +37,13 @@ impl McpServer {
     pub(super) fn new(state: HttpState) -> Self {
         Self { state }
     }
+
+    fn tools<'a>(&'a self, caller: &'a McpCaller) -> ToolContext<'a> {
+        ToolContext {
+            state: &self.state,
+            caller,
+        }
+    }
 }
 
 /// What `guard` stored with a request.
@@ -120,10 +127,7 @@ impl ServerHandler for McpServer {
             return Err(ErrorData::invalid_params(message, None));
         };
         let admitted = Admitted::of(&context, &self.state)?;
-        let tools = ToolContext {
-            state: &self.state,
-            caller: &admitted.caller,
-        };
+        let tools = self.tools(&admitted.caller);
         let arguments = request.arguments.unwrap_or_default();
         // Boxed: the futures of all tools together are large.
         let call = Box::pin(tool.call(tools, arguments));
@@ -137,10 +141,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListResourcesResult, ErrorData> {
         let admitted = Admitted::of(&context, &self.state)?;
         let cursor = request.and_then(|request| request.cursor);
-        let tools = ToolContext {
-            state: &self.state,
-            caller: &admitted.caller,
-        };
+        let tools = self.tools(&admitted.caller);
         let listing = Box::pin(resources::list(tools, cursor));
         admitted.positions.within(listing).await
     }
@@ -186,10 +187,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let admitted = Admitted::of(&context, &self.state)?;
-        let tools = ToolContext {
-            state: &self.state,
-            caller: &admitted.caller,
-        };
+        let tools = self.tools(&admitted.caller);
         let reading = Box::pin(resources::read(tools, &request.uri));
         Ok(admitted.positions.within(reading).await?.into())
     }

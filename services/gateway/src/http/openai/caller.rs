@@ -20,14 +20,16 @@ use crate::http::state::HttpState;
 use crate::quotas::account::RequestSource;
 
 /// The header that names the end user.
-const USER_HEADER: &str = "x-hansard-user";
+pub const USER_HEADER: &str = "x-hansard-user";
+/// The header in which Open WebUI forwards its user; read if [`USER_HEADER`] is absent.
+const OPEN_WEBUI_USER_HEADER: &str = "x-openwebui-user-id";
 
 /// The headers of every OpenAI API.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Header)]
 pub struct OpenAiHeaders {
     /// The end user, who owns conversations that the request creates; 1 to 256 bytes. With it, conversations of other owners are
-    /// not found. Alternatives: `user` or `safety_identifier` in bodies that have them.
+    /// not found. Alternatives: `X-OpenWebUI-User-Id`; `user` or `safety_identifier` in bodies that have them.
     #[param(rename = "x-hansard-user")]
     pub user: Option<String>,
     /// The agent, for requests without a `model`. Not needed with a key of one agent.
@@ -52,10 +54,15 @@ impl FromRequestParts<HttpState> for OpenAiCaller {
         state: &HttpState,
     ) -> Result<Self, Self::Rejection> {
         let service = Service::from_request_parts(parts, state).await?;
-        let user = header_text(&parts.headers, USER_HEADER)?;
+        for header in [USER_HEADER, OPEN_WEBUI_USER_HEADER] {
+            if let Some(user) = header_text(&parts.headers, header)? {
+                let user = Some(parse_user(user, header)?);
+                return Ok(Self { service, user });
+            }
+        }
         Ok(Self {
             service,
-            user: user.map(|user| parse_user(user, USER_HEADER)).transpose()?,
+            user: None,
         })
     }
 }

@@ -1,9 +1,9 @@
 //! `/openai/v1`: APIs of OpenAI for back ends, which only change the base URL and the key of their client.
 //!
 //! The base URL is not `/v1`, because `/v1/conversations` has other names and another error format. An agent is a model: its id is
-//! the name of the model.
+//! the name of the model, and `agent/model` names another model that the agent allows.
 //!
-//! [`caller`] identifies the back end and the end user, [`conversation_ids`] maps ids of conversations, [`items`] maps items,
+//! [`caller`] identifies the back end and the end user, [`requested_model`] finds the agent and the model of a request, [`conversation_ids`] maps ids of conversations, [`items`] maps items,
 //! [`errors`] converts every problem to OpenAI's format. Endpoints return an `HttpProblem`, like all others. Folders follow the
 //! URLs.
 
@@ -15,6 +15,7 @@ pub mod errors;
 pub mod function_tool;
 pub mod items;
 pub mod models;
+pub mod requested_model;
 pub mod responses;
 pub mod sampling;
 

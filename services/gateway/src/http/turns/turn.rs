@@ -115,11 +115,7 @@ impl Turn {
     }
 
     fn events(facts: Vec<Fact>, client_message_id: Option<String>) -> Vec<NewEvent> {
-        let own = client_message_id.map(|id| ClientMetadata {
-            client_message_id: id,
-        });
-        let metadata = own.and_then(|own| serde_json::to_string(&own).ok());
-        let metadata = metadata.and_then(|json| JsonText::parse(&json).ok());
+        let metadata = client_message_id.and_then(client_metadata);
         let event = |fact| {
             let is_message = matches!(fact, Fact::MessageAppended(_));
             NewEvent {
@@ -129,6 +125,12 @@ impl Turn {
         };
         facts.into_iter().map(event).collect()
     }
+}
+
+/// The metadata of a message with the client's own id, which [`has_id`] finds.
+pub(in crate::http) fn client_metadata(client_message_id: String) -> Option<JsonText> {
+    let metadata = serde_json::to_string(&ClientMetadata { client_message_id });
+    JsonText::parse(metadata.ok()?).ok()
 }
 
 /// The idempotency key of a turn, from the client's own id of its message: the same in every retry, and unique to the

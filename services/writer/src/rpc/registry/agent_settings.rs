@@ -48,6 +48,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "identity_mode" => current.identity_mode = given.identity_mode,
         "allowed_roles" => current.allowed_roles.clone_from(&given.allowed_roles),
         "model" => current.model.clone_from(&given.model),
+        "other_models" => current.other_models.clone_from(&given.other_models),
         "tools" => current.tools.clone_from(&given.tools),
         "retention" => current.retention = given.retention,
         "summaries" => current.summaries.clone_from(&given.summaries),

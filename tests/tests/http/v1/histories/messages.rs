@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::{bot, load, messages, path, short};
 use crate::fixture::{Fixture, list};
 
+/// Most bytes of a body.
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// What a load returns can be recorded under another key, and is the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_round_trip() {
@@ -64,7 +67,6 @@ async fn a_body_has_at_most_four_mebibytes() {
         body["messages"][0]["content"] = json!("x".repeat(460_000 + rest));
         body
     };
-    const BYTES_MAX: usize = 4 * 1024 * 1024;
     for suffix in ["load", "messages"] {
         let to = format!("{}/{suffix}", path("room"));
         assert_eq!(bot.post(&to, &body(BYTES_MAX)).await.status, 200, "{to}");
@@ -74,7 +76,7 @@ async fn a_body_has_at_most_four_mebibytes() {
 }
 
 /// A body whose second message is this one.
-fn second(message: Value) -> Value {
+fn second(message: &Value) -> Value {
     json!({"messages": [{"role": "user", "content": "x"}, message]})
 }
 
@@ -87,32 +89,32 @@ async fn errors_name_the_member() {
         (json!({}), "FIELD_MISSING", "messages"),
         (json!({"messages": [], "more": 1}), "FIELD_UNKNOWN", "more"),
         (
-            second(json!({"content": "x"})),
+            second(&json!({"content": "x"})),
             "FIELD_MISSING",
             "messages[1].role",
         ),
         (
-            second(json!({"role": "user", "content": ""})),
+            second(&json!({"role": "user", "content": ""})),
             "FIELD_MISSING",
             "messages[1].parts[0].text",
         ),
         (
-            second(json!({"role": "user", "content": "x", "parts": [text]})),
+            second(&json!({"role": "user", "content": "x", "parts": [text]})),
             "FIELD_MALFORMED",
             "messages[1].parts",
         ),
         (
-            second(json!({"role": "user", "parts": [{"type": "image"}]})),
+            second(&json!({"role": "user", "parts": [{"type": "image"}]})),
             "FIELD_MISSING",
             "messages[1].parts[0].url",
         ),
         (
-            second(json!({"role": "user", "content": "x", "providerResponseId": "r".repeat(257)})),
+            second(&json!({"role": "user", "content": "x", "providerResponseId": "r".repeat(257)})),
             "FIELD_TOO_LONG",
             "messages[1].providerResponseId",
         ),
         (
-            second(json!({"role": "user", "content": "x".repeat(512 * 1024)})),
+            second(&json!({"role": "user", "content": "x".repeat(512 * 1024)})),
             "EVENT_TOO_LARGE",
             "messages[1]",
         ),

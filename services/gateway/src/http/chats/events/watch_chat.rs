@@ -9,10 +9,10 @@ use crate::http::{CallerHeaders, Frontend, HttpState};
 
 /// Stream the events of a conversation.
 ///
-/// First the events after `after`, then the event `caught-up`, then each new event when it is recorded, by whoever
-/// records it: a second tab shows what the first one sends. Each event comes once, in the order of versions. The answer
-/// of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its parts. The last event is
-/// `end`, with a code: `STREAM_TOO_OLD`, `CLIENT_TOO_SLOW`, `DRAINING`, `CONVERSATION_ERASED`, `CONVERSATION_NOT_FOUND` if
+/// First the events after `after`, then the event `caught-up`, then each new event when it is recorded. Events
+/// of all callers are streamed: a second tab shows what the first one sends. Each event comes once, in the order of
+/// versions. The answer of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its
+/// parts. The last event is `end`, with a code: `STREAM_TOO_OLD`, `CLIENT_TOO_SLOW`, `DRAINING`, `CONVERSATION_ERASED`, `CONVERSATION_NOT_FOUND` if
 /// the owner changed, or that of an error.
 #[utoipa::path(
     get,

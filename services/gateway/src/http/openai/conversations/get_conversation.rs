@@ -3,7 +3,7 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use super::{ConversationObject, object, target};
+use super::{ConversationObject, object, open, target};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
 
@@ -22,5 +22,7 @@ pub(in crate::http) async fn get_openai_conversation(
     Path(id): Path<String>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let target = target(&state, &caller, &id).await?;
-    object(&state, &target).await.map(Json)
+    object(open(&state, &caller, &target).await?)
+        .await
+        .map(Json)
 }

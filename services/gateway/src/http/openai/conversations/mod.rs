@@ -11,7 +11,7 @@ pub mod update_conversation;
 pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};
-use history::{Freshness, Target};
+use history::{Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,7 +19,8 @@ use utoipa::ToSchema;
 use crate::http::body::Verbatim;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
-use crate::http::owned_chat::{head_from_leader, read_conversation};
+use crate::http::owned_chat::from_read_error;
+use crate::http::positions;
 use crate::http::state::HttpState;
 
 /// A conversation without its items.
@@ -48,29 +49,41 @@ impl ConversationObject {
 }
 
 /// How to read a conversation: with every commit that was acknowledged before, because OpenAI's clients send no positions.
+/// [`open`] checks its owner.
 ///
 /// # Errors
-/// As [`OpenAiCaller::target`]; 404 if the request names an end user who does not own it.
+/// As [`OpenAiCaller::target`].
 pub(in crate::http::openai) async fn target(
     state: &HttpState,
     caller: &OpenAiCaller,
     id: &str,
 ) -> Result<Target, HttpProblem> {
-    let target = Target {
+    Ok(Target {
         freshness: Freshness::Leader,
         ..caller.target(state, id).await?
-    };
-    // Only a request that names an end user needs the owner.
-    if caller.check_owner(None).is_err() {
-        let (head, _) = head_from_leader(state, &target.key, target.deadline).await?;
-        caller.check_owner(head.owner.as_ref())?;
-    }
-    Ok(target)
+    })
 }
 
-/// The conversation of a target, as clients get it.
-async fn object(state: &HttpState, target: &Target) -> Result<ConversationObject, HttpProblem> {
-    let (conversation, _) = read_conversation(state, target).await?;
+/// Opens a snapshot of the caller's conversation.
+///
+/// # Errors
+/// 404 if the request names an end user who does not own it; or it cannot be read.
+pub(in crate::http::openai) async fn open<'a>(
+    state: &'a HttpState,
+    caller: &OpenAiCaller,
+    target: &'a Target,
+) -> Result<Snapshot<'a>, HttpProblem> {
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
+    let snapshot = snapshot.map_err(from_read_error)?;
+    caller.check_owner(snapshot.owner())?;
+    positions::record_read(&state.gateway, &target.key, snapshot.position());
+    Ok(snapshot)
+}
+
+/// The conversation of a snapshot, as clients get it.
+async fn object(snapshot: Snapshot<'_>) -> Result<ConversationObject, HttpProblem> {
+    let conversation = snapshot.into_conversation().await;
+    let conversation = conversation.map_err(from_read_error)?;
     Ok(ConversationObject::new(
         &conversation.id,
         conversation.created_at,

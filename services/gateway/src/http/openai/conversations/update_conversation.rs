@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use super::write::{Writable, rejected};
-use super::{ConversationObject, metadata, object, target};
+use super::{ConversationObject, metadata, object, open, target};
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
@@ -51,5 +51,7 @@ pub(in crate::http) async fn update_openai_conversation(
     let answer = writer.update_conversation(request).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     let target = target(&state, &caller, &id).await?;
-    object(&state, &target).await.map(Json)
+    object(open(&state, &caller, &target).await?)
+        .await
+        .map(Json)
 }

@@ -81,14 +81,13 @@ impl Writable {
 
 /// The writer's rejection in OpenAI's terms. Its libraries repeat a 409, which would not help here.
 pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
-    let locked = [
+    let reasons = [
         Reason::VersionConflict,
         Reason::Contention,
         Reason::RunActive,
     ];
-    if locked.iter().any(|reason| reason.as_str() == problem.code) {
-        let detail = "another request is changing the conversation: read it and try again";
-        return HttpProblem::of_field("conversation_locked", "conversation", detail);
+    if reasons.iter().any(|reason| reason.as_str() == problem.code) {
+        return locked();
     }
     if is_not_owned(&problem) {
         return not_found();
@@ -101,4 +100,10 @@ pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
         };
     }
     problem
+}
+
+/// Another request changes the conversation, or a run is active.
+pub(in crate::http::openai) fn locked() -> HttpProblem {
+    let detail = "another request is changing the conversation: read it and try again";
+    HttpProblem::of_field("conversation_locked", "conversation", detail)
 }

@@ -5,6 +5,7 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use super::ModelBody;
 use crate::http::openai::caller::{OpenAiCaller, model_not_found};
+use crate::http::openai::requested_model::split;
 use crate::http::state::HttpState;
 
 /// Get an agent that the key may act for, as a model.
@@ -12,7 +13,7 @@ use crate::http::state::HttpState;
     get,
     path = "/openai/v1/models/{id}",
     tag = "openai",
-    params(("id" = String, Path, description = "The agent.")),
+    params(("id" = String, Path, description = "The agent, or `agent%2Fmodel`.")),
     responses((status = 200, description = "The model.", body = ModelBody)),
     security(("service_token" = []))
 )]
@@ -21,7 +22,9 @@ pub(in crate::http) async fn get_model(
     caller: OpenAiCaller,
     Path(id): Path<String>,
 ) -> Result<Json<ModelBody>, HttpProblem> {
-    let agent = caller.service.agent_by_id(&state, &id).await;
+    let (agent, _) = split(&id);
+    let agent = caller.service.agent_by_id(&state, agent).await;
     let agent = agent.ok_or_else(model_not_found)?;
-    Ok(Json(agent.into()))
+    let found = ModelBody::of_agent(agent).find(|model| model.id == id);
+    found.map(Json).ok_or_else(model_not_found)
 }

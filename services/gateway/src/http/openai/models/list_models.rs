@@ -14,7 +14,7 @@ use crate::http::state::HttpState;
 pub struct ModelsBody {
     /// Always `list`.
     object: &'static str,
-    /// By id.
+    /// By agent; its own model first.
     data: Vec<ModelBody>,
 }
 
@@ -36,6 +36,6 @@ pub(in crate::http) async fn list_models(
     let agents = caller.service.agents(&state).await?;
     Ok(Json(ModelsBody {
         object: "list",
-        data: agents.into_iter().map(ModelBody::from).collect(),
+        data: agents.into_iter().flat_map(ModelBody::of_agent).collect(),
     }))
 }

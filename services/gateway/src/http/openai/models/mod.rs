@@ -7,10 +7,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::operate::v1::Agent;
 
+use super::requested_model::join;
+
 /// An agent, as a model.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ModelBody {
-    /// The agent's id: the name of the model in requests.
+    /// The name of the model in requests: the agent's id, or `agent/model` for another model of the agent.
     #[schema(example = "support")]
     id: String,
     /// Always `model`.
@@ -21,13 +23,22 @@ pub struct ModelBody {
     owned_by: String,
 }
 
-impl From<Agent> for ModelBody {
-    fn from(agent: Agent) -> Self {
-        Self {
-            id: agent.agent_id,
-            object: "model",
-            created: agent.created_at.map_or(0, |at| at.seconds),
-            owned_by: agent.tenant_id,
-        }
+impl ModelBody {
+    /// The models of an agent: its own, then the others that requests may name.
+    fn of_agent(agent: Agent) -> impl Iterator<Item = Self> {
+        let others = agent.settings.unwrap_or_default().other_models.into_iter();
+        let others = others.map({
+            let agent = agent.agent_id.clone();
+            move |other| join(&agent, &other)
+        });
+        [agent.agent_id]
+            .into_iter()
+            .chain(others)
+            .map(move |id| Self {
+                id,
+                object: "model",
+                created: agent.created_at.map_or(0, |at| at.seconds),
+                owned_by: agent.tenant_id.clone(),
+            })
     }
 }

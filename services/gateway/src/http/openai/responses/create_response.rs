@@ -7,7 +7,7 @@ use domain::event::Role;
 use domain::{ConversationKey, EventKind, Fact, Head, Part};
 use event_log::registry::Scope;
 use futures::StreamExt as _;
-use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use history::{Direction, Page, PageBounds, Query, decode};
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::json;
 
@@ -21,8 +21,9 @@ use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
+use crate::http::openai::requested_model::RequestedModel;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -82,9 +83,9 @@ async fn checked(
     caller: &OpenAiCaller,
     body: &ResponseRequest,
 ) -> Result<CheckedRequest, HttpProblem> {
-    let access = caller
-        .access(state, Scope::Append, body.model.as_deref())
-        .await?;
+    let model = body.model.as_deref();
+    let RequestedModel { access, other } =
+        RequestedModel::find(state, caller, Scope::Append, model).await?;
     let (field, named) = match (&body.user, &body.safety_identifier) {
         (Some(user), _) => ("user", Some(user)),
         (None, user) => ("safety_identifier", user.as_ref()),
@@ -93,7 +94,7 @@ async fn checked(
     Ok(CheckedRequest {
         user: caller.user(field, named.cloned())?,
         parameters: body.parameters(model)?,
-        settings: body.settings()?,
+        settings: body.settings(other)?,
         items: raw_items(body.input.as_deref())?,
         access,
     })
@@ -151,20 +152,16 @@ async fn user_texts(
     count: usize,
 ) -> Result<Vec<String>, HttpProblem> {
     let target = target(state, caller, conversation).await?;
-    let snapshot = Snapshot::open(&state.gateway.reader, &target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let snapshot = open(state, caller, &target).await?;
     let query = Query {
         kinds: &[EventKind::MessageAppended],
         ..Query::all(Direction::Forward)
     };
-    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let bounds = PageBounds {
         events_max: u32::try_from(super::RESPONSE_ITEMS_MAX).unwrap_or(u32::MAX),
         bytes_max: 16 * 1024 * 1024,
     };
-    let page = Page::read(&mut cursor, bounds)
+    let page = Page::effective(&snapshot, query, bounds)
         .await
         .map_err(from_read_error)?;
     let mut texts = Vec::new();

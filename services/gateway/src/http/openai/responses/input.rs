@@ -10,7 +10,7 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::NewItems;
 use crate::http::openai::conversations::items::find_item::find;
 use crate::http::openai::conversations::items::new_items::unresolved;
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::new_item::read;
 use crate::http::problem;
@@ -62,8 +62,9 @@ pub(super) async fn resolved(
         };
         let target = target(state, caller, &named.conversation).await;
         let target = target.map_err(|_| unresolved(INPUT, index))?;
-        let found = find(state, &target, &id).await;
-        let found = found.map_err(|_| unresolved(INPUT, index))?;
+        let snapshot = open(state, caller, &target).await;
+        let snapshot = snapshot.map_err(|_| unresolved(INPUT, index))?;
+        let found = find(&snapshot, &id).await?;
         let found = found.ok_or_else(|| unresolved(INPUT, index))?;
         if own == Some(&target.key) {
             known.push(index);

@@ -14,7 +14,7 @@ use super::response_id::ResponseId;
 use crate::generation::{RunKey, finish_commit};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::ITEM_KINDS;
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
 
@@ -55,11 +55,11 @@ impl RecordedResponse {
         let id = ResponseId::parse(id).ok_or_else(not_found)?;
         let target = target(state, caller, &id.conversation).await;
         let target = target.map_err(as_not_found)?;
-        let found = read(state, &id, &target).await?;
+        let found = read(state, caller, &id, &target).await?;
         if found.end.is_some() || !state.generations.finish_if_closed(&found.run_key()).await {
             return Ok(found.with(id, target));
         }
-        let found = read(state, &id, &target).await?;
+        let found = read(state, caller, &id, &target).await?;
         Ok(found.with(id, target))
     }
 
@@ -129,9 +129,13 @@ impl Found {
     }
 }
 
-async fn read(state: &HttpState, id: &ResponseId, target: &Target) -> Result<Found, HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error).map_err(as_not_found)?;
+async fn read(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    id: &ResponseId,
+    target: &Target,
+) -> Result<Found, HttpProblem> {
+    let snapshot = open(state, caller, target).await.map_err(as_not_found)?;
     let effective = snapshot.effective(snapshot.position().version).await;
     let effective = effective.map_err(from_read_error)?;
     if !effective.contains(id.started) {

@@ -20,6 +20,8 @@ use crate::http::openai::sampling::{SHARES, TEMPERATURES, out_of_range, within};
 pub const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of items of `input`.
 pub const RESPONSE_ITEMS_MAX: usize = 2_000;
+/// The code of a field that cannot be read.
+const MALFORMED: &str = "FIELD_MALFORMED";
 /// What `include` may name that an answer of Hansard cannot have.
 const LOGPROBS: &str = "message.output_text.logprobs";
 
@@ -141,11 +143,11 @@ impl ResponseRequest {
         }
         if self.conversation.is_some() && self.previous_response_id.is_some() {
             let rule = "cannot be used together with conversation: send one of them";
-            return Err(contradiction("previous_response_id", rule));
+            return Err(wrong("FIELD_CONFLICT", "previous_response_id", rule));
         }
         if self.background.unwrap_or_default() && !self.is_recorded() {
             let rule = "needs store: a response that is not recorded cannot be read later";
-            return Err(contradiction("background", rule));
+            return Err(wrong("FIELD_CONFLICT", "background", rule));
         }
         self.check_values()
     }
@@ -184,17 +186,18 @@ impl ResponseRequest {
         }
     }
 
-    /// What the run takes from the request.
+    /// What the run takes from the request; `model` is another model of the agent.
     ///
     /// # Errors
     /// 400 with the field: it is invalid, over its bound, or not supported.
-    pub(super) fn settings(&self) -> Result<RequestSettings, HttpProblem> {
+    pub(super) fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
         let mut tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let choice = self.tool_choice.as_deref();
         let choice = choice.filter(|choice| choice.get() != "null");
         let tool_choice = choice.map(|choice| tool_choice(choice, &mut tools));
         let text = self.text.as_deref();
         Ok(RequestSettings {
+            model,
             instructions: self.instructions.clone(),
             tools,
             output_tokens_max: self.output_tokens_max()?,
@@ -224,7 +227,7 @@ impl ResponseRequest {
         let reasoning = serde_json::from_str::<Option<ReasoningBody>>(given.get());
         let reasoning = reasoning.map_err(|_| {
             let rule = "is not an object with `effort`";
-            contradiction("reasoning", rule)
+            wrong(MALFORMED, "reasoning", rule)
         })?;
         Ok(reasoning.and_then(|reasoning| reasoning.effort))
     }
@@ -237,7 +240,7 @@ impl ResponseRequest {
         let truncation = self.truncation.clone().unwrap_or("disabled".to_owned());
         if !["auto", "disabled"].contains(&truncation.as_str()) {
             let rule = "must be `auto` or `disabled`";
-            return Err(contradiction("truncation", rule));
+            return Err(wrong(MALFORMED, "truncation", rule));
         }
         let given = |value: &Option<Box<RawValue>>| {
             let value = value.as_ref().filter(|value| value.get() != "null");
@@ -272,6 +275,6 @@ fn raw(json: &str) -> Box<RawValue> {
     raw.or_else(|_| to_raw_value(&())).unwrap_or_default()
 }
 
-fn contradiction(field: &str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_MALFORMED", field, format!("{field} {rule}"))
+fn wrong(code: &'static str, field: &str, rule: &str) -> HttpProblem {
+    HttpProblem::of_field(code, field, format!("{field} {rule}"))
 }

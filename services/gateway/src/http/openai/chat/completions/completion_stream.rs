@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use domain::RunPartKind;
@@ -19,6 +18,7 @@ use super::chunks::ChunkHead;
 use super::failure::{ended_early, problem_of};
 use crate::generation::FollowItem;
 use crate::http::openai::errors::OpenAiError;
+use crate::http::sse;
 use crate::http::turns::answer_stream::HEARTBEAT;
 
 /// A stream of chunks. It ends with `[DONE]`, or with an error.
@@ -49,16 +49,7 @@ impl CompletionStream {
             let text = frames.next().await?;
             Some((Ok::<_, Infallible>(Bytes::from(text)), frames))
         });
-        let mut response = Response::new(Body::from_stream(texts));
-        for (name, value) in [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache, no-store"),
-            (HeaderName::from_static("x-accel-buffering"), "no"),
-        ] {
-            let value = HeaderValue::from_static(value);
-            response.headers_mut().insert(name, value);
-        }
-        open.respond(response)
+        open.respond(sse::response(Body::from_stream(texts)))
     }
 }
 

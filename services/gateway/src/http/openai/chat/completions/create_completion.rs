@@ -3,47 +3,61 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use domain::{Fact, Owner, RunPartKind};
+use domain::{ConversationId, Owner, RunPartKind};
 use event_log::registry::Scope;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use runtime::http::{DrainSignal, HttpProblem, Json, StreamSlot};
+use runtime::http::{HttpProblem, Json, StreamSlot, parse_json};
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::answer::{CompletionBody, choice, usage};
+use super::answer::CompletionBody;
 use super::chunks::{ChunkHead, CompletionChunk};
 use super::completion_stream::CompletionStream;
-use super::failure::{ended_early, not_supported, problem_of};
+use super::failure::problem_of;
+use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Recording};
+use super::recorded::{ConversationOwner, Exchange};
 use super::request::CompletionRequest;
-use crate::generation::FollowItem;
+use super::whole_answer::whole;
+use crate::generation::{FollowItem, StatelessTurn};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::errors::OpenAiError;
+use crate::http::openai::requested_model::RequestedModel;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::turns::delayed_answer;
 use crate::quotas::account::Account;
 
-/// A header of requests that record; not supported.
-const CONVERSATION_HEADER: &str = "x-hansard-conversation";
-
 /// Create a chat completion.
 ///
-/// The model of the agent answers, in a context that the agent's policy assembles from the messages. Nothing is recorded. Quotas
-/// count as for runs. An answer that takes long begins with white space; if it fails later, its body is the error.
+/// The model of the agent answers, in a context that the agent's policy assembles from the messages. Quotas count as for runs. An
+/// answer that takes long begins with white space; if it fails later, its body is the error.
+///
+/// Nothing is recorded, unless `store` is `true` or the header `x-hansard-conversation` names a conversation. Then `messages` must be
+/// the whole history. Messages, calls and results that the conversation does not have are recorded, and so is the answer, also if
+/// the client goes away. If an earlier message differs, the conversation is rewound to the last shared event: later events are
+/// hidden, not deleted. A conversation that does not exist is created for the end user; one of another end user is never used. The
+/// answer names the conversation in `x-hansard-conversation`. A request that lost a race gets 400 `conversation_locked`, also while
+/// a run is active. An equal request at the same version, or with the header `x-stainless-retry-count` above 0 within a minute, gets
+/// the first answer.
 #[utoipa::path(
     post,
     path = "/openai/v1/chat/completions",
     tag = "openai",
-    params(OpenAiHeaders),
+    params(OpenAiHeaders, ClientHeaders),
     request_body = CompletionRequest,
-    responses((status = 200, description = "The completion, whole or streamed.", content(
-        (CompletionBody = "application/json"),
-        (CompletionChunk = "text/event-stream"),
-    ))),
+    responses((status = 200, description = "The completion, whole or streamed.",
+        headers(("x-hansard-conversation" = Option<String>, description = "The conversation in which it is recorded.")),
+        content(
+            (CompletionBody = "application/json"),
+            (CompletionChunk = "text/event-stream"),
+        ),
+    )),
     security(("service_token" = []))
 )]
 pub(in crate::http) async fn create_completion(
@@ -51,35 +65,74 @@ pub(in crate::http) async fn create_completion(
     open: StreamSlot,
     caller: OpenAiCaller,
     headers: HeaderMap,
-    Json(body): Json<CompletionRequest>,
+    Json(raw): Json<Box<RawValue>>,
 ) -> Result<Response, HttpProblem> {
-    let model = Some(body.model.as_str());
-    let access = caller.access(&state, Scope::Append, model).await?;
-    if headers.contains_key(CONVERSATION_HEADER) {
-        return Err(not_supported(CONVERSATION_HEADER));
-    }
-    let turn = body.turn()?;
-    let (field, named) = match (&body.user, &body.safety_identifier) {
-        (Some(user), _) => ("user", Some(user)),
-        (None, user) => ("safety_identifier", user.as_ref()),
-    };
-    let owner = caller.user(field, named.cloned())?.map(Owner::User);
-    let account = Account::of(&access, owner.as_ref(), &caller.source());
+    let body: CompletionRequest = parse_json(raw.get().as_bytes())?;
+    let (parts, conversation) = answer(&state, &caller, &headers, (&raw, &body)).await?;
+    let is_streamed = body.stream.unwrap_or_default();
     let head = ChunkHead {
         id: format!("chatcmpl-{}", Uuid::now_v7().simple()),
         created: state.now().seconds(),
         includes_usage: body.includes_usage(),
         model: body.model,
     };
-    let parts = state.generations.answer_stateless(account, turn).await;
-    let parts = parts.map_err(problem::from_problem)?;
-    if body.stream.unwrap_or_default() {
+    let mut response = if is_streamed {
         let parts = begun(&state, parts).await?;
-        return Ok(CompletionStream { head, parts }.respond(open));
+        CompletionStream { head, parts }.respond(open)
+    } else {
+        let answering = whole(head, parts, open.drain());
+        let late = |problem: &HttpProblem| json!(OpenAiError::from(problem));
+        delayed_answer::respond(&state, open, answering, late).await?
+    };
+    if let Some(conversation) = conversation {
+        // Ids contain only characters that headers allow.
+        let id = HeaderValue::try_from(api_id(&conversation));
+        response.headers_mut().extend(
+            id.ok()
+                .map(|id| (HeaderName::from_static(CONVERSATION_HEADER), id)),
+        );
     }
-    let answering = whole(head, parts, open.drain());
-    let late = |problem: &HttpProblem| json!(OpenAiError::from(problem));
-    delayed_answer::respond(&state, open, answering, late).await
+    Ok(response)
+}
+
+/// The parts of the answer, and the conversation in which it is recorded.
+async fn answer(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    headers: &HeaderMap,
+    (raw, body): (&RawValue, &CompletionRequest),
+) -> Result<(BoxStream<'static, FollowItem>, Option<ConversationId>), HttpProblem> {
+    let model = Some(body.model.as_str());
+    let model = RequestedModel::find(state, caller, Scope::Append, model).await?;
+    let client = ClientHeaders::read(headers)?;
+    let turn = StatelessTurn {
+        settings: body.settings(model.other)?,
+        facts: body.facts()?,
+        after: None,
+    };
+    let (field, named) = body.end_user();
+    let user = caller.user(field, named.cloned())?;
+    let owner = user.clone().map(Owner::User);
+    let account = Account::of(&model.access, owner.as_ref(), &caller.source());
+    let recording = client.recording(&turn.facts, body.store);
+    if recording == Recording::None {
+        let parts = state.generations.answer_stateless(account, turn).await;
+        return Ok((parts.map_err(problem::from_problem)?, None));
+    }
+    let exchange = Exchange {
+        owner: ConversationOwner {
+            access: model.access,
+            user,
+        },
+        account,
+        turn,
+        client,
+        recording,
+        metadata: body.metadata.as_deref(),
+        body: raw,
+    };
+    let (parts, conversation) = exchange.answer(state, caller, headers).await?;
+    Ok((parts, Some(conversation)))
 }
 
 /// The parts of an answer after the first one has arrived, so that a failure before it has a status. A slow model's answer starts
@@ -99,55 +152,4 @@ async fn begun(
         return Err(problem);
     }
     Ok(stream::iter(first).chain(parts).boxed())
-}
-
-/// The whole completion.
-async fn whole(
-    head: ChunkHead,
-    parts: BoxStream<'static, FollowItem>,
-    draining: DrainSignal,
-) -> Result<CompletionBody, HttpProblem> {
-    let facts = facts(parts, draining).await?;
-    Ok(CompletionBody {
-        id: head.id,
-        object: "chat.completion",
-        created: head.created,
-        model: head.model,
-        choices: [choice(&facts)],
-        usage: usage(&facts),
-    })
-}
-
-/// The facts of the reply.
-async fn facts(
-    mut parts: BoxStream<'static, FollowItem>,
-    draining: DrainSignal,
-) -> Result<Vec<Fact>, HttpProblem> {
-    let mut reply = Vec::new();
-    loop {
-        let followed = tokio::select! {
-            biased;
-            () = draining.begun() => return Err(ended_early()),
-            followed = parts.next() => followed,
-        };
-        let Some(FollowItem::Part(part)) = followed else {
-            return Err(ended_early());
-        };
-        match part.kind {
-            RunPartKind::StepFinished(facts) => reply = facts,
-            RunPartKind::RunEnded(end) => {
-                return match problem_of(&end) {
-                    Some(problem) => Err(problem),
-                    None => Ok(reply),
-                };
-            }
-            RunPartKind::TextDelta(_)
-            | RunPartKind::ThinkingDelta(_)
-            | RunPartKind::RefusalDelta(_)
-            | RunPartKind::CallBegan { .. }
-            | RunPartKind::CallInput { .. }
-            | RunPartKind::ToolReturned(_)
-            | RunPartKind::KeptAlive => {}
-        }
-    }
 }

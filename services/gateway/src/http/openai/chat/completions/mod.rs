@@ -1,4 +1,5 @@
-//! `/openai/v1/chat/completions`: an agent's model answers the messages of the request. Nothing is recorded.
+//! `/openai/v1/chat/completions`: an agent's model answers the messages of the request. Nothing is recorded, unless the request asks
+//! for it: see [`recorded`].
 
 pub mod answer;
 pub mod chunks;
@@ -6,8 +7,10 @@ mod completion_stream;
 pub mod create_completion;
 pub(in crate::http::openai) mod failure;
 pub mod options;
+pub mod recorded;
 pub mod request;
 pub mod tools;
+mod whole_answer;
 
 pub use options::STOP_MAX;
 pub use request::{COMPLETION_BYTES_MAX, COMPLETION_EVENTS_MAX};

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
-use crate::generation::{RequestSettings, StatelessTurn};
+use crate::generation::RequestSettings;
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -71,8 +71,11 @@ pub struct CompletionRequest {
     logprobs: Option<bool>,
     /// Not supported, except 0.
     top_logprobs: Option<u32>,
-    /// Not supported, except `false`: nothing is recorded.
-    store: Option<bool>,
+    /// `true`: the exchange is recorded, in a new conversation unless the header `x-hansard-conversation` names one.
+    pub store: Option<bool>,
+    /// The metadata of a new conversation: at most 16 pairs, with keys of at most 64 characters and values of at most 512.
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Box<RawValue>>,
     /// Only `text`.
     modalities: Option<Vec<String>>,
     #[schema(ignore)]
@@ -105,11 +108,11 @@ pub struct CompletionStreamOptions {
 }
 
 impl CompletionRequest {
-    /// What the model answers.
+    /// What the request sets instead of the agent's settings; `model`: another model of the agent's server.
     ///
     /// # Errors
     /// 400 with the field: it is invalid, over its bound, or not supported.
-    pub fn turn(&self) -> Result<StatelessTurn, HttpProblem> {
+    pub fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
         self.check_supported()?;
         let tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let mut options = self.options()?;
@@ -121,17 +124,31 @@ impl CompletionRequest {
             // Model servers reject a choice without tools, also `auto` and `none`.
             options.tool_choice = None;
         }
-        Ok(StatelessTurn {
-            after: None,
-            facts: facts(&self.messages)?,
-            settings: RequestSettings {
-                instructions: None,
-                tools,
-                output_tokens_max: self.output_tokens_max()?,
-                temperature: self.sampling_temperature()?,
-                options,
-            },
+        Ok(RequestSettings {
+            model,
+            instructions: None,
+            tools,
+            output_tokens_max: self.output_tokens_max()?,
+            temperature: self.sampling_temperature()?,
+            options,
         })
+    }
+
+    /// The messages, calls and results of calls.
+    ///
+    /// # Errors
+    /// 400 with the field: one is invalid, or there are none or too many.
+    pub fn facts(&self) -> Result<Vec<Fact>, HttpProblem> {
+        facts(&self.messages)
+    }
+
+    /// The end user, and the name of the field.
+    #[must_use]
+    pub fn end_user(&self) -> (&'static str, Option<&String>) {
+        match (&self.user, &self.safety_identifier) {
+            (Some(user), _) => ("user", Some(user)),
+            (None, user) => ("safety_identifier", user.as_ref()),
+        }
     }
 
     /// Whether the stream ends with a chunk with the usage.
@@ -184,7 +201,6 @@ impl CompletionRequest {
             ("n", self.n.is_some_and(|n| n != 1)),
             ("logprobs", self.logprobs == Some(true)),
             ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
-            ("store", self.store == Some(true)),
             (
                 "modalities",
                 self.modalities.as_ref().is_some_and(has_audio),

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use domain::RecentCommit;
-use history::{Direction, PageBounds, Query, Target};
+use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,8 +15,8 @@ use super::new_items::unresolved;
 use super::{Appended, ItemListObject, NewItems, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::retry::RequestHash;
-use crate::http::openai::conversations::target;
 use crate::http::openai::conversations::write::Writable;
+use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::new_item::read;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
@@ -60,11 +60,13 @@ pub(in crate::http) async fn create_openai_items(
     let request = RequestHash::of(&writable.key, ["create items"].into_iter().chain(texts));
     if let Some(commit) = request.earlier(&headers, &writable.head, state.now()) {
         let target = target(&state, &caller, &id).await?;
-        return recorded(&state, &target, &commit).await.map(Json);
+        let snapshot = open(&state, &caller, &target).await?;
+        return recorded(&snapshot, &commit).await.map(Json);
     }
     if !items.references().is_empty() {
         let target = target(&state, &caller, &id).await?;
-        resolve(&state, &target, &mut items).await?;
+        let snapshot = open(&state, &caller, &target).await?;
+        resolve(&snapshot, &mut items).await?;
     }
     let events = items.into_events(&writable.head.open_calls)?;
     let appended = writable.append(&state, &caller, request, events.clone());
@@ -73,13 +75,9 @@ pub(in crate::http) async fn create_openai_items(
 }
 
 /// Replaces references by copies of the items of the conversation.
-async fn resolve(
-    state: &HttpState,
-    target: &Target,
-    items: &mut NewItems,
-) -> Result<(), HttpProblem> {
+async fn resolve(snapshot: &Snapshot<'_>, items: &mut NewItems) -> Result<(), HttpProblem> {
     for (index, id) in items.references() {
-        let found = find(state, target, &id).await?;
+        let found = find(snapshot, &id).await?;
         let found = found.ok_or_else(|| unresolved("items", index))?;
         let copy = read(&found.json, &format!("items[{index}]"));
         items.resolve(index, copy.map_err(problem::from_violation)?);
@@ -89,8 +87,7 @@ async fn resolve(
 
 /// The items of the commit of an earlier attempt.
 async fn recorded(
-    state: &HttpState,
-    target: &Target,
+    snapshot: &Snapshot<'_>,
     commit: &RecentCommit,
 ) -> Result<ItemListObject, HttpProblem> {
     let query = Query {
@@ -102,11 +99,12 @@ async fn recorded(
         events_max: u32::MAX,
         bytes_max: ITEMS_BYTES_MAX,
     };
-    let page = history::Page::recorded(&state.gateway.reader, target, query, bounds).await;
+    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let page = Page::read(&mut cursor, bounds).await;
     let mut items = Vec::new();
     for row in page.map_err(from_read_error)?.events {
-        let event = history::decode(&target.key, &row).map_err(from_read_error)?;
-        items.extend(items_of(&target.key.conversation, &event)?);
+        let event = decode(snapshot.key(), &row).map_err(from_read_error)?;
+        items.extend(items_of(&snapshot.key().conversation, &event)?);
     }
     Ok(ItemListObject::new(items, false))
 }

@@ -4,25 +4,17 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use domain::event::{Fact, HistoryRewound};
 use domain::{ConversationId, RecordedEvent, Version};
-use history::{Batch, Direction, Query, Snapshot, Target};
 use runtime::http::{HttpProblem, Json, Path};
 use wire::proto::event::v1 as proto;
 
-use super::find_item::{find, first_batch};
-use super::{ITEM_KINDS, NewItems, item_not_found, items_of};
+use super::find_item::{find, newest_event};
+use super::{NewItems, item_not_found, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::openai::conversations::{ConversationObject, object, target};
+use crate::http::openai::conversations::{ConversationObject, object, open, target};
 use crate::http::openai::items::stored_item::StoredItem;
-use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
-
-/// The events in which the newest item is searched: only a message of a model that called tools has none.
-const NEWEST: Batch = Batch {
-    events_max: 8,
-    bytes_max: 8 * 1024 * 1024,
-};
 
 /// Delete the newest item of a conversation.
 ///
@@ -51,31 +43,17 @@ pub(in crate::http) async fn delete_openai_item(
     let request = RequestHash::of(&writable.key, ["delete item", &item_id]);
     let earlier = request.earlier(&headers, &writable.head, state.now());
     if earlier.is_none() {
-        let item = find(&state, &target, &item_id).await?;
+        let snapshot = open(&state, &caller, &target).await?;
+        let item = find(&snapshot, &item_id).await?;
         let item = item.ok_or_else(item_not_found)?;
-        let newest = newest(&state, &target).await?;
+        let newest = newest_event(&snapshot).await?;
         let newest = newest.ok_or_else(item_not_found)?;
         let events = without_last(&target.key.conversation, &newest, &item)?;
         writable.append(&state, &caller, request, events).await?;
     }
-    object(&state, &target).await.map(Json)
-}
-
-/// The newest event with items: one before it may only carry the usage of its calls.
-async fn newest(state: &HttpState, target: &Target) -> Result<Option<RecordedEvent>, HttpProblem> {
-    let query = Query {
-        kinds: &ITEM_KINDS,
-        ..Query::all(Direction::Backward)
-    };
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
-    let events = first_batch(&snapshot, query, NEWEST).await;
-    for event in events.map_err(from_read_error)? {
-        if !items_of(&target.key.conversation, &event)?.is_empty() {
-            return Ok(Some(event));
-        }
-    }
-    Ok(None)
+    object(open(&state, &caller, &target).await?)
+        .await
+        .map(Json)
 }
 
 /// The events that remove the last item of the newest event: a rewind to before the event, and its other items again.

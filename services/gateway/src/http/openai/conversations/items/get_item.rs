@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::find_item::find;
 use super::item_not_found;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::state::HttpState;
 
 /// An item of a conversation.
@@ -29,6 +29,7 @@ pub(in crate::http) async fn get_openai_item(
     Path((id, item_id)): Path<(String, String)>,
 ) -> Result<Json<Box<RawValue>>, HttpProblem> {
     let target = target(&state, &caller, &id).await?;
-    let found = find(&state, &target, &item_id).await?;
+    let snapshot = open(&state, &caller, &target).await?;
+    let found = find(&snapshot, &item_id).await?;
     found.map(|item| Json(item.json)).ok_or_else(item_not_found)
 }

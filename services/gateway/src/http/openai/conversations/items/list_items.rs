@@ -2,15 +2,15 @@
 
 use axum::extract::State;
 use domain::Version;
-use history::{Direction, Page, PageBounds, Snapshot, Target, View, decode};
+use history::{Direction, Page, PageBounds, Snapshot, decode};
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
-use super::{ITEM_KINDS, ItemListObject, items_of};
+use super::{ItemListObject, item_query, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::target;
+use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::item_id::ItemPlace;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
@@ -43,8 +43,9 @@ pub(in crate::http) async fn list_openai_items(
     Query(query): Query<ListItemsQuery>,
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let target = target(&state, &caller, &id).await?;
-    let listing = Listing::of(&state, &target, &query, ALL).await?;
-    listing.read(&state, &target).await.map(Json)
+    let snapshot = open(&state, &caller, &target).await?;
+    let listing = Listing::of(&snapshot, &query, ALL).await?;
+    listing.read(&snapshot).await.map(Json)
 }
 
 fn no_such_start() -> HttpProblem {
@@ -72,15 +73,14 @@ impl Listing {
     /// # Errors
     /// 400: the limit is out of its range, or the page starts after no item of the conversation.
     pub(in crate::http::openai) async fn of(
-        state: &HttpState,
-        target: &Target,
+        snapshot: &Snapshot<'_>,
         query: &ListItemsQuery,
         range: Range,
     ) -> Result<Self, HttpProblem> {
         let limit = query.limit().map_err(problem::from_violation)?;
         let after = match &query.after {
             Some(after) => {
-                let found = find(state, target, after).await?;
+                let found = find(snapshot, after).await?;
                 Some(found.ok_or_else(no_such_start)?.place)
             }
             None => None,
@@ -99,14 +99,14 @@ impl Listing {
     /// The conversation cannot be read.
     pub(in crate::http::openai) async fn read(
         &self,
-        state: &HttpState,
-        target: &Target,
+        snapshot: &Snapshot<'_>,
     ) -> Result<ItemListObject, HttpProblem> {
-        let page = self.page(state, target).await.map_err(from_read_error)?;
+        let page = Page::effective(snapshot, self.query(), self.bounds()).await;
+        let page = page.map_err(from_read_error)?;
         let mut items = Vec::new();
         for row in &page.events {
-            let event = decode(&target.key, row).map_err(from_read_error)?;
-            let mut of_event = items_of(&target.key.conversation, &event)?;
+            let event = decode(snapshot.key(), row).map_err(from_read_error)?;
+            let mut of_event = items_of(&snapshot.key().conversation, &event)?;
             if self.order == ItemOrder::Desc {
                 of_event.reverse();
             }
@@ -125,23 +125,17 @@ impl Listing {
         })
     }
 
-    /// The events of the page. Each has an item; the first may be that before the page, and the last shows that there are more.
-    async fn page(
-        &self,
-        state: &HttpState,
-        target: &Target,
-    ) -> Result<Page, wire::status::Problem> {
+    fn query(&self) -> history::Query<'static> {
         let (from, to) = self.range;
         let all = history::Query {
             from,
             to,
-            kinds: &ITEM_KINDS,
-            ..history::Query::all(match self.order {
+            ..item_query(match self.order {
                 ItemOrder::Asc => Direction::Forward,
                 ItemOrder::Desc => Direction::Backward,
             })
         };
-        let query = match (self.after, self.order) {
+        match (self.after, self.order) {
             (None, _) => all,
             (Some(after), ItemOrder::Asc) => history::Query {
                 from: after.version.max(from),
@@ -151,14 +145,15 @@ impl Listing {
                 to: after.version.min(to),
                 ..all
             },
-        };
-        let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
-        let effective = snapshot.effective(snapshot.position().version).await?;
-        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-        let bounds = PageBounds {
+        }
+    }
+
+    /// The bounds of the events. Each has an item; the first may be that before the page, and the last shows that there are
+    /// more.
+    fn bounds(&self) -> PageBounds {
+        PageBounds {
             events_max: self.limit.saturating_add(1),
             bytes_max: ITEMS_BYTES_MAX,
-        };
-        Page::read(&mut cursor, bounds).await
+        }
     }
 }

@@ -12,6 +12,7 @@ pub(in crate::http::openai) use new_items::{Appended, NewItems};
 
 use axum::http::StatusCode;
 use domain::{ConversationId, EventKind, RecordedEvent};
+use history::{Direction, Query};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -26,6 +27,14 @@ pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] = [
     EventKind::ToolCalled,
     EventKind::ToolReturned,
 ];
+
+/// The items in one direction.
+fn item_query(direction: Direction) -> Query<'static> {
+    Query {
+        kinds: &ITEM_KINDS,
+        ..Query::all(direction)
+    }
+}
 
 /// A list of items.
 #[derive(Debug, Serialize, ToSchema)]

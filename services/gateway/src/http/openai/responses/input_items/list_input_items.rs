@@ -8,6 +8,7 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::items::ItemListObject;
 use crate::http::openai::conversations::items::list_items::Listing;
 use crate::http::openai::conversations::items::list_query::ListItemsQuery;
+use crate::http::openai::conversations::open;
 use crate::http::openai::responses::recorded::RecordedResponse;
 use crate::http::state::HttpState;
 
@@ -34,6 +35,7 @@ pub(in crate::http) async fn list_input_items(
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     let range = (Version(found.noted.input_from), found.id.started);
-    let listing = Listing::of(&state, &found.target, &query, range).await?;
-    listing.read(&state, &found.target).await.map(Json)
+    let snapshot = open(&state, &caller, &found.target).await?;
+    let listing = Listing::of(&snapshot, &query, range).await?;
+    listing.read(&snapshot).await.map(Json)
 }

@@ -14,7 +14,7 @@ use wire::proto::write::v1 as write;
 
 use super::lines::{Line, Lines};
 use crate::http::body::NewEventBody;
-use crate::http::commands::{result_for_caller, with_member_names};
+use crate::http::commands::{result_for_caller, with_field, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -199,11 +199,7 @@ fn in_line(mut problem: HttpProblem, lines: &[u64]) -> HttpProblem {
         problem.detail = format!("lines {first} to {last}: {}", problem.detail);
         return problem.with("line", first.to_string());
     };
-    let path = problem.field.replace(field.clone()).unwrap_or_default();
-    if let Some(rest) = problem.detail.strip_prefix(&path) {
-        problem.detail = format!("{field}{rest}");
-    }
-    of_line(problem, line)
+    of_line(with_field(problem, &field), line)
 }
 
 #[cfg(test)]

@@ -1,0 +1,157 @@
+//! Finds or creates the conversation of a completion.
+//!
+//! A client names a conversation by its id, or by an id of its own chat. A conversation with this id is used if it belongs to the
+//! caller's agent and end user. Otherwise a missing one and a foreign one get the same: a conversation of the agent and the end user
+//! whose id is derived from the client's. So nobody can read, extend or detect the conversation of another by its id. The derivation
+//! is keyed, so that nobody can create the conversation of another before.
+
+use domain::{AgentId, ConversationId, ConversationKey, Owner, UserId};
+use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
+use ring::hmac;
+use runtime::http::HttpProblem;
+use uuid::{Builder, Uuid};
+use wire::conversation::owner_to_proto;
+use wire::proto::write::v1 as write;
+use wire::status::{Problem, Reason};
+
+use super::client_headers::Recording;
+use crate::http::commands::result_for_caller;
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversation_ids::{NewConversation, record_id};
+use crate::http::openai::conversations::write::rejected;
+use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::problem::RETRY_AFTER;
+
+/// The first part of the input for a derived id.
+const SCHEME: &str = "hansard.openai.chat.v1";
+/// Bytes of a derived id.
+const ID_BYTES: usize = 16;
+
+/// Whose conversation it is.
+#[derive(Debug, Clone)]
+pub(in super::super) struct ConversationOwner {
+    /// The agent.
+    pub(in super::super) access: AgentAccess,
+    /// The end user; `None`: the request names none.
+    pub(in super::super) user: Option<UserId>,
+}
+
+/// The conversation of a recording, created with this metadata if it does not exist.
+///
+/// # Errors
+/// The writer rejects the creation; [`not_found`] if the conversation was erased; a service does not answer.
+pub(super) async fn find_or_create(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    owner: &ConversationOwner,
+    recording: &Recording,
+    metadata_json: String,
+) -> Result<ConversationKey, HttpProblem> {
+    let (agent, user) = (&owner.access.agent, owner.user.clone());
+    let new = match recording {
+        Recording::None | Recording::New => NewConversation::of(agent, user, Uuid::now_v7())?,
+        Recording::In(id) => {
+            let named = record_id(id).ok();
+            if let Some(named) = named.map(|id| owner.key(id))
+                && is_owned(state, caller, owner, &named).await?
+            {
+                return Ok(named);
+            }
+            let id = derived_id(&channel_key(state, owner)?, agent, user.as_ref(), id);
+            let new = NewConversation::of(agent, user, id)?;
+            let derived = owner.key(new.id.clone());
+            if is_owned(state, caller, owner, &derived).await? {
+                return Ok(derived);
+            }
+            new
+        }
+    };
+    let key = owner.key(new.id.clone());
+    match create(state, caller, owner, &new, metadata_json).await {
+        Ok(()) => Ok(key),
+        // A concurrent request of the same chat has created it.
+        Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
+            let is_owned = is_owned(state, caller, owner, &key).await?;
+            is_owned.then_some(key).ok_or_else(not_found)
+        }
+        Err(problem) => Err(rejected(problem)),
+    }
+}
+
+impl ConversationOwner {
+    fn key(&self, conversation: ConversationId) -> ConversationKey {
+        ConversationKey {
+            tenant: self.access.tenant.tenant().clone(),
+            conversation,
+        }
+    }
+
+    /// Whether a conversation of this agent and owner is the caller's. Without an end user, all of the agent are.
+    fn owns(&self, agent: &AgentId, owner: Option<&Owner>) -> bool {
+        let is_user = |user: &UserId| matches!(owner, Some(Owner::User(owner)) if owner == user);
+        *agent == self.access.agent && self.user.as_ref().is_none_or(is_user)
+    }
+}
+
+/// Whether the conversation exists and is the caller's.
+async fn is_owned(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    owner: &ConversationOwner,
+    key: &ConversationKey,
+) -> Result<bool, HttpProblem> {
+    match head_from_leader(state, key, caller.service.call.deadline).await {
+        Ok((head, _)) => Ok(owner.owns(&head.agent, head.owner.as_ref())),
+        Err(problem) if problem == not_found() => Ok(false),
+        Err(problem) => Err(problem),
+    }
+}
+
+async fn create(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    owner: &ConversationOwner,
+    new: &NewConversation,
+    metadata_json: String,
+) -> Result<(), HttpProblem> {
+    let request = write::CreateConversationRequest {
+        agent_id: owner.access.agent.as_str().to_owned(),
+        conversation_id: new.id.to_string(),
+        owner: Some(owner_to_proto(&new.owner)),
+        metadata_json,
+        ..write::CreateConversationRequest::default()
+    };
+    let mut writer = state.commands.write_for(&caller.service.call);
+    let answer = writer.create_conversation(request).await;
+    result_for_caller(answer, |answer| answer.result).map(drop)
+}
+
+/// The tenant's key for ids. A tenant of an earlier version has none until a writer has created its secret.
+fn channel_key(state: &HttpState, owner: &ConversationOwner) -> Result<TenantKey, HttpProblem> {
+    let tenant = owner.access.tenant.tenant();
+    let key = state
+        .gateway
+        .registry
+        .tenant_key(tenant, KeyPurpose::Channel);
+    key.ok_or_else(|| {
+        let message = "the gateway does not know the tenant's key yet: try again";
+        let unavailable = Problem::new(Reason::RecordUnavailable, message);
+        problem::from_problem(unavailable.retry_after(RETRY_AFTER))
+    })
+}
+
+/// The id of the conversation of a client's chat: the same in every request of the agent and the end user.
+fn derived_id(key: &TenantKey, agent: &AgentId, user: Option<&UserId>, chat: &str) -> Uuid {
+    let user = user.map_or_else(|| "none".to_owned(), |user| format!("user:{user}"));
+    // None of them contains a zero byte.
+    let input = [SCHEME, agent.as_str(), &user, chat].join("\0");
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+    let tag = hmac::sign(&key, input.as_bytes());
+    let mut bytes = [0; ID_BYTES];
+    for (byte, tag) in bytes.iter_mut().zip(tag.as_ref()) {
+        *byte = *tag;
+    }
+    Builder::from_custom_bytes(bytes).into_uuid()
+}

@@ -1,0 +1,141 @@
+//! Answers a completion that is recorded.
+
+use axum::http::HeaderMap;
+use domain::{ConversationId, ConversationKey, Fact, Part, RunId, RunPartKind};
+use event_log::registry::Scope;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runtime::http::HttpProblem;
+use serde_json::value::RawValue;
+
+use super::client_headers::{ClientHeaders, Recording, is_instruction};
+use super::conversation::{ConversationOwner, find_or_create};
+use super::start::{RecordedTurn, start};
+use crate::generation::{FollowItem, RequestSettings, StatelessTurn};
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversations::metadata;
+use crate::http::openai::conversations::retry::RequestHash;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::quotas::account::Account;
+
+/// Between the texts of several instructions.
+const BETWEEN_INSTRUCTIONS: &str = "\n\n";
+
+/// A completion to record.
+pub(in super::super) struct Exchange<'b> {
+    /// Whose conversation it is.
+    pub(in super::super) owner: ConversationOwner,
+    /// The account that the run counts against.
+    pub(in super::super) account: Account,
+    /// The sent history and settings.
+    pub(in super::super) turn: StatelessTurn,
+    /// The headers.
+    pub(in super::super) client: ClientHeaders,
+    /// Where it is recorded.
+    pub(in super::super) recording: Recording,
+    /// The metadata of a new conversation.
+    pub(in super::super) metadata: Option<&'b RawValue>,
+    /// The body, verbatim.
+    pub(in super::super) body: &'b RawValue,
+}
+
+impl Exchange<'_> {
+    /// Records what is new, and starts a run. Returns its parts and the conversation.
+    ///
+    /// # Errors
+    /// 403 without the scope `read` if the model reads the conversation; as [`find_or_create`] and [`start`].
+    pub(in super::super) async fn answer(
+        self,
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        headers: &HeaderMap,
+    ) -> Result<(BoxStream<'static, FollowItem>, ConversationId), HttpProblem> {
+        let metadata_json = metadata::checked(self.metadata)?;
+        if self.client.is_managed() {
+            let agent = Some(self.owner.access.agent.as_str());
+            caller.access(state, Scope::Read, agent).await?;
+        }
+        let (owner, recording) = (&self.owner, &self.recording);
+        let key = find_or_create(state, caller, owner, recording, metadata_json).await?;
+        let turn = self.into_turn(key);
+        let run = start(state, caller, headers, &turn).await?;
+        let parts = parts(state, &turn.key, run).await?;
+        Ok((parts, turn.key.conversation))
+    }
+
+    fn into_turn(self, key: ConversationKey) -> RecordedTurn {
+        let context = self.client.context.as_deref().unwrap_or_default();
+        let message = self.client.message.as_deref().unwrap_or_default();
+        let parts = ["chat completion", self.body.get(), context, message];
+        let StatelessTurn {
+            facts, settings, ..
+        } = self.turn;
+        let (history, instructions) = if self.client.is_managed() {
+            (None, instructions(&facts))
+        } else {
+            (Some(facts.clone()), None)
+        };
+        RecordedTurn {
+            request: RequestHash::of(&key, parts),
+            owner: self.owner,
+            account: self.account,
+            key,
+            sent: facts,
+            history,
+            settings: RequestSettings {
+                instructions,
+                ..settings
+            },
+            client_message_id: self.client.message,
+        }
+    }
+}
+
+/// The texts of the caller's instructions. They are not recorded, so the context of the conversation does not have them.
+fn instructions(facts: &[Fact]) -> Option<String> {
+    let messages = facts.iter().filter(|fact| is_instruction(fact));
+    let texts: Vec<&str> = messages.flat_map(texts).collect();
+    (!texts.is_empty()).then(|| texts.join(BETWEEN_INSTRUCTIONS))
+}
+
+fn texts(fact: &Fact) -> impl Iterator<Item = &str> {
+    let parts = match fact {
+        Fact::MessageAppended(message) => message.parts.as_slice(),
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
+            &[]
+        }
+    };
+    parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Refusal(_)
+        | Part::Image { .. }
+        | Part::File { .. }
+        | Part::ProviderItem { .. } => None,
+    })
+}
+
+/// The parts of a run. Its end waits at most two seconds for the commit with the answer, so that the client's next request finds the
+/// answer.
+async fn parts(
+    state: &HttpState,
+    key: &ConversationKey,
+    run: RunId,
+) -> Result<BoxStream<'static, FollowItem>, HttpProblem> {
+    let parts = state.generations.follow(key, run, 1).await;
+    let parts = parts.map_err(problem::from_problem)?;
+    let (state, key) = (state.clone(), key.clone());
+    let recorded = parts.then(move |item| {
+        let ends = matches!(&item, FollowItem::Part(part) if matches!(part.kind, RunPartKind::RunEnded(_)));
+        let finished = ends.then(|| state.wait_until_finished(&key, run));
+        async move {
+            if let Some(finished) = finished {
+                finished.await;
+            }
+            item
+        }
+    });
+    Ok(recorded.boxed())
+}

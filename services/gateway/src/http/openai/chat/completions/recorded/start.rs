@@ -1,0 +1,198 @@
+//! Records what is new in a sent history, and starts the run that answers it.
+
+use std::collections::BTreeSet;
+
+use axum::http::HeaderMap;
+use domain::bounds::RUN_EVENTS_MAX;
+use domain::event::{HistoryRewound, MessageAppended, Role};
+use domain::{ConversationKey, Fact, Head, NewEvent, RunId};
+use history::{Deadline, Freshness, Target};
+use runtime::http::HttpProblem;
+use wire::status::Reason;
+
+use super::conversation::ConversationOwner;
+use super::plan::{self, Plan};
+use super::stored_history::{HistoryEnd, read};
+use crate::generation::{RequestSettings, RunKey, Start, run_started_by};
+use crate::http::commands::COMMAND_MAX;
+use crate::http::openai::caller::OpenAiCaller;
+use crate::http::openai::conversations::retry::RequestHash;
+use crate::http::openai::conversations::write::{locked, rejected};
+use crate::http::owned_chat::head_from_leader;
+use crate::http::positions;
+use crate::http::state::HttpState;
+use crate::http::turns::problems;
+use crate::http::turns::turn::client_metadata;
+use crate::quotas::account::Account;
+
+/// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
+const ATTEMPTS_MAX: u32 = 4;
+
+/// A completion to record.
+#[derive(Debug)]
+pub(super) struct RecordedTurn {
+    pub(super) owner: ConversationOwner,
+    pub(super) account: Account,
+    pub(super) key: ConversationKey,
+    /// The sent history.
+    pub(super) sent: Vec<Fact>,
+    /// What the model reads instead of the conversation; `None`: the conversation.
+    pub(super) history: Option<Vec<Fact>>,
+    pub(super) settings: RequestSettings,
+    /// The client's own id of the last message of the user.
+    pub(super) client_message_id: Option<String>,
+    /// Identifies the request in all of its attempts.
+    pub(super) request: RequestHash,
+}
+
+/// Records the new events and starts a run at the version that was read: of two concurrent requests, one succeeds. An attempt of an
+/// earlier request finds its run.
+///
+/// # Errors
+/// 400 `conversation_locked` if a run is active or another request was faster; as the writer otherwise.
+pub(super) async fn start(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    headers: &HeaderMap,
+    turn: &RecordedTurn,
+) -> Result<RunId, HttpProblem> {
+    let mut earlier_plan: Option<Plan> = None;
+    for _ in 0..ATTEMPTS_MAX {
+        let head = settled_head(state, caller, turn).await?;
+        let earlier = turn.request.earlier(headers, &head, state.now());
+        let earlier = earlier.map(|commit| run_started_by(commit.id));
+        match (&head.active_run, earlier) {
+            (Some(active), Some(run)) if active.id == run => return Ok(run),
+            (Some(_), _) => return Err(locked()),
+            (None, _) => {}
+        }
+        let Some(plan) = planned(state, caller, turn, &head).await? else {
+            continue;
+        };
+        // Without an answer the earlier attempt has failed, and is repeated.
+        if let Some(run) = earlier.filter(|_| plan.rewind.is_some()) {
+            return Ok(run);
+        }
+        if earlier_plan.is_some_and(|earlier| earlier != plan) {
+            return Err(locked());
+        }
+        match start_at(state, turn, &head, &plan).await {
+            Err(problem) if problem.code == Reason::VersionConflict.as_str() => {}
+            outcome => return outcome.map_err(rejected),
+        }
+        earlier_plan = Some(plan);
+    }
+    Err(locked())
+}
+
+/// The head, after its run is finished if the run's parts have ended.
+async fn settled_head(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    turn: &RecordedTurn,
+) -> Result<Head, HttpProblem> {
+    let deadline = caller.service.call.deadline;
+    let (head, _) = head_from_leader(state, &turn.key, deadline).await?;
+    let Some(active) = &head.active_run else {
+        return Ok(head);
+    };
+    let run = RunKey {
+        agent: turn.owner.access.agent.clone(),
+        key: turn.key.clone(),
+        run: active.id,
+    };
+    if !state.generations.finish_if_closed(&run).await {
+        return Ok(head);
+    }
+    let (head, _) = head_from_leader(state, &turn.key, deadline).await?;
+    Ok(head)
+}
+
+/// What to record after this head; `None`: the conversation has changed since.
+async fn planned(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    turn: &RecordedTurn,
+    head: &Head,
+) -> Result<Option<Plan>, HttpProblem> {
+    let target = Target {
+        access: turn.owner.access.clone(),
+        key: turn.key.clone(),
+        freshness: Freshness::Fresh,
+        fence: positions::fence(&state.gateway, &turn.key),
+        deadline: caller.service.call.deadline,
+    };
+    let sent_count = turn.sent.len();
+    let oldest = read(state, &target, head, HistoryEnd::Oldest, sent_count + 1).await?;
+    let Some(oldest) = oldest else {
+        return Ok(None);
+    };
+    let open: BTreeSet<_> = head
+        .open_calls
+        .iter()
+        .map(|call| call.call_id.clone())
+        .collect();
+    let plan = plan::plan(&turn.sent, &oldest, &open);
+    if !plan.hides_all() {
+        return Ok(Some(plan));
+    }
+    let newest = read(state, &target, head, HistoryEnd::Newest, sent_count).await?;
+    let of_end = newest.map(|newest| plan::plan_of_end(&turn.sent, &newest));
+    Ok(of_end.map(|of_end| of_end.unwrap_or(plan)))
+}
+
+async fn start_at(
+    state: &HttpState,
+    turn: &RecordedTurn,
+    head: &Head,
+    plan: &Plan,
+) -> Result<RunId, HttpProblem> {
+    let events = events(turn, plan)?;
+    let fields = vec!["messages".to_owned(); events.len()];
+    let start = Start {
+        access: turn.owner.access.clone(),
+        account: turn.account.clone(),
+        key: turn.key.clone(),
+        events,
+        expected_version: Some(head.version),
+        history: turn.history.clone(),
+        settings: Some(turn.settings.clone()),
+        approved_calls: Vec::new(),
+        verified_user: None,
+        idempotency_key: Some(turn.request.next_key(head)),
+        deadline: Deadline::until(None).at_most(COMMAND_MAX),
+    };
+    let started = state.generations.start(start).await;
+    let started = started.map_err(|status| problems::not_started(&status, &fields))?;
+    positions::record_write(&started.commit.position_token);
+    Ok(started.run)
+}
+
+/// The events of a plan.
+fn events(turn: &RecordedTurn, plan: &Plan) -> Result<Vec<NewEvent>, HttpProblem> {
+    let rewind = plan.rewind.map(|to| Fact::from(HistoryRewound { to }));
+    let new = plan.new.iter().filter_map(|index| turn.sent.get(*index));
+    let facts = rewind.into_iter().chain(new.cloned());
+    let mut events: Vec<NewEvent> = facts.map(NewEvent::from).collect();
+    if events.len() > RUN_EVENTS_MAX {
+        let detail = format!(
+            "messages has {} events that are not recorded yet, at most {RUN_EVENTS_MAX} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
+            events.len()
+        );
+        return Err(HttpProblem::of_field(
+            "FIELD_OUT_OF_RANGE",
+            "messages",
+            detail,
+        ));
+    }
+    let mut of_user = events.iter_mut().rev();
+    if let Some(message) = of_user.find(|event| is_of_user(&event.fact)) {
+        message.metadata = turn.client_message_id.clone().and_then(client_metadata);
+    }
+    Ok(events)
+}
+
+fn is_of_user(fact: &Fact) -> bool {
+    let role = Role::User;
+    matches!(fact, Fact::MessageAppended(MessageAppended { role: given, .. }) if *given == role)
+}

@@ -1,0 +1,86 @@
+//! Reads the comparable events of a conversation's effective history.
+
+use domain::{EventKind, Head};
+use history::{Batch, Cursor, Direction, Query, Snapshot, Target, View, decode};
+use runtime::http::HttpProblem;
+
+use super::comparable::Comparable;
+use super::plan::StoredEvent;
+use crate::assembly::CONTEXT_BYTES_MAX;
+use crate::http::owned_chat::from_read_error;
+use crate::http::state::HttpState;
+
+/// The kinds of events that are compared.
+const KINDS: [EventKind; 3] = [
+    EventKind::MessageAppended,
+    EventKind::ToolCalled,
+    EventKind::ToolReturned,
+];
+
+/// Which end of the history to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HistoryEnd {
+    /// The oldest events.
+    Oldest,
+    /// The newest events.
+    Newest,
+}
+
+/// The comparable events at one end of the history, at most `events_max`, oldest first; `None`: the conversation has changed since
+/// this head.
+///
+/// # Errors
+/// The conversation cannot be read.
+pub(super) async fn read(
+    state: &HttpState,
+    target: &Target,
+    head: &Head,
+    end: HistoryEnd,
+    events_max: usize,
+) -> Result<Option<Vec<StoredEvent>>, HttpProblem> {
+    let query = Query {
+        kinds: &KINDS,
+        ..Query::all(match end {
+            HistoryEnd::Oldest => Direction::Forward,
+            HistoryEnd::Newest => Direction::Backward,
+        })
+    };
+    let batch = Batch {
+        events_max,
+        bytes_max: CONTEXT_BYTES_MAX,
+    };
+    let reader = &state.gateway.reader;
+    let opened = Snapshot::open_with(reader, target, &query, batch).await;
+    let (snapshot, first) = opened.map_err(from_read_error)?;
+    if snapshot.position().version != head.version {
+        return Ok(None);
+    }
+    let effective = snapshot.effective(head.version).await;
+    let effective = effective.map_err(from_read_error)?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let mut events = collect(cursor, batch).await?;
+    if end == HistoryEnd::Newest {
+        events.reverse();
+    }
+    Ok(Some(events))
+}
+
+/// The next comparable events of a cursor.
+async fn collect(mut cursor: Cursor<'_>, batch: Batch) -> Result<Vec<StoredEvent>, HttpProblem> {
+    let mut events = Vec::new();
+    while events.len() < batch.events_max {
+        let Some(rows) = cursor.next(batch).await.map_err(from_read_error)? else {
+            break;
+        };
+        for event in rows {
+            let key = cursor.snapshot().key();
+            let recorded = decode(key, &event.row).map_err(from_read_error)?;
+            if let Some(content) = Comparable::of(&recorded.event.fact) {
+                let version = recorded.version;
+                events.push(StoredEvent { version, content });
+            }
+        }
+    }
+    events.truncate(batch.events_max);
+    Ok(events)
+}
