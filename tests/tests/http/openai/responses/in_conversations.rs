@@ -74,7 +74,7 @@ async fn a_retry_gets_the_first_response() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_with_a_run_is_locked() {
-    let model = Model::start(|_| Reply::Late(Duration::from_secs(60), "late".to_owned())).await;
+    let model = Model::start(|_| Reply::Late(Duration::from_mins(1), "late".to_owned())).await;
     let (_stack, client) = setup(&model).await;
     let conversation = conversation(&client).await;
     let more = json!({"input": "one", "conversation": conversation, "background": true});

@@ -58,27 +58,40 @@ async fn options_reach_the_model_and_are_repeated() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn wrong_requests_name_their_field() {
-    let model = answering().await;
-    let (_stack, client) = setup(&model).await;
+/// Wrong requests, each with its field.
+fn wrong_requests() -> Vec<(Value, &'static str)> {
+    let mut wrong = wrong_inputs();
+    wrong.extend(wrong_options());
+    wrong
+}
+
+fn wrong_inputs() -> Vec<(Value, &'static str)> {
     let items = |count: usize| -> Vec<Value> {
         (0..count)
             .map(|index| json!({"role": "user", "content": index.to_string()}))
             .collect()
     };
-    let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
-    for (more, param) in [
-        (
-            json!({"input": "x", "reasoning": {"nested": nested}, "stream": true}),
-            "reasoning",
-        ),
+    vec![
         (json!({}), "input"),
         (json!({"input": []}), "input"),
         (json!({"input": 1}), "input"),
         (json!({"input": [1]}), "input[0]"),
         (json!({"input": [{"role": "user"}]}), "input[0].content"),
         (json!({"input": items(2_001)}), "input"),
+        (
+            json!({"input": [{"type": "item_reference", "id": "msg_1"}]}),
+            "input[0].id",
+        ),
+    ]
+}
+
+fn wrong_options() -> Vec<(Value, &'static str)> {
+    let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    vec![
+        (
+            json!({"input": "x", "reasoning": {"nested": nested}, "stream": true}),
+            "reasoning",
+        ),
         (
             json!({"input": "x", "tools": [{"type": "web_search"}]}),
             "tools[0].type",
@@ -118,14 +131,17 @@ async fn wrong_requests_name_their_field() {
             "previous_response_id",
         ),
         (
-            json!({"input": [{"type": "item_reference", "id": "msg_1"}]}),
-            "input[0].id",
-        ),
-        (
             json!({"input": "x", "instructions": "x".repeat(520 * 1024)}),
             "tools",
         ),
-    ] {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_requests_name_their_field() {
+    let model = answering().await;
+    let (_stack, client) = setup(&model).await;
+    for (more, param) in wrong_requests() {
         let answer = create(&client, more.clone()).await;
         let (status, _, found) = error(&answer);
         let more = more.to_string();

@@ -164,7 +164,11 @@ impl ResponseRequest {
         let others = others.filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (name, value) in others.chain(tools) {
             serde_json::from_str::<Value>(value.get()).map_err(|error| {
-                contradiction(name, &format!("has a value that is not readable: {error}"))
+                wrong(
+                    MALFORMED,
+                    name,
+                    &format!("has a value that is not readable: {error}"),
+                )
             })?;
         }
         Ok(())
