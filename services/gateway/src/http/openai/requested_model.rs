@@ -19,7 +19,7 @@ impl RequestedModel {
     /// The agent that `model` names, or the only one of the key, and the other model if one is named.
     ///
     /// # Errors
-    /// As [`OpenAiCaller::access`]; [`model_not_found`] for a model that the agent's settings do not list.
+    /// As [`OpenAiCaller::access`]; 404 `AGENT_NOT_FOUND` for a model that the agent's settings do not list.
     pub async fn find(
         state: &HttpState,
         caller: &OpenAiCaller,

@@ -4,7 +4,7 @@
 //! `previous_response_id` continues the conversation of that response: at its end, or in a fork if other events follow it.
 //! No table maps ids: the id of a response contains its conversation, its run and the version of its start.
 //!
-//! [`request`] reads a request, [`placement`] decides where it is recorded, [`recorded`] reads a response from the record,
+//! [`request`] reads a request, `placement` decides where it is recorded, `recorded` reads a response from the record,
 //! [`stream`] turns the parts of a run into events.
 
 pub mod cancel;
