@@ -70,6 +70,8 @@ enum Suite {
     Streams,
     /// First tokens of recorded chat completions, compared with the model server; needs --own-stack.
     Completions,
+    /// Items of OpenAI's Conversations over HTTP, compared with events over gRPC; needs --own-stack.
+    Items,
 }
 
 /// The load of a run.

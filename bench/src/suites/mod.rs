@@ -1,12 +1,14 @@
 //! The suites, one file each.
 
 mod append;
+mod back_end;
 mod completions;
 mod context;
 mod context_formats;
 mod context_query;
 mod forks;
 mod histories;
+mod items;
 mod lag;
 mod length;
 mod list;
@@ -33,6 +35,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Forms => "contexts in each format",
         Suite::Streams => streams::TITLE,
         Suite::Completions => completions::TITLE,
+        Suite::Items => "items of OpenAI's Conversations",
     }
 }
 
@@ -55,6 +58,7 @@ pub(super) async fn run(
         Suite::Forms => context_formats::measure(plan, target).await?,
         Suite::Streams => vec![streams::measure(plan, target).await?],
         Suite::Completions => vec![completions::measure(plan, target).await?],
+        Suite::Items => items::measure(plan, target).await?,
     };
     report.comparisons.extend(comparisons);
     Ok(())

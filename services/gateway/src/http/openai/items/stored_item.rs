@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::event::{MessageAppended, RecordedEvent, Role, ToolCalled, ToolOutput, ToolReturned};
-use domain::{Fact, Part};
+use domain::{Fact, Label, Part};
+use runs::fold::INTERRUPTED;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::PROVIDER;
@@ -11,6 +12,9 @@ use super::content::{Author, content_part};
 use super::item_id::{ItemId, ItemPlace, prefix};
 use super::members::{Members, put, text};
 use super::note::Note;
+
+/// Why a model stopped at its maximum of tokens, in the terms of providers.
+pub const LENGTHS: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
 
 /// An item as clients get it.
 #[derive(Debug)]
@@ -36,6 +40,7 @@ pub fn items(event: &RecordedEvent, conversation: &str) -> serde_json::Result<Ve
         Fact::ToolReturned(result) => vec![output_members(result, &note)?],
         Fact::Annotation(_) | Fact::Lifecycle(_) => Vec::new(),
     };
+    let is_cut = matches!(&event.event.fact, Fact::MessageAppended(message) if is_cut(message));
     let mut ordinals = BTreeMap::<&str, usize>::new();
     let items = items.into_iter().enumerate().map(|(index, mut item)| {
         if index == 0 {
@@ -44,6 +49,9 @@ pub fn items(event: &RecordedEvent, conversation: &str) -> serde_json::Result<Ve
         let noted = note.id.clone().filter(|_| index == 0);
         let own = noted.or_else(|| text(&item, "id").filter(|id| !id.is_empty()));
         let item_type = text(&item, "type").unwrap_or_default();
+        if is_cut && item_type == "message" {
+            put(&mut item, "status", "incomplete")?;
+        }
         let ordinal = ordinals.entry(prefix(&item_type)).or_default();
         let made = ItemId {
             event: event.event.id,
@@ -197,6 +205,12 @@ fn message_items(message: &MessageAppended, note: &Note) -> serde_json::Result<V
         items.push(whole_message(message, Author::Model, note)?);
     }
     Ok(items)
+}
+
+/// Whether a model stopped before the end of its message.
+fn is_cut(message: &MessageAppended) -> bool {
+    let reason = message.finish_reason.as_ref().map(Label::as_str);
+    reason.is_some_and(|reason| reason == INTERRUPTED || LENGTHS.contains(&reason))
 }
 
 /// Whether a model of Hansard wrote a message, so that one without content only carries the usage of its calls.

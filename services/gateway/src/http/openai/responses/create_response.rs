@@ -63,7 +63,12 @@ pub(in crate::http) async fn create_response(
         return deliver(&state, open, answer, body.delivery()).await;
     }
     // Boxed, to keep the future of the handler small.
-    let starting = started(&state, &caller, &headers, (&body, request, previous));
+    let exchange = Exchange {
+        body: &body,
+        request,
+        previous,
+    };
+    let starting = exchange.start(&state, &caller, &headers);
     let started = Box::pin(starting).await?;
     if body.delivery() == Delivery::Background {
         return Ok(Json(ResponseObject::in_progress(started.head)).into_response());
@@ -117,31 +122,52 @@ async fn previous(
     found.map(Some)
 }
 
-async fn started(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    headers: &HeaderMap,
-    (body, mut request, previous): (&ResponseRequest, CheckedRequest, Option<RecordedResponse>),
-) -> Result<StartedResponse, HttpProblem> {
-    let creator = request.creator(state, caller);
-    let placement = match (&body.conversation, &previous) {
-        (Some(conversation), _) => Placement::named(creator, conversation.id()).await?,
-        (None, Some(previous)) => {
-            let earlier = |head: &Head, key: &ConversationKey| {
-                request.hash(key).earlier(headers, head, state.now())
-            };
-            Placement::after(creator, previous, earlier).await?
+/// A request to record.
+struct Exchange<'b> {
+    body: &'b ResponseRequest,
+    request: CheckedRequest,
+    /// The response that it continues.
+    previous: Option<RecordedResponse>,
+}
+
+impl Exchange<'_> {
+    /// Starts the run in the conversation of the request.
+    async fn start(
+        mut self,
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        headers: &HeaderMap,
+    ) -> Result<StartedResponse, HttpProblem> {
+        let placement = self.placement(state, caller, headers).await?;
+        let agent = headers.get(header::USER_AGENT);
+        let agent = agent.and_then(|agent| agent.to_str().ok());
+        if let (Some(conversation), true) = (&self.body.conversation, repeats_messages(agent)) {
+            let items = std::mem::take(&mut self.request.items);
+            let recorded = user_texts(state, caller, conversation.id(), items.len()).await?;
+            self.request.items = without_repeated(items, &recorded);
         }
-        (None, None) => Placement::create(creator, None).await?,
-    };
-    let agent = headers.get(header::USER_AGENT);
-    let agent = agent.and_then(|agent| agent.to_str().ok());
-    if let (Some(conversation), true) = (&body.conversation, repeats_messages(agent)) {
-        let items = std::mem::take(&mut request.items);
-        let recorded = user_texts(state, caller, conversation.id(), items.len()).await?;
-        request.items = without_repeated(items, &recorded);
+        start(state, caller, headers, self.request, placement).await
     }
-    start(state, caller, headers, request, placement).await
+
+    async fn placement(
+        &self,
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        headers: &HeaderMap,
+    ) -> Result<Placement, HttpProblem> {
+        let creator = self.request.creator(state, caller);
+        match (&self.body.conversation, &self.previous) {
+            (Some(conversation), _) => Placement::named(creator, conversation.id()).await,
+            (None, Some(previous)) => {
+                let earlier = |head: &Head, key: &ConversationKey| {
+                    let hash = self.request.hash(key);
+                    hash.earlier(headers, head, state.now())
+                };
+                Placement::after(creator, previous, earlier).await
+            }
+            (None, None) => Placement::create(creator, None).await,
+        }
+    }
 }
 
 /// The texts of the user's first messages in a conversation, at most `count`.

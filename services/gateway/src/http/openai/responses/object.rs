@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::parameters::Parameters;
 use crate::generation::reported_usage;
-use crate::http::openai::items::stored_item::StoredItem;
+use crate::http::openai::items::stored_item::{LENGTHS, StoredItem};
 
 /// A response.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -157,7 +157,7 @@ fn failure(end: &RunEnd) -> ResponseErrorObject {
 fn incomplete(facts: &[Fact]) -> Option<IncompleteDetails> {
     let reason = messages(facts).find_map(|message| message.finish_reason.as_ref())?;
     let reason = match reason.as_str() {
-        "length" | "max_tokens" | "max_output_tokens" => "max_output_tokens",
+        reason if LENGTHS.contains(&reason) => "max_output_tokens",
         "content_filter" => "content_filter",
         _ => return None,
     };

@@ -17,7 +17,7 @@ use super::output::OutputPlace;
 use crate::http::turns::reply::run_started;
 use event::{Events, ResponseEvent};
 use open_items::{OpenItems, StepIds};
-use streamed_item::PartKind;
+use streamed_item::{PartKind, StreamedCall};
 
 /// The state of a stream.
 #[derive(Debug)]
@@ -67,7 +67,14 @@ impl ResponseEvents {
                 index,
                 call_id,
                 tool_name,
-            } => items.call(events, ids, *index, (call_id, tool_name)),
+            } => {
+                let call = StreamedCall {
+                    call_id: call_id.clone(),
+                    tool: tool_name.clone(),
+                    arguments: String::new(),
+                };
+                items.call(events, ids, *index, call);
+            }
             RunPartKind::CallInput { index, fragment } => {
                 items.call_input(events, *index, fragment);
             }

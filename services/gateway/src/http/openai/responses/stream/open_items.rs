@@ -103,14 +103,9 @@ impl OpenItems {
         events: &mut Events,
         ids: StepIds<'_>,
         index: u32,
-        (call_id, tool): (&CallId, &ToolName),
+        call: StreamedCall,
     ) {
         self.end_reasoning(events);
-        let call = StreamedCall {
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            arguments: String::new(),
-        };
         self.begin(events, ids, Streamed::Call(call));
         if let Some(item) = self.items.last_mut() {
             item.call = Some(index);

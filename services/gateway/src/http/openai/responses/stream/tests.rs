@@ -262,6 +262,7 @@ fn a_stopped_answer_keeps_its_text() {
     check_items(&events, 1);
     let whole = &events.last().unwrap()["response"];
     assert_eq!(whole["output"][0]["content"][0]["text"], "so far");
+    assert_eq!(whole["output"][0]["status"], "incomplete");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! whose id is derived from the client's. So nobody can read, extend or detect the conversation of another by its id. The derivation
 //! is keyed, so that nobody can create the conversation of another before.
 
-use domain::{AgentId, ConversationId, ConversationKey, Owner, UserId};
+use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, UserId};
 use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
@@ -38,6 +38,15 @@ pub(in super::super) struct ConversationOwner {
     pub(in super::super) user: Option<UserId>,
 }
 
+/// The conversation of a completion.
+#[derive(Debug)]
+pub(super) struct FoundConversation {
+    /// The conversation.
+    pub(super) key: ConversationKey,
+    /// Its head, from the leader; `None`: it is new.
+    pub(super) head: Option<Head>,
+}
+
 /// The conversation of a recording, created with this metadata if it does not exist.
 ///
 /// # Errors
@@ -48,33 +57,33 @@ pub(super) async fn find_or_create(
     owner: &ConversationOwner,
     recording: &Recording,
     metadata_json: String,
-) -> Result<ConversationKey, HttpProblem> {
+) -> Result<FoundConversation, HttpProblem> {
     let (agent, user) = (&owner.access.agent, owner.user.clone());
     let new = match recording {
         Recording::None | Recording::New => NewConversation::of(agent, user, Uuid::now_v7())?,
         Recording::In(id) => {
-            let named = record_id(id).ok();
-            if let Some(named) = named.map(|id| owner.key(id))
-                && is_owned(state, caller, owner, &named).await?
-            {
-                return Ok(named);
-            }
+            let named = record_id(id).ok().map(|id| owner.key(id));
             let id = derived_id(&channel_key(state, owner)?, agent, user.as_ref(), id);
             let new = NewConversation::of(agent, user, id)?;
-            let derived = owner.key(new.id.clone());
-            if is_owned(state, caller, owner, &derived).await? {
-                return Ok(derived);
+            let derived = Some(owner.key(new.id.clone()));
+            let found = tokio::try_join!(
+                find(state, caller, owner, named),
+                find(state, caller, owner, derived)
+            );
+            let (named, derived) = found?;
+            if let Some(found) = named.or(derived) {
+                return Ok(found);
             }
             new
         }
     };
     let key = owner.key(new.id.clone());
     match create(state, caller, owner, &new, metadata_json).await {
-        Ok(()) => Ok(key),
+        Ok(()) => Ok(FoundConversation { key, head: None }),
         // A concurrent request of the same chat has created it.
         Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
-            let is_owned = is_owned(state, caller, owner, &key).await?;
-            is_owned.then_some(key).ok_or_else(not_found)
+            let found = find(state, caller, owner, Some(key)).await?;
+            found.ok_or_else(not_found)
         }
         Err(problem) => Err(rejected(problem)),
     }
@@ -95,16 +104,23 @@ impl ConversationOwner {
     }
 }
 
-/// Whether the conversation exists and is the caller's.
-async fn is_owned(
+/// The conversation, if it exists and is the caller's.
+async fn find(
     state: &HttpState,
     caller: &OpenAiCaller,
     owner: &ConversationOwner,
-    key: &ConversationKey,
-) -> Result<bool, HttpProblem> {
-    match head_from_leader(state, key, caller.service.call.deadline).await {
-        Ok((head, _)) => Ok(owner.owns(&head.agent, head.owner.as_ref())),
-        Err(problem) if problem == not_found() => Ok(false),
+    key: Option<ConversationKey>,
+) -> Result<Option<FoundConversation>, HttpProblem> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    match head_from_leader(state, &key, caller.service.call.deadline).await {
+        Ok((head, _)) if owner.owns(&head.agent, head.owner.as_ref()) => {
+            let head = Some(head);
+            Ok(Some(FoundConversation { key, head }))
+        }
+        Ok(_) => Ok(None),
+        Err(problem) if problem == not_found() => Ok(None),
         Err(problem) => Err(problem),
     }
 }

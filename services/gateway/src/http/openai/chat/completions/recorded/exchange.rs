@@ -9,7 +9,7 @@ use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 
 use super::client_headers::{ClientHeaders, Recording, is_instruction};
-use super::conversation::{ConversationOwner, find_or_create};
+use super::conversation::{ConversationOwner, FoundConversation, find_or_create};
 use super::start::{RecordedTurn, start};
 use crate::generation::{FollowItem, RequestSettings, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
@@ -57,14 +57,15 @@ impl Exchange<'_> {
             caller.access(state, Scope::Read, agent).await?;
         }
         let (owner, recording) = (&self.owner, &self.recording);
-        let key = find_or_create(state, caller, owner, recording, metadata_json).await?;
-        let turn = self.into_turn(key);
+        let found = find_or_create(state, caller, owner, recording, metadata_json).await?;
+        let turn = self.into_turn(found);
         let run = start(state, caller, headers, &turn).await?;
         let parts = parts(state, &turn.key, run).await?;
         Ok((parts, turn.key.conversation))
     }
 
-    fn into_turn(self, key: ConversationKey) -> RecordedTurn {
+    fn into_turn(self, found: FoundConversation) -> RecordedTurn {
+        let FoundConversation { key, head } = found;
         let context = self.client.context.as_deref().unwrap_or_default();
         let message = self.client.message.as_deref().unwrap_or_default();
         let parts = ["chat completion", self.body.get(), context, message];
@@ -81,6 +82,7 @@ impl Exchange<'_> {
             owner: self.owner,
             account: self.account,
             key,
+            head,
             sent: facts,
             history,
             settings: RequestSettings {

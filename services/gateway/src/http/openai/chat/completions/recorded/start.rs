@@ -34,6 +34,8 @@ pub(super) struct RecordedTurn {
     pub(super) owner: ConversationOwner,
     pub(super) account: Account,
     pub(super) key: ConversationKey,
+    /// The head of the conversation; `None`: it was not read.
+    pub(super) head: Option<Head>,
     /// The sent history.
     pub(super) sent: Vec<Fact>,
     /// What the model reads instead of the conversation; `None`: the conversation.
@@ -56,9 +58,10 @@ pub(super) async fn start(
     headers: &HeaderMap,
     turn: &RecordedTurn,
 ) -> Result<RunId, HttpProblem> {
+    let mut known = turn.head.clone();
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
-        let head = settled_head(state, caller, turn).await?;
+        let head = settled_head(state, caller, turn, known.take()).await?;
         let earlier = turn.request.earlier(headers, &head, state.now());
         let earlier = earlier.map(|commit| run_started_by(commit.id));
         match (&head.active_run, earlier) {
@@ -85,14 +88,18 @@ pub(super) async fn start(
     Err(locked())
 }
 
-/// The head, after its run is finished if the run's parts have ended.
+/// The head, which may be known, after its run is finished if the run's parts have ended.
 async fn settled_head(
     state: &HttpState,
     caller: &OpenAiCaller,
     turn: &RecordedTurn,
+    known: Option<Head>,
 ) -> Result<Head, HttpProblem> {
     let deadline = caller.service.call.deadline;
-    let (head, _) = head_from_leader(state, &turn.key, deadline).await?;
+    let head = match known {
+        Some(head) => head,
+        None => head_from_leader(state, &turn.key, deadline).await?.0,
+    };
     let Some(active) = &head.active_run else {
         return Ok(head);
     };
