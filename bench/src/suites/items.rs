@@ -12,7 +12,7 @@ use super::streams::model_server::ModelServer;
 use super::streams::settings;
 use crate::Plan;
 use crate::latency::{Latencies, Measure};
-use crate::report::{Comparison, Threshold};
+use crate::report::{Comparison, Round, Threshold};
 use crate::rounds::{alternate, p50_verdict};
 use crate::setup::{self, Fill, append, messages};
 use crate::target::Target;
@@ -90,16 +90,8 @@ async fn appends(plan: &Plan, target: &Target, back_end: &BackEnd) -> anyhow::Re
     };
     let system = || serial(async || call(back_end, Method::POST, &path, Some(&body)).await);
     let rounds = alternate(plan.rounds, base, system).await?;
-    Ok(Comparison {
-        title: "appends of items of OpenAI's Conversations".to_owned(),
-        load: format!("{CALLS} appends of a message, one after the other"),
-        unit: "appends",
-        base: "gRPC",
-        system: "items",
-        verdicts: p50_verdict(&rounds, "p50 / gRPC", P50),
-        rounds,
-        ..Comparison::default()
-    })
+    let load = format!("{CALLS} appends of a message, one after the other");
+    Ok(comparison("appends", load, rounds))
 }
 
 async fn lists(plan: &Plan, target: &Target, back_end: &BackEnd) -> anyhow::Result<Comparison> {
@@ -127,16 +119,21 @@ async fn lists(plan: &Plan, target: &Target, back_end: &BackEnd) -> anyhow::Resu
     };
     let system = || serial(async || call(back_end, Method::GET, &path, None).await);
     let rounds = alternate(plan.rounds, base, system).await?;
-    Ok(Comparison {
-        title: "pages of items of OpenAI's Conversations".to_owned(),
-        load: format!("{CALLS} pages of {PAGE} of {MESSAGES} messages, one after the other"),
-        unit: "pages",
+    let load = format!("{CALLS} pages of {PAGE} of {MESSAGES} messages, one after the other");
+    Ok(comparison("pages", load, rounds))
+}
+
+fn comparison(unit: &'static str, load: String, rounds: Vec<Round>) -> Comparison {
+    Comparison {
+        title: format!("{unit} of items of OpenAI's Conversations"),
+        load,
+        unit,
         base: "gRPC",
         system: "items",
         verdicts: p50_verdict(&rounds, "p50 / gRPC", P50),
         rounds,
         ..Comparison::default()
-    })
+    }
 }
 
 async fn call(

@@ -5,7 +5,8 @@ The suite is for libraries. Left out are:
   `elicitation-*`, `input-required-result-*` and `tasks-*`: they call fixtures, such as the tool `test_simple_text`. Of
   `server-stateless`, 21 of 25 checks pass; the others call fixtures.
 - `prompts-*`, `completion-complete`, `logging-set-level`, `resources-subscribe`, `resources-unsubscribe`, `server-sse-polling`,
-  `server-session-lifecycle`, `sep-2640-*`: prompts, completion, logging, subscriptions, sessions and skills are not offered. `caching`
+  `server-session-lifecycle`, `sep-2640-*`: prompts, completion, logging, subscriptions of
+  sessions, sessions and skills are not offered. `caching`
   passes but for its request of prompts.
 - `dns-rebinding-protection`: it is for servers without authentication, and expects that pages of localhost are accepted. With a
   service token no page is; the rejection of other hosts passes, and is tested in `tests/tests/http/mcp/access.rs`.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use domain::event::Role;
-use domain::{ConversationKey, EventKind, Fact, Head, Part};
+use domain::{ConversationKey, EventKind, Fact, Head};
 use event_log::registry::Scope;
 use futures::StreamExt as _;
 use history::{Direction, Page, PageBounds, Query, decode};
@@ -20,6 +20,7 @@ use super::response_stream::Answer;
 use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
+use crate::http::body::texts as texts_of;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
@@ -197,23 +198,10 @@ async fn user_texts(
             && message.role == Role::User
             && texts.len() < count
         {
-            texts.push(text(&message.parts));
+            texts.push(texts_of(&message.parts).collect());
         }
     }
     Ok(texts)
-}
-
-fn text(parts: &[Part]) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Refusal(_)
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::Image { .. }
-        | Part::File { .. }
-        | Part::ProviderItem { .. } => None,
-    });
-    texts.collect()
 }
 
 async fn deliver(
