@@ -7,6 +7,7 @@ use wire::status::Problem;
 use crate::cursor::{Cursor, CursorEvent, View};
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
+use crate::prefetched::Prefetched;
 use crate::query::{Batch, Query};
 use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
@@ -22,7 +23,8 @@ pub struct PageBounds {
 
 impl PageBounds {
     /// The batch to read: one event more, to detect a next page.
-    fn batch(self) -> Batch {
+    #[must_use]
+    pub fn batch(self) -> Batch {
         let events_max = self.events_max.saturating_add(1);
         Batch {
             events_max: usize::try_from(events_max).unwrap_or(usize::MAX),
@@ -79,6 +81,21 @@ impl Page {
     ) -> Result<Self, Problem> {
         let effective = snapshot.effective(snapshot.position().version).await?;
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+        Self::read(&mut cursor, bounds).await
+    }
+
+    /// Reads a page of the effective history whose first events were read with the snapshot, for the same query.
+    ///
+    /// # Errors
+    /// As [`Page::effective`].
+    pub async fn effective_from(
+        snapshot: &Snapshot<'_>,
+        query: Query<'_>,
+        bounds: PageBounds,
+        first: Prefetched,
+    ) -> Result<Self, Problem> {
+        let effective = snapshot.effective(snapshot.position().version).await?;
+        let mut cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
         Self::read(&mut cursor, bounds).await
     }
 

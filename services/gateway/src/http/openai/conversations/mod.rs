@@ -11,7 +11,7 @@ pub mod update_conversation;
 pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};
-use history::{Freshness, Snapshot, Target};
+use history::{Batch, Freshness, Prefetched, Query, Snapshot, Target};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -78,6 +78,24 @@ pub(in crate::http::openai) async fn open<'a>(
     caller.check_owner(snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position());
     Ok(snapshot)
+}
+
+/// As [`open`]; also reads the first events of a query.
+///
+/// # Errors
+/// As [`open`].
+async fn open_with<'a>(
+    state: &'a HttpState,
+    caller: &OpenAiCaller,
+    target: &'a Target,
+    query: &Query<'_>,
+    batch: Batch,
+) -> Result<(Snapshot<'a>, Prefetched), HttpProblem> {
+    let opened = Snapshot::open_with(&state.gateway.reader, target, query, batch).await;
+    let (snapshot, first) = opened.map_err(from_read_error)?;
+    caller.check_owner(snapshot.owner())?;
+    positions::record_read(&state.gateway, &target.key, snapshot.position());
+    Ok((snapshot, first))
 }
 
 /// The conversation of a snapshot, as clients get it.

@@ -5,12 +5,13 @@ use domain::Version;
 use history::{Direction, Page, PageBounds, Snapshot, decode};
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
+use wire::status::Problem;
 
 use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ItemListObject, item_query, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::{open, target};
+use crate::http::openai::conversations::{open, open_with, target};
 use crate::http::openai::items::item_id::ItemPlace;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
@@ -43,9 +44,18 @@ pub(in crate::http) async fn list_openai_items(
     Query(query): Query<ListItemsQuery>,
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let target = target(&state, &caller, &id).await?;
-    let snapshot = open(&state, &caller, &target).await?;
-    let listing = Listing::of(&snapshot, &query, ALL).await?;
-    listing.read(&snapshot).await.map(Json)
+    if query.after.is_some() {
+        let snapshot = open(&state, &caller, &target).await?;
+        let listing = Listing::of(&snapshot, &query, ALL).await?;
+        return listing.read(&snapshot).await.map(Json);
+    }
+    // The first page is read with the conversation, by one statement.
+    let listing = Listing::first(&query, ALL)?;
+    let (events, bounds) = (listing.query(), listing.bounds());
+    let opened = open_with(&state, &caller, &target, &events, bounds.batch()).await?;
+    let (snapshot, first) = opened;
+    let page = Page::effective_from(&snapshot, events, bounds, first).await;
+    listing.items(&snapshot, page).map(Json)
 }
 
 fn no_such_start() -> HttpProblem {
@@ -77,17 +87,20 @@ impl Listing {
         query: &ListItemsQuery,
         range: Range,
     ) -> Result<Self, HttpProblem> {
-        let limit = query.limit().map_err(problem::from_violation)?;
-        let after = match &query.after {
-            Some(after) => {
-                let found = find(snapshot, after).await?;
-                Some(found.ok_or_else(no_such_start)?.place)
-            }
-            None => None,
+        let first = Self::first(query, range)?;
+        let Some(after) = &query.after else {
+            return Ok(first);
         };
+        let found = find(snapshot, after).await?;
+        let after = Some(found.ok_or_else(no_such_start)?.place);
+        Ok(Self { after, ..first })
+    }
+
+    /// The first page of a query.
+    fn first(query: &ListItemsQuery, range: Range) -> Result<Self, HttpProblem> {
         Ok(Self {
-            after,
-            limit,
+            after: None,
+            limit: query.limit().map_err(problem::from_violation)?,
             order: query.order,
             range,
         })
@@ -102,6 +115,15 @@ impl Listing {
         snapshot: &Snapshot<'_>,
     ) -> Result<ItemListObject, HttpProblem> {
         let page = Page::effective(snapshot, self.query(), self.bounds()).await;
+        self.items(snapshot, page)
+    }
+
+    /// The items of the events of the page.
+    fn items(
+        &self,
+        snapshot: &Snapshot<'_>,
+        page: Result<Page, Problem>,
+    ) -> Result<ItemListObject, HttpProblem> {
         let page = page.map_err(from_read_error)?;
         let mut items = Vec::new();
         for row in &page.events {
