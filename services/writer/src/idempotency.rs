@@ -10,7 +10,7 @@ use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use crate::key_age::{KeyAge, age};
-use crate::{Intent, LoadedHead, Writer, problem};
+use crate::{Intent, LoadedHead, Writer, attempt, problem};
 
 /// The retry delay while rows are rebuilt from archived commits, in milliseconds.
 const ARCHIVE_RETRY_AFTER_MS: u64 = 5_000;
@@ -62,6 +62,9 @@ impl Search {
         loaded: &LoadedHead,
     ) -> Result<Option<proto::CommitResult>, Problem> {
         if let Some(result) = from_head(writer, intent, loaded)? {
+            return Ok(Some(result));
+        }
+        if let Some(result) = from_attempt(writer, intent, loaded)? {
             return Ok(Some(result));
         }
         if self.stage == SearchStage::BeforeDecision && self.has_more_to_search(loaded) {
@@ -143,6 +146,24 @@ fn from_head(
     };
     let sequence = commit.sequence.unwrap_or(stored.sequence);
     replayed(writer, intent, commit, sequence)
+}
+
+/// The result of another attempt of a request without a key.
+fn from_attempt(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &LoadedHead,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let Some(stored) = loaded.stored.as_deref() else {
+        return Ok(None);
+    };
+    let earlier =
+        attempt::earlier(intent, stored, writer.now()).map_err(problem::from_rejection)?;
+    let Some(commit) = earlier else {
+        return Ok(None);
+    };
+    let sequence = commit.sequence.unwrap_or(stored.sequence);
+    replayed(writer, intent, &commit, sequence)
 }
 
 /// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.

@@ -7,6 +7,7 @@ pub mod get_item;
 pub mod list_items;
 pub mod list_query;
 pub(in crate::http::openai) mod new_items;
+mod reopened_calls;
 
 pub(in crate::http::openai) use new_items::{Appended, NewItems};
 
