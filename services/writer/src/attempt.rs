@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use domain::{
-    Action, Head, RecentCommit, Rejection, RequestDigest, Status, Timestamp, Version, Violation,
-    ViolationReason,
+    Action, Command, Head, RecentCommit, Rejection, RequestDigest, Status, Timestamp, Version,
+    Violation, ViolationReason,
 };
 use wire::proto::write::v1 as proto;
 
-use crate::{Intent, StoredHead};
+use crate::StoredHead;
 
 /// How long a retry gets the first answer. OpenAI's libraries retry within ten seconds.
 pub(crate) const RETRY_WINDOW: Duration = Duration::from_mins(1);
@@ -45,6 +45,21 @@ impl Attempt {
         })
     }
 
+    /// The commit of another attempt of a command. `None` also if its caller does not see the conversation.
+    /// Errors: the attempt overlaps with other commits.
+    pub(crate) fn earlier(
+        self,
+        command: &Command,
+        stored: &StoredHead,
+        now: Timestamp,
+    ) -> Result<Option<RecentCommit>, Rejection> {
+        if is_visible(command, &stored.head) {
+            self.recorded(stored, now)
+        } else {
+            Ok(None)
+        }
+    }
+
     /// The commit of another attempt of the request: one of this writer since the arrival, or a recent one if this is a retry.
     /// Errors: other commits of this writer since the arrival.
     fn recorded(
@@ -71,25 +86,13 @@ impl Attempt {
     }
 }
 
-/// The commit of another attempt of an intent. `None` also if the caller cannot see the conversation: the decision rejects it.
-/// Errors: the attempt overlaps with other commits.
-pub(crate) fn earlier(
-    intent: &Intent,
-    stored: &StoredHead,
-    now: Timestamp,
-) -> Result<Option<RecentCommit>, Rejection> {
-    match intent.attempt {
-        Some(attempt) if is_visible(intent, &stored.head) => attempt.recorded(stored, now),
-        _ => Ok(None),
-    }
-}
-
-fn is_visible(intent: &Intent, head: &Head) -> bool {
-    let Action::Append { expected, .. } = &intent.command.action else {
+/// Whether the caller of a command sees the conversation. Otherwise the decision rejects the command, and no attempt is searched.
+fn is_visible(command: &Command, head: &Head) -> bool {
+    let Action::Append { expected, .. } = &command.action else {
         return false;
     };
     let is_owner = expected.is_none() || *expected == head.owner;
-    head.agent == intent.command.agent && head.status != Status::Erased && is_owner
+    head.agent == command.agent && head.status != Status::Erased && is_owner
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use crate::key_age::{KeyAge, age};
-use crate::{Intent, LoadedHead, Writer, attempt, problem};
+use crate::{Intent, LoadedHead, Writer, problem};
 
 /// The retry delay while rows are rebuilt from archived commits, in milliseconds.
 const ARCHIVE_RETRY_AFTER_MS: u64 = 5_000;
@@ -154,12 +154,11 @@ fn from_attempt(
     intent: &Intent,
     loaded: &LoadedHead,
 ) -> Result<Option<proto::CommitResult>, Problem> {
-    let Some(stored) = loaded.stored.as_deref() else {
+    let (Some(attempt), Some(stored)) = (intent.attempt, loaded.stored.as_deref()) else {
         return Ok(None);
     };
-    let earlier =
-        attempt::earlier(intent, stored, writer.now()).map_err(problem::from_rejection)?;
-    let Some(commit) = earlier else {
+    let earlier = attempt.earlier(&intent.command, stored, writer.now());
+    let Some(commit) = earlier.map_err(problem::from_rejection)? else {
         return Ok(None);
     };
     let sequence = commit.sequence.unwrap_or(stored.sequence);

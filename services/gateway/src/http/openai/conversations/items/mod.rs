@@ -1,5 +1,6 @@
 //! `/openai/v1/conversations/{id}/items`: the items of a conversation.
 
+mod append_items;
 pub mod create_items;
 pub mod delete_item;
 pub(in crate::http::openai) mod find_item;
@@ -28,6 +29,9 @@ pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] = [
     EventKind::ToolCalled,
     EventKind::ToolReturned,
 ];
+
+/// A page ends before its events exceed this size.
+pub(in crate::http::openai) const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The items in one direction.
 fn item_query(direction: Direction) -> Query<'static> {

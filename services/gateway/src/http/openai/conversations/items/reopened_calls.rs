@@ -16,7 +16,7 @@ use crate::http::owned_chat::from_read_error;
 const SEARCHED_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// The beginning of a commit with outputs of closed calls, and the calls that are open after it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reopened {
     /// A rewind to before the first call, and the events after it again; none if no call is to be opened.
     pub(super) events: Vec<proto::Event>,
@@ -24,36 +24,47 @@ pub(super) struct Reopened {
     pub(super) open_calls: Vec<OpenCall>,
 }
 
-/// Opens the calls of outputs that the effective history shows without an output. They are searched in the newest events, as many
-/// as fit into one commit with the rewind and the items.
+impl Reopened {
+    /// The open calls of a head.
+    pub(super) fn none(head: &Head) -> Self {
+        Self {
+            events: Vec::new(),
+            open_calls: head.open_calls.clone(),
+        }
+    }
+}
+
+/// The calls that the outputs among the items answer, except the open ones.
+pub(super) fn closed_calls(head: &Head, items: &NewItems) -> BTreeSet<CallId> {
+    let mut closed = items.answered_calls();
+    for open in &head.open_calls {
+        closed.remove(&open.call_id);
+    }
+    closed
+}
+
+/// Opens those of the calls that the effective history shows without an output. They are searched in the newest events, as many as
+/// fit into one commit with the rewind and this number of items.
 ///
 /// # Errors
 /// The conversation cannot be read.
 pub(super) async fn reopened(
     snapshot: &Snapshot<'_>,
     head: &Head,
-    items: &NewItems,
+    closed: &BTreeSet<CallId>,
+    items: usize,
 ) -> Result<Reopened, HttpProblem> {
-    let open_calls = head.open_calls.clone();
-    let mut closed = items.answered_calls();
-    for open in &open_calls {
-        closed.remove(&open.call_id);
-    }
     let events_max = EVENTS_PER_COMMIT_MAX - 1;
     let searched = Batch {
-        events_max: events_max.saturating_sub(items.len()),
+        events_max: events_max.saturating_sub(items),
         bytes_max: SEARCHED_BYTES_MAX,
     };
-    let newest = if closed.is_empty() || searched.events_max == 0 {
-        Vec::new()
-    } else {
-        newest(snapshot, head.version, searched).await?
-    };
-    let Some(cut) = cut(&newest, &closed) else {
-        return Ok(Reopened {
-            events: Vec::new(),
-            open_calls,
-        });
+    if searched.events_max == 0 {
+        return Ok(Reopened::none(head));
+    }
+    let newest = newest(snapshot, head.version, searched).await?;
+    let Some(cut) = cut(&newest, closed) else {
+        return Ok(Reopened::none(head));
     };
     let repeated: Vec<&RecordedEvent> = newest.iter().take(cut).rev().collect();
     let first = repeated.first().map_or(head.version, |event| event.version);
@@ -61,7 +72,7 @@ pub(super) async fn reopened(
     let rewound = Fact::from(HistoryRewound { to });
     let mut reopened = Reopened {
         events: vec![wire::event::fact_to_proto(&rewound)],
-        open_calls,
+        ..Reopened::none(head)
     };
     for event in repeated {
         if let Fact::ToolCalled(call) = &event.event.fact
