@@ -178,9 +178,11 @@ mod tests {
         };
         let found = attempt.recorded(&stored, NOW);
         let found = found.map(|commit| commit.map(|commit| commit.first_version.0));
-        let found = found.map_err(|rejection| match rejection {
-            Rejection::VersionConflict { current, .. } => current.0,
-            other => panic!("{other}"),
+        let found = found.map_err(|rejection| {
+            let Rejection::VersionConflict { current, .. } = rejection else {
+                panic!("{rejection}")
+            };
+            current.0
         });
         assert_eq!(found, expected, "{attempt:?} {commits:?}");
     }

@@ -82,7 +82,7 @@ mod tests {
         let kinds = recorded.iter().map(|event| match &event.fact {
             Fact::ToolCalled(_) => "c",
             Fact::ToolReturned(_) => "o",
-            _ => "v",
+            Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => "v",
         });
         assert_eq!(kinds.collect::<String>(), expected, "{before:?} {items}");
     }

@@ -93,7 +93,10 @@ impl NewItems {
         let calls = items.filter_map(|item| match item {
             NewItem::Event(event) => match &event.fact {
                 Fact::ToolReturned(result) => Some(result.call_id.clone()),
-                _ => None,
+                Fact::MessageAppended(_)
+                | Fact::ToolCalled(_)
+                | Fact::Annotation(_)
+                | Fact::Lifecycle(_) => None,
             },
             NewItem::Reference(_) => None,
         });
