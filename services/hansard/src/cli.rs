@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
     migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key, status,
-    tail, tenant, token, verify, verify_receipt, watch,
+    tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -60,6 +60,7 @@ Examples:
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Mcp(mcp::Args),
+    Widget(widget::Args),
     Tail(tail::Args),
     Archive(archive::Args),
     Erase(erase::Args),
@@ -95,6 +96,7 @@ impl Command {
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Mcp(args) => mcp::run(args).await,
+            Self::Widget(args) => widget::run(args),
             Self::Tail(args) => tail::run(args).await,
             Self::Archive(args) => archive::run(args).await,
             Self::Erase(args) => erase::run(args).await,

@@ -36,3 +36,4 @@ pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod verify_receipt;
 pub(crate) mod watch;
+pub(crate) mod widget;
