@@ -3,6 +3,7 @@
 import { exclusive } from './store.js';
 
 const REQUEST_MS_MAX = 30_000;
+const POSITIONS_MAX = 8;
 const TOKEN_PROBLEMS = ['USER_TOKEN_EXPIRED', 'USER_TOKEN_INVALID', 'USER_TOKEN_REQUIRED'];
 const SESSION_PROBLEMS = ['SESSION_EXPIRED', 'SESSION_INVALID'];
 
@@ -18,10 +19,10 @@ export class Problem extends Error {
  * Returns `request(method, path, {body, headers, signal})`, which resolves to a successful response.
  */
 export function createApi({ gateway, key, store, identity }) {
-  let position; // Of the last write: the next reads include it.
+  let positions = []; // Of the last writes: reads include them.
 
   async function send(method, path, { body, headers = {}, signal } = {}) {
-    const common = { 'x-api-key': key, ...(position && { 'x-position-token': position }) };
+    const common = { 'x-api-key': key, ...(positions.length && { 'x-position-token': positions.join(',') }) };
     const late = new AbortController(); // The bound is for the headers: answers are streamed.
     const timer = setTimeout(() => late.abort(), REQUEST_MS_MAX);
     const response = await fetch(gateway + path, {
@@ -36,7 +37,8 @@ export function createApi({ gateway, key, store, identity }) {
       throw new Problem(await unreachable());
     }).finally(() => clearTimeout(timer));
     if (!response.ok) throw await problemOf(response);
-    position = response.headers.get('x-position-token') ?? position;
+    const written = (method !== 'GET' && response.headers.get('x-position-token')?.split(',')) || [];
+    positions = [...positions, ...written].slice(-POSITIONS_MAX);
     const renewed = response.headers.get('x-session-id');
     if (renewed) store.set('session', renewed);
     return response;

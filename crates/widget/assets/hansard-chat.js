@@ -142,7 +142,7 @@ class HansardChat extends HTMLElement {
 
   #start() {
     this.#app ??= this.#mount().catch((error) => {
-      this.#app = undefined;
+      this.#app = style = undefined;
       this.#launcher?.setAttribute('aria-label', this.#labels()[1]);
       this.#emit('error', { code: 'NOT_LOADED' });
       throw error;

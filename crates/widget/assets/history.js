@@ -19,11 +19,13 @@ export function createHistory({ texts, time, api, chat, onOpen, onFresh, onClose
 
   async function open() {
     query.value = '';
+    list.replaceChildren();
     node.hidden = false;
     back.focus();
+    const loaded = load();
     isOffered ??= await hasSearch();
     search.hidden = !isOffered;
-    await load();
+    await loaded;
   }
 
   /** A request without words is refused where there is a search. */
@@ -62,7 +64,7 @@ export function createHistory({ texts, time, api, chat, onOpen, onFresh, onClose
     const undo = () => item.replaceWith(row(conversation));
     const act = (work, next) => work().then(next, (error) => onProblem(error, () => act(work, next)));
     const rename = () => replace(renaming(title, (name) => act(() => chat.change(conversation.id, { title: name }), () => item.replaceWith(row({ ...conversation, title: name }))), undo));
-    const erase = () => act(() => chat.erase(conversation.id), () => (item.remove(), (empty.hidden = list.childNodes.length > 0), back.focus()));
+    const erase = () => act(() => chat.erase(conversation.id), () => (back.focus(), load()));
     const confirm = () => replace(h('span', {}, texts.confirmErase), button(texts.erase, erase, { part: 'button danger' }), button(texts.cancel, undo, { part: 'button' }));
     const restore = () => act(() => chat.change(conversation.id, { archived: false }), () => item.replaceWith(row({ ...conversation, status: 'active' })));
     const item = h(

@@ -56,7 +56,7 @@ export class ChatPage {
     await page.setViewport(size);
     const chat = new ChatPage(page, own);
     page.on('pageerror', fault => chat.faults.push(fault.message));
-    page.on('request', request => chat.requests.push(request.url()));
+    page.on('request', request => chat.requests.push(`${request.method()} ${request.url()}`));
     await page.evaluateOnNewDocument(() => {
       window.violations = [];
       window.told = [];

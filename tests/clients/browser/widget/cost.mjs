@@ -46,8 +46,8 @@ export async function startUp({ browser, site, gateway }) {
       await chat.page.goto(address, { waitUntil: 'networkidle0' });
       spent[name].push(await task());
       if (name === 'closed') {
-        const files = chat.requests.filter(url => url.includes('/widget/'));
-        assert.deepEqual(files, [`${gateway.url}/widget/1/hansard-chat.js`]);
+        const files = chat.requests.filter(request => request.includes('/widget/'));
+        assert.deepEqual(files, [`GET ${gateway.url}/widget/1/hansard-chat.js`]);
         const before = await task();
         await chat.press('Open chat');
         await chat.ready();

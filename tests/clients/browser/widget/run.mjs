@@ -51,7 +51,7 @@ const world = {
 
 try {
   const journeys = Object.entries({ ...turns, ...history, ...tools, ...identity, ...access, ...cost, ...faults });
-  for (const [name, journey] of journeys.filter(([name]) => !only || only === name)) {
+  for (const [name, journey] of journeys.filter(([name]) => !only || only.split(',').includes(name))) {
     const begun = Date.now();
     const text = await journey(world);
     console.log(`widget: ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)${text ? `: ${text}` : ''}`);
