@@ -49,7 +49,8 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
     const { version, messages, phase } = chat.state;
     if (isSeen() && version) store.set('read', `${chat.state.id} ${version}`);
     const [id, read] = (store.get('read') ?? '').split(' ');
-    const isUnread = !isSeen() && phase === 'idle' && messages.at(-1)?.role === 'assistant' && id === chat.state.id && version > Number(read);
+    const isRead = id === chat.state.id && version <= Number(read);
+    const isUnread = !isSeen() && !isRead && phase === 'idle' && messages.at(-1)?.role === 'assistant';
     onUnread(isUnread, texts);
     if (chat.state.problem !== problem && (problem = chat.state.problem)) emit('error', { code: problem.code });
   };

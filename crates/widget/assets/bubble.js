@@ -50,7 +50,7 @@ export function createBubble(message, view) {
     const note = (name, text, ...more) => h('div', { className: name, part: name }, text, ...more);
     const again = isIdle && isLast && button(texts.tryAgain, () => view.again(message.id), { part: 'button' });
     if (isUnanswered) return [note('note error', texts.notAnswered, again)];
-    if (isOpen) return message.parts.length ? [] : [h('div', { className: 'typing', 'aria-hidden': 'true' }, '• • •')];
+    if (isOpen) return message.parts.length ? [] : [h('div', { className: 'typing' })];
     if (outcome === 'stopped') return [note('note', texts.stopped)];
     return errorText || outcome === 'failed' ? [note('note error', texts.failed, again)] : [];
   }

@@ -12,6 +12,7 @@ import { uuid } from './store.js';
 export function createComposer({ texts, store, accepted, onSend, onStop, onRefusal, chatId }) {
   let files = [];
   let replaces;
+  let shownId;
   const text = h('textarea', { rows: 1, dir: 'auto', part: 'input', 'aria-label': texts.input, placeholder: texts.placeholder, oninput: keep, onkeydown: onKey });
   const send = h('button', { type: 'submit', part: 'button primary send' }, texts.send);
   const stop = button(texts.stop, onStop, { part: 'button stop', hidden: true });
@@ -120,7 +121,10 @@ export function createComposer({ texts, store, accepted, onSend, onStop, onRefus
     text.focus();
   }
 
-  function update({ phase, status }) {
+  function update({ id, phase, status }) {
+    // The text is for another conversation now.
+    if (shownId && !id) draft = { text: text.value };
+    shownId = id;
     const isAnswering = phase === 'answering' || phase === 'stopping';
     const hadFocus = [send, stop].includes(node.getRootNode().activeElement);
     send.hidden = isAnswering;

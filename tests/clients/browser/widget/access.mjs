@@ -19,7 +19,7 @@ export async function axe({ browser, site, gateway, release, picture }) {
     await chat.isAccessible(`${theme}: messages`);
     await picture(chat, `widget-${theme}`);
     await chat.say('a hold b');
-    await chat.hasButton('Stop');
+    await chat.until(({ lines }) => lines.at(-1)[1], 'echo: a');
     await chat.isAccessible(`${theme}: answering`);
     await release();
     await chat.press('Conversations');
@@ -117,7 +117,8 @@ export async function unread({ browser, site, gateway, release }) {
   const chat = await ChatPage.open(browser, site.url(element(gateway, { mode: 'floating' })));
   await chat.press('Open chat');
   await chat.say('one hold two');
-  await chat.hasButton('Stop');
+  // The model waits for its release from here on.
+  await chat.lines([['user', 'one hold two'], ['assistant', 'echo: one']]);
   await chat.press('Close chat');
   await release();
   await chat.hasButton('Open chat (new messages)');

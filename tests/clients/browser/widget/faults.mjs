@@ -88,7 +88,7 @@ export async function killedGateway({ browser, site, gateway, gateways, hansard,
   });
   const ports = [await free(), await free(), await free()];
   const writerToken = (await command('token', 'create', '--name', 'second', '--scope', 'append', '--scope', 'read')).trim();
-  const set = { 'http.server.addr': `127.0.0.1:${ports[0]}`, 'grpc.addr': `127.0.0.1:${ports[1]}`, 'admin.addr': `127.0.0.1:${ports[2]}` };
+  const set = { 'http.server.addr': `127.0.0.1:${ports[0]}`, 'grpc.addr': `127.0.0.1:${ports[1]}`, admin_addr: `127.0.0.1:${ports[2]}` };
   const environment = {
     ...{ ...process.env, ...gateway.environment, HANSARD_WRITER_TOKEN: writerToken },
     ...{ HANSARD_MODELS__DEV__KIND: 'openai_chat', HANSARD_MODELS__DEV__BASE_URL: (await ask('model')).url },
@@ -106,9 +106,9 @@ export async function killedGateway({ browser, site, gateway, gateways, hansard,
     second.kill('SIGKILL');
     await chat.until(({ status }) => status, 'The connection was lost. Reconnecting…');
     await chat.until(({ lines: [, answer], buttons }) => [answer?.[1], buttons.includes('Send')], ['echo: one\nThe answer failed.', true]);
-    await release();
     await chat.press('Try again');
     await chat.hasButton('Stop');
+    await chat.lines(part);
     await release();
     await chat.lines([['user', 'one hold two'], ['assistant', 'echo: one hold two']]);
     await chat.end();

@@ -24,7 +24,7 @@ export async function pageTools(world) {
     element.tools = { weather: () => { throw new Error('<b>no</b>'); } };
   });
   await chat.say('And the weather now?');
-  await chat.until(({ lines }) => [lines.length, lines.at(-1)?.[1].endsWith('the tool says: <b>no</b>')], [4, true]);
+  await chat.until(({ lines }) => [lines.length, lines.at(-1)?.[1]], [4, 'Tool weather: failed\nthe tool says: Error: <b>no</b>']);
   await chat.end();
 }
 
@@ -76,7 +76,7 @@ export async function context({ browser, site, gateway, api }) {
     const chat = await ChatPage.open(browser, site.url(element(gateway, attributes)));
     await chat.run(element => element.setContext({ plan: 'gold' }));
     await chat.say('hello');
-    await chat.until(({ lines: { length } }) => length, 2);
+    await chat.hasButton('New answer');
     const { headers, chat: id } = await api(chat, 0);
     const { context } = await (await fetch(`${gateway.url}/api/chats/${id}`, { headers })).json();
     const told = await chat.page.evaluate(() => window.told.map(([name, detail]) => [name, detail.text]));
