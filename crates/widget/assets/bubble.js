@@ -15,13 +15,17 @@ export function createBubble(message, view) {
   const node = h('article', { className: `message ${message.role}`, part: `message message-${message.role}` }, body, foot);
   const proses = [];
   let shown;
+  let shownFlags;
 
   /** `state`: whether the message is being written, whether it may be changed, whether it is the last. */
   function update(next, state) {
-    const key = JSON.stringify([next, state]);
+    const flags = JSON.stringify(state);
+    if (next === message && flags === shownFlags) return;
+    message = next;
+    shownFlags = flags;
+    const key = JSON.stringify(next) + flags;
     if (key === shown) return;
     shown = key;
-    message = next;
     const when = message.createdAt && new Date(message.createdAt);
     node.setAttribute('aria-label', [isUser ? texts.you : texts.assistant, when && view.time(when)].filter(Boolean).join(', '));
     node.setAttribute('aria-busy', String(state.isOpen));

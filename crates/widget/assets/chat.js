@@ -158,8 +158,8 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
       if (signal.aborted) return false;
       onFailure();
       set({ phase: 'idle', pending: undefined });
-      if (error.code === 'RUN_ACTIVE') await resume().catch(() => {}); // The problem below is shown in any case.
       fail(error, retry);
+      if (error.code === 'RUN_ACTIVE') finish(resume());
       return false;
     }
     if (signal.aborted) return true;

@@ -37,7 +37,7 @@ export function icon(name) {
   return svg;
 }
 
-export const button = (text, onclick, members = {}) => h('button', { type: 'button', onclick, ...members }, text);
+export const button = (text, onclick, members = {}) => h('button', { type: 'button', title: members['aria-label'], onclick, ...members }, text);
 
 /** A link that tells its target nothing about the page. */
 export const link = (href, ...children) => h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow', part: 'link' }, ...children);

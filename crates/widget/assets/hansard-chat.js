@@ -69,8 +69,8 @@ class HansardChat extends HTMLElement {
   }
 
   connectedCallback() {
-    if (!this.hasAttribute('mode')) this.setAttribute('mode', 'inline');
-    this.#renew();
+    if (this.hasAttribute('mode')) this.#renew();
+    else this.setAttribute('mode', 'inline'); // The change makes the chat.
   }
 
   disconnectedCallback() {

@@ -19,7 +19,7 @@ import scripted_model  # noqa: E402
 from hansard_dev import data_folder, free_port, gateway  # noqa: E402
 from report import Client  # noqa: E402
 
-DEADLINE_S = 400
+DEADLINE_S = 280
 
 
 def start(running, hansard, data, port, model):

@@ -19,3 +19,4 @@ mod sessions;
 mod tokens;
 mod turns;
 mod v1;
+mod widget;
