@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
     migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search, signing_key,
-    status, tail, tenant, token, verify, verify_receipt, watch,
+    status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -61,6 +61,7 @@ Examples:
     History(history::Args),
     Search(search::Args),
     Mcp(mcp::Args),
+    Widget(widget::Args),
     Tail(tail::Args),
     Archive(archive::Args),
     Erase(erase::Args),
@@ -97,6 +98,7 @@ impl Command {
             Self::History(args) => history::run(args).await,
             Self::Search(args) => search::run(args).await,
             Self::Mcp(args) => mcp::run(args).await,
+            Self::Widget(args) => widget::run(args),
             Self::Tail(args) => tail::run(args).await,
             Self::Archive(args) => archive::run(args).await,
             Self::Erase(args) => erase::run(args).await,

@@ -20,3 +20,4 @@ mod sessions;
 mod tokens;
 mod turns;
 mod v1;
+mod widget;

@@ -36,6 +36,7 @@ pub mod sse;
 pub mod state;
 pub mod turns;
 pub mod v1;
+pub mod widget;
 
 pub use callers::admin::Admin;
 pub use callers::frontend::{CallerHeaders, CallerIds, Frontend};

@@ -60,6 +60,7 @@ use super::v1::get_limits;
 use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
 use super::v1::search_conversations;
+use super::widget::{get_loader, get_widget_file};
 use super::{cors, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
@@ -125,6 +126,8 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
         .routes(routes!(search_tenant::search_tenant))
+        .routes(routes!(get_loader::get_loader))
+        .routes(routes!(get_widget_file::get_widget_file))
 }
 
 /// The APIs of OpenAI.

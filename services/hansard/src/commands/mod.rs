@@ -38,3 +38,4 @@ pub(crate) mod token;
 pub(crate) mod verify;
 pub(crate) mod verify_receipt;
 pub(crate) mod watch;
+pub(crate) mod widget;
