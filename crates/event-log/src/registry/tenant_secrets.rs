@@ -25,6 +25,8 @@ pub enum KeyPurpose {
     Session,
     /// Deriving the ids of histories from the keys of their callers.
     Channel,
+    /// Signing links and sessions of the dashboard.
+    Dashboard,
 }
 
 impl KeyPurpose {
@@ -33,6 +35,7 @@ impl KeyPurpose {
         match self {
             Self::Session => b"hansard/tenant/session",
             Self::Channel => b"hansard/tenant/channel",
+            Self::Dashboard => b"hansard/tenant/dashboard",
         }
     }
 }

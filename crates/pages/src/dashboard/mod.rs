@@ -1,0 +1,6 @@
+//! The pages of the dashboard, one file each.
+
+pub mod conversations;
+pub mod problem;
+pub mod sign_in;
+pub mod sign_in_link;
