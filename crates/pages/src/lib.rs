@@ -13,5 +13,6 @@ pub mod components;
 pub mod csp;
 pub mod dashboard;
 pub mod layout;
+mod person;
 
 pub use maud::{Markup, html};

@@ -14,8 +14,8 @@ use wire::proto::operate::v1::{DashboardAction, RecordDashboardActionRequest};
 use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
+use crate::commit::commit_in_turn;
 use crate::request::digest;
-use crate::rpc::execute;
 use crate::{Intent, Writer};
 
 /// The topic of every entry.
@@ -48,16 +48,16 @@ pub(crate) async fn append(writer: &Writer, entry: Entry) -> Result<CommitResult
     let log = log_at(now)?;
     let intent = |action| intent(&access, &log, action);
     let event = event(&entry)?;
-    match execute(writer, intent(Action::Append(vec![event.clone()]))).await {
+    match commit_in_turn(writer, intent(Action::Append(vec![event.clone()]))).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
         appended => return appended,
     }
-    match execute(writer, intent(create(&access.agent)?)).await {
+    match commit_in_turn(writer, intent(create(&access.agent)?)).await {
         Err(problem) if problem.reason() != Reason::ConversationExists => return Err(problem),
         // Another writer may have created it.
         Ok(_) | Err(_) => {}
     }
-    execute(writer, intent(Action::Append(vec![event]))).await
+    commit_in_turn(writer, intent(Action::Append(vec![event]))).await
 }
 
 fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent {

@@ -25,7 +25,7 @@ const FILES: [&str; 14] = [
     "services/gateway/src/config.rs",
     "services/gateway/src/generation/config.rs",
     "services/gateway/src/http/config.rs",
-    "services/gateway/src/http/dashboard/config.rs",
+    "services/gateway/src/openid/config.rs",
     "services/gateway/src/retention/config.rs",
 ];
 /// The other roles' files, and shared bounds.

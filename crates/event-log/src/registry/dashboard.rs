@@ -7,8 +7,12 @@ use domain::{TenantAccess, TenantId, Timestamp};
 use identity::{
     DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
 };
+use wire::proto::operate::v1::{DashboardView, Tenant};
 
 use super::{KeyPurpose, Registry, RegistryError};
+
+/// Maximum number of saved views of a tenant.
+pub const DASHBOARD_VIEWS_MAX: usize = 50;
 
 /// A person with a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +62,40 @@ impl Registry {
             tenant: TenantAccess::grant(tenant),
             person,
         })
+    }
+
+    /// The saved views of a tenant, by name.
+    #[must_use]
+    pub fn dashboard_views(&self, tenant: &TenantId) -> Vec<DashboardView> {
+        let tenant = self.tenant(tenant);
+        tenant.map_or_else(Vec::new, |tenant| tenant.dashboard_views)
+    }
+
+    /// Saves a view, or removes the one with its name if it has no filter; retries after a concurrent change.
+    ///
+    /// # Errors
+    /// [`RegistryError::TooMany`] past [`DASHBOARD_VIEWS_MAX`], [`RegistryError::NotFound`] without the tenant, or
+    /// [`RegistryError::Unavailable`].
+    pub async fn set_dashboard_view(
+        &self,
+        tenant: &TenantId,
+        view: &DashboardView,
+    ) -> Result<Vec<DashboardView>, RegistryError> {
+        let change = |tenant: &mut Tenant| {
+            let views = &mut tenant.dashboard_views;
+            views.retain(|known| known.name != view.name);
+            if !view.filter.is_empty() {
+                views.push(view.clone());
+            }
+            views.sort_by(|one, other| one.name.cmp(&other.name));
+            if views.len() > DASHBOARD_VIEWS_MAX {
+                let (what, max) = ("saved views", DASHBOARD_VIEWS_MAX);
+                return Err(RegistryError::TooMany { what, max });
+            }
+            Ok(())
+        };
+        let changed = self.change_tenant(tenant, change).await?;
+        Ok(changed.dashboard_views)
     }
 
     /// Ends a valid token for all gateways. Returns its person if this call ended it; `None`: it is invalid, or had ended.

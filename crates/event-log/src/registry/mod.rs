@@ -40,7 +40,7 @@ mod webhook_secrets;
 pub use access::{AgentAccess, Principal};
 pub use agent_ids::agent_id_of_tenant;
 pub use api_keys::OVERLAP_MAX;
-pub use dashboard::PersonAccess;
+pub use dashboard::{DASHBOARD_VIEWS_MAX, PersonAccess};
 pub use error::{AccessError, RegistryError, SettingsError, access_problem, unauthenticated};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};

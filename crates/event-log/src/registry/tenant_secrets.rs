@@ -137,6 +137,10 @@ mod tests {
             key(KeyPurpose::Channel),
             "0020beca51cf6676e5d658bd4b115f51202db1378098fd8425d9028647208be3"
         );
+        assert_eq!(
+            key(KeyPurpose::Dashboard),
+            "e271705a1e3daea562dfc7a357deb0f752916149d76a8b22167478af68845a61"
+        );
     }
 
     #[test]

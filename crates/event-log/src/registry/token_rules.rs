@@ -122,7 +122,9 @@ impl Registry {
             let entry = shared.read(|entries| entries.revoked_tokens.get(tenant).cloned());
             let (revision, current) = entry.map(|entry| (entry.revision, entry.value.0)).unzip();
             let current = current.unwrap_or_default().tokens;
-            if is_revoked(&current, &created) {
+            let known_until = revoked_until(&current, &created.token_id_sha256);
+            let was_revoked = known_until.is_some_and(|until| until > at);
+            if was_revoked && known_until >= Some(kept_until) {
                 return Ok(false);
             }
             let revoked = RevokedTokens {
@@ -130,7 +132,7 @@ impl Registry {
                 tokens: with(current, &created, at)?,
             };
             if shared.put(&key, &revoked, revision).await? == PutOutcome::Stored {
-                return Ok(true);
+                return Ok(!was_revoked);
             }
         }
         Err(Unavailable::new("the revoked tokens keep changing").into())
@@ -151,12 +153,12 @@ fn kept_until(lifetime_max: Duration, at: Timestamp) -> Timestamp {
     Timestamp(at.0.saturating_add(nanos))
 }
 
-/// Whether a token is revoked at least until the same time.
-fn is_revoked(current: &[RevokedToken], created: &RevokedToken) -> bool {
-    let end = |token: &RevokedToken| token.expires_at.map(time::from_proto)?.ok();
-    current
+/// Until when a token is revoked; `None`: it is not.
+fn revoked_until(current: &[RevokedToken], digest: &[u8]) -> Option<Timestamp> {
+    let mut same = current
         .iter()
-        .any(|token| token.token_id_sha256 == created.token_id_sha256 && end(token) >= end(created))
+        .filter(|token| token.token_id_sha256 == digest);
+    same.next()?.expires_at.map(time::from_proto)?.ok()
 }
 
 /// The unexpired revoked tokens and the new one.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::layout::Person;
+use crate::person::Person;
 
 /// The name of the field that contains the form's token.
 pub const FORM_TOKEN_FIELD: &str = "form_token";

@@ -1,15 +1,17 @@
 //! `/dashboard`: the list of conversations.
 
 use domain::Timestamp;
+use identity::Role;
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, EmptyState, FilterLine, FilterWord, PageLinks, Tone, badge, empty, filter_line, notice,
-    number, pagination, table, time, tokens, utc,
+    Column, EmptyState, FilterLine, FilterWord, PageLinks, Tone, badge, empty, filter_line, form,
+    notice, number, pagination, table, time, tokens, utc,
 };
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
 const PATH: &str = "/dashboard";
+const VIEWS_PATH: &str = "/dashboard/views";
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,17 @@ pub struct ConversationRow {
     pub last_event_at: Timestamp,
 }
 
+/// A saved filter, shared in the tenant.
+#[derive(Debug, Clone)]
+pub struct SavedView {
+    /// Its name.
+    pub name: String,
+    /// The URL with its filter.
+    pub href: String,
+    /// Whether the shown filter is that of the view.
+    pub is_current: bool,
+}
+
 /// The values of the page.
 #[derive(Clone, Copy)]
 pub struct ConversationsPage<'a> {
@@ -73,6 +86,8 @@ pub struct ConversationsPage<'a> {
     pub filter: &'a str,
     /// The words of filters.
     pub words: &'a [FilterWord],
+    /// The saved views, by name.
+    pub views: &'a [SavedView],
     /// What is wrong with the filter.
     pub error: Option<&'a str>,
     /// Whether the rows are sorted by a number.
@@ -109,6 +124,7 @@ pub fn conversations(page: ConversationsPage<'_>) -> Markup {
     ];
     let rows: Vec<Markup> = page.rows.iter().map(row).collect();
     let main = html! {
+        (views(&page))
         (filter_line(FilterLine {
             action: PATH,
             value: page.filter,
@@ -129,6 +145,32 @@ pub fn conversations(page: ConversationsPage<'_>) -> Markup {
         (pagination(page.links))
     };
     document(&frame, &main)
+}
+
+/// The saved views, and forms that save the shown filter or remove the shown view.
+fn views(page: &ConversationsPage<'_>) -> Markup {
+    let may_save = page.person.role >= Role::Support && page.error.is_none();
+    let current = page.views.iter().find(|view| view.is_current);
+    let save = html! {
+        input type="hidden" name="q" value=(page.filter);
+        input type="text" name="name" required maxlength="64" aria-label="Name of the view" placeholder="Name of the view";
+        button type="submit" { "Save view" }
+    };
+    html! {
+        div.views {
+            @for view in page.views {
+                a.chip href=(view.href) aria-current=[view.is_current.then_some("true")] { (view.name) }
+            }
+            @if let (true, Some(view)) = (may_save, current) {
+                (form(&page.person, VIEWS_PATH, &html! {
+                    input type="hidden" name="name" value=(view.name);
+                    button.quiet type="submit" { "Remove view" }
+                }))
+            } @else if may_save && !page.filter.is_empty() {
+                (form(&page.person, VIEWS_PATH, &save))
+            }
+        }
+    }
 }
 
 fn examined(page: &ConversationsPage<'_>, at: Timestamp) -> Markup {
@@ -189,8 +231,6 @@ fn row(row: &ConversationRow) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use identity::Role;
-
     use super::*;
 
     fn page(filter: &str, rows: &[ConversationRow], freshness: Freshness) -> String {
@@ -203,6 +243,7 @@ mod tests {
             },
             filter,
             words: &[],
+            views: &[],
             error: None,
             is_sorted: false,
             rows,

@@ -11,7 +11,7 @@ use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::dashboard::config::DashboardSection;
+use crate::openid::config::OidcSection;
 
 /// The default port.
 const PORT: u16 = 7303;
@@ -46,6 +46,13 @@ pub struct HttpSection {
     pub mcp: McpSection,
     /// The dashboard.
     pub dashboard: DashboardSection,
+}
+
+/// Settings of the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DashboardSection {
+    /// Signing in with OpenID Connect.
+    pub oidc: OidcSection,
 }
 
 /// Settings of the endpoint `/mcp`.
@@ -156,6 +163,12 @@ impl Validate for HttpSection {
             );
             checks.invalid("trusted_proxies", error);
         }
+    }
+}
+
+impl Validate for DashboardSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("oidc", &self.oidc);
     }
 }
 

@@ -12,10 +12,10 @@ use wire::proto::operate::v1::AgentSettings;
 
 use super::commands::Commands;
 use super::config::HttpSection;
-use super::dashboard::sign_in::provider::Provider;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
+use crate::openid::Provider;
 
 /// What every handler gets. Clones share it.
 #[derive(Debug, Clone)]

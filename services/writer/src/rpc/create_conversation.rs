@@ -8,7 +8,7 @@ use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
-use super::{Problem, Request, Writer, execute};
+use super::{Problem, Request, Writer, commit_in_turn};
 use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 
@@ -18,7 +18,7 @@ pub(super) async fn handle(
 ) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.

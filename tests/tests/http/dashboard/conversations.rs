@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tests::agent::Agent;
 use tests::dashboard::Browser;
 use tests::events::{assistant, call, error, user};
+use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
 use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, TENANT};
@@ -37,7 +38,12 @@ fn path(filter: &str) -> String {
 async fn filters_select_conversations() {
     let fixture = Fixture::new().await;
     let agent = &fixture.agent;
-    conversation(agent, "plain", vec![user("Where is my parcel?"), assistant("At the door.")]).await;
+    conversation(
+        agent,
+        "plain",
+        vec![user("Where is my parcel?"), assistant("At the door.")],
+    )
+    .await;
     conversation(agent, "tools", vec![user("search"), call("c1", "{}")]).await;
     conversation(agent, "errors", vec![user("fail"), error("it broke")]).await;
     let archived = agent.try_archive(agent.target("plain")).await.unwrap();
@@ -76,7 +82,11 @@ async fn filters_select_conversations() {
     }
     let wrong = browser.get(&path("colour:red")).await;
     assert_eq!(wrong.status, 400);
-    assert!(wrong.text().contains("Filters are: agent"), "{}", wrong.text());
+    assert!(
+        wrong.text().contains("Filters are: agent"),
+        "{}",
+        wrong.text()
+    );
     assert!(wrong.text().contains("value=\"colour:red\""));
 }
 
@@ -113,17 +123,86 @@ async fn pages_have_every_conversation_once() {
     let page = browser.get("/dashboard").await.text();
     let (_, token) = page.split_once("page=").unwrap();
     let token = token.split('"').next().unwrap();
-    let answer = browser.get(&format!("/dashboard?q=messages%3A0&page={token}")).await;
+    let answer = browser
+        .get(&format!("/dashboard?q=messages%3A0&page={token}"))
+        .await;
     assert_eq!(answer.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn views_are_shared_within_a_tenant() {
+    let fixture = Fixture::new().await;
+    let client = fixture.stack.http_client();
+    let role = DashboardRole::Support;
+    let support = Browser::signed_in(client, &fixture.operator, TENANT, role).await;
+    let own = viewer(&fixture, TENANT).await;
+    let foreign = viewer(&fixture, FOREIGN_TENANT).await;
+    let view = [("name", "Broken <b>"), ("q", "errors:>0")];
+    let saved = support.post("/dashboard/views", &view).await;
+    assert_eq!(saved.status, 303);
+    assert_eq!(saved.headers["location"], "/dashboard?q=errors%3A%3E0");
+    let shown = async |browser: &Browser| {
+        let page = browser.get("/dashboard").await.text();
+        page.contains("Broken &lt;b&gt;")
+    };
+    eventually("the saved view", || async {
+        shown(&own).await.then_some(())
+    })
+    .await;
+    assert!(!shown(&foreign).await);
+    let wrong = [("name", "x"), ("q", "colour:red")];
+    assert_eq!(support.post("/dashboard/views", &wrong).await.status, 400);
+    for (name, expected) in [
+        ("a".repeat(64), 303),
+        ("a".repeat(65), 400),
+        (String::new(), 400),
+    ] {
+        let view = [("name", name.as_str()), ("q", "errors:>0")];
+        assert_eq!(
+            support.post("/dashboard/views", &view).await.status,
+            expected,
+            "{name}"
+        );
+    }
+    // 50 views fit.
+    for number in 2..50 {
+        let name = format!("view {number}");
+        let view = [("name", name.as_str()), ("q", "errors:>0")];
+        assert_eq!(
+            support.post("/dashboard/views", &view).await.status,
+            303,
+            "{name}"
+        );
+    }
+    let past = [("name", "one more"), ("q", "errors:>0")];
+    assert_eq!(support.post("/dashboard/views", &past).await.status, 400);
+    let removed = support
+        .post("/dashboard/views", &[("name", "Broken <b>")])
+        .await;
+    assert_eq!(removed.status, 303);
+    eventually("the end of the view", || async {
+        (!shown(&own).await).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_tenants_and_hostile_texts_are_harmless() {
     let fixture = Fixture::new().await;
     let script = "<script>alert(1)</script>";
-    conversation(&fixture.agent, "hostile", vec![user(script), assistant(script)]).await;
+    conversation(
+        &fixture.agent,
+        "hostile",
+        vec![user(script), assistant(script)],
+    )
+    .await;
     let other = viewer(&fixture, FOREIGN_TENANT).await;
-    for filter in ["", &format!("agent:{AGENT}"), &format!("agent:{FOREIGN_AGENT}"), "id:hostile"] {
+    for filter in [
+        "",
+        &format!("agent:{AGENT}"),
+        &format!("agent:{FOREIGN_AGENT}"),
+        "id:hostile",
+    ] {
         let page = other.get(&path(filter)).await.text();
         assert_eq!(listed(&page), BTreeSet::new(), "{filter}");
     }

@@ -87,6 +87,10 @@ fn matrix() -> Vec<Row> {
             ..row("POST /dashboard/sign-in/link", for_all(401))
         },
         row("POST /dashboard/sign-out", by_viewers(303)),
+        Row {
+            fields: &[("name", "failed"), ("q", "outcome:failed")],
+            ..row("POST /dashboard/views", [401, 403, 303, 303, 303, 303])
+        },
         row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
     ]

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use domain::event::Fact;
 use domain::{Conversation, ConversationId, Part, RunOutcome, Status, TenantAccess, Timestamp};
 use pages::components::PageLinks;
-use pages::dashboard::conversations::{ConversationRow, ConversationsPage, Outcome, conversations};
+use pages::dashboard::conversations::{
+    ConversationRow, ConversationsPage, Outcome, SavedView, conversations,
+};
 use read_model::queries::{ConversationExcerpts, ListCursor, conversation_excerpts};
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
@@ -54,11 +56,19 @@ pub(super) async fn list_conversations(
     let next = next.map(|cursor| token(&query.q, tenant, &cursor));
     let next = next.map(|token| url(&query.q, Some(&token)));
     let first = url(&query.q, None);
+    let views = state.gateway.registry.dashboard_views(tenant.tenant());
+    let views = views.into_iter().map(|view| SavedView {
+        href: url(&view.filter, None),
+        is_current: view.filter == query.q,
+        name: view.name,
+    });
+    let views: Vec<SavedView> = views.collect();
     let markup = conversations(ConversationsPage {
         person: person.layout(),
         filter: &query.q,
         words: &WORDS,
         error: wrong.as_deref(),
+        views: &views,
         is_sorted: filter.is_ok_and(|filter| filter.sort != Sort::Newest),
         rows: &rows,
         examined_back_to,
@@ -168,7 +178,7 @@ fn text(body: &Bytes) -> Option<String> {
 }
 
 /// The URL of a page. The filter is a part of it.
-fn url(filter: &str, token: Option<&str>) -> String {
+pub(super) fn url(filter: &str, token: Option<&str>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     if !filter.is_empty() {
         query.append_pair("q", filter);

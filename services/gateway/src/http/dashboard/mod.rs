@@ -10,7 +10,6 @@
 
 pub mod assets;
 pub mod audit;
-pub mod config;
 pub mod conversation_filter;
 pub mod conversation_matches;
 pub mod form;
@@ -21,6 +20,7 @@ pub mod page;
 pub mod person;
 pub mod responses;
 pub mod routes;
+pub mod save_view;
 pub mod session_cookie;
 pub mod show_audit_log;
 pub mod sign_in;

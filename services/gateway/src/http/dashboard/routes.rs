@@ -11,7 +11,7 @@ use identity::Role;
 use super::guard::{Access, FORM_BYTES_MAX, Guard};
 use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
-use super::{assets, guard, list_conversations, show_audit_log, sign_out};
+use super::{assets, guard, list_conversations, save_view, show_audit_log, sign_out};
 use crate::http::HttpState;
 
 /// A page.
@@ -49,6 +49,11 @@ pub fn table() -> Vec<Route> {
             "/dashboard/sign-out",
             Needs(Role::Viewer),
             sign_out::sign_out,
+        ),
+        post(
+            "/dashboard/views",
+            Needs(Role::Support),
+            save_view::save_view,
         ),
         get(
             "/dashboard/audit",

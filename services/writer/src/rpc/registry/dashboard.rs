@@ -12,6 +12,10 @@ use super::{
 };
 use crate::audit;
 
+/// Maximum length of the name of a view, in bytes.
+const VIEW_NAME_BYTES_MAX: usize = 64;
+/// Maximum length of the filter of a view, in bytes.
+const VIEW_FILTER_BYTES_MAX: usize = 1_024;
 /// Maximum length of the detail of an action, in bytes.
 const DETAIL_BYTES_MAX: usize = 1_024;
 
@@ -61,6 +65,32 @@ pub(super) async fn record_action(
     };
     let appended = audit::append(writer, entry).await?;
     Ok(appended.position_token)
+}
+
+pub(super) async fn set_view(
+    writer: &Writer,
+    request: Request<proto::SetDashboardViewRequest>,
+) -> Result<Vec<proto::DashboardView>, Problem> {
+    let (_, request) = principal(writer, request, Scope::Append).await?;
+    let by = person(writer, &request.session_token)?;
+    if by.person.role() < Role::Support {
+        return Err(not_found("session with the role support", "session_token"));
+    }
+    let view = request.view.unwrap_or_default();
+    check_view(&view).map_err(|violation| violation.within("view"))?;
+    let saved = writer
+        .registry
+        .set_dashboard_view(by.tenant.tenant(), &view);
+    saved.await.map_err(from_registry("view"))
+}
+
+fn check_view(view: &proto::DashboardView) -> Result<(), Violation> {
+    if view.name.trim().is_empty() {
+        let missing = Violation::new(ViolationReason::Missing, "is required");
+        return Err(missing.within("name"));
+    }
+    check_text(&view.name, VIEW_NAME_BYTES_MAX).map_err(|violation| violation.within("name"))?;
+    check_text(&view.filter, VIEW_FILTER_BYTES_MAX).map_err(|violation| violation.within("filter"))
 }
 
 /// The person of a session.

@@ -13,7 +13,7 @@ use wire::status::Reason;
 use super::audit::{Action, DashboardAction, record_for};
 use super::{BASE_PATH, session_cookie};
 use crate::http::HttpState;
-use provider::Provider;
+use crate::openid::Provider;
 
 /// Maximum length of a URL to come back to after the sign-in, in bytes.
 pub const NEXT_BYTES_MAX: usize = 2_048;

@@ -3,16 +3,16 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use identity::{DashboardUse, IdTokenClaims, NewPerson};
+use identity::{DashboardUse, NewPerson};
 use pages::dashboard::choose_tenant::{ChooseTenantPage, TenantChoice, choose_tenant};
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 
-use super::attempt::Attempt;
-use super::{Provider, attempt_cookie, grants, sign_in_rejected};
+use super::{attempt_cookie, from_provider, sign_in_rejected};
 use crate::http::HttpState;
 use crate::http::dashboard::Page;
 use crate::http::dashboard::sign_in::{page_or_first, provider_of, start_session};
+use crate::openid::{Attempt, Callback, people};
 
 /// The provider's answer. No `Debug`: the code is a secret.
 #[derive(Default, Deserialize)]
@@ -32,8 +32,9 @@ pub(in crate::http::dashboard) async fn finish_sign_in(
 ) -> Result<Response, HttpProblem> {
     let provider = provider_of(&state)?;
     let attempt = attempt_cookie::attempt(&headers).ok_or_else(sign_in_rejected)?;
-    let claims = claims(&state, provider, query, &attempt).await?;
-    let mut people = grants::people(&provider.section, &claims);
+    let claims = provider.claims(&attempt, callback(&query, &attempt)?, state.now());
+    let claims = claims.await.map_err(from_provider)?;
+    let mut people = people(provider.section(), &claims);
     let mut response = match (people.pop(), people.is_empty()) {
         (None, _) => return Err(no_grant()),
         (Some(person), true) => {
@@ -51,25 +52,15 @@ pub(in crate::http::dashboard) async fn finish_sign_in(
     Ok(response)
 }
 
-/// The claims of the person, from the ID token for the code.
-async fn claims(
-    state: &HttpState,
-    provider: &Provider,
-    query: CallbackQuery,
-    attempt: &Attempt,
-) -> Result<IdTokenClaims, HttpProblem> {
-    let is_own = query.state.as_deref() == Some(attempt.state.as_str());
-    let code = query.code.filter(|_| is_own && query.error.is_none());
-    let code = code.ok_or_else(sign_in_rejected)?;
-    let endpoints = provider.endpoints(state.now()).await?;
-    if query.iss.is_some_and(|issuer| issuer != endpoints.issuer) {
-        return Err(sign_in_rejected());
-    }
-    let id_token = provider.id_token(&endpoints, &code, &attempt.verifier);
-    let id_token = id_token.await?;
-    provider
-        .verified(&id_token, &attempt.nonce, &endpoints, state.now())
-        .await
+/// The answer, if it is of this attempt.
+fn callback<'a>(query: &'a CallbackQuery, attempt: &Attempt) -> Result<Callback<'a>, HttpProblem> {
+    let is_own = query.state.as_ref() == Some(&attempt.state);
+    let code = query.code.as_deref();
+    let code = code.filter(|_| is_own && query.error.is_none());
+    Ok(Callback {
+        code: code.ok_or_else(sign_in_rejected)?,
+        issuer: query.iss.as_deref(),
+    })
 }
 
 /// A page with a one-time link for each tenant.

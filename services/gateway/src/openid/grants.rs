@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use domain::{Label, TenantId};
 use identity::{IdTokenClaims, NewPerson, Role};
 
-use crate::http::dashboard::config::OidcSection;
+use super::config::OidcSection;
 
 /// Maximum number of tenants of one person; further ones are left out.
 const TENANTS_MAX: usize = 64;
 
 /// The person in each tenant that the claims grant, by tenant, with the highest role.
-pub(super) fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
+#[must_use]
+pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
     let Some(subject) = name(section, claims) else {
         return Vec::new();
     };

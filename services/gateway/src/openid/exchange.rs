@@ -7,11 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
-use runtime::http::HttpProblem;
 use serde::Deserialize;
 
 use super::discovery::Endpoints;
-use super::{Provider, REQUEST_TIMEOUT, provider_unavailable, sign_in_rejected, whole_body};
+use super::{Provider, ProviderError, REQUEST_TIMEOUT, whole_body};
 
 /// The used member of the answer. No `Debug`: the token is a secret.
 #[derive(Deserialize)]
@@ -23,17 +22,17 @@ impl Provider {
     /// The ID token for a code.
     ///
     /// # Errors
-    /// 401 if the provider rejects the code, 503 if it does not answer.
+    /// [`ProviderError::Rejected`] if the provider rejects the code.
     pub(super) async fn id_token(
         &self,
         endpoints: &Endpoints,
         code: &str,
         verifier: &str,
-    ) -> Result<String, HttpProblem> {
+    ) -> Result<String, ProviderError> {
         let secret = self.section.client_secret.expose();
         let request = self.client.request(Method::POST, &endpoints.token_endpoint);
         let mut request = request
-            .map_err(|_| provider_unavailable())?
+            .map_err(|_| ProviderError::Unavailable)?
             .timeout(REQUEST_TIMEOUT)
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -42,20 +41,23 @@ impl Provider {
             let credentials = basic(&self.section.client_id, secret);
             request = request.header(AUTHORIZATION, credentials);
         }
-        let answer = request.send().await.map_err(|_| provider_unavailable())?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|_| ProviderError::Unavailable)?;
         let status = answer.status();
         if status != StatusCode::OK {
             tracing::warn!(%status, "the dashboard's provider exchanges no code");
             return Err(if status.is_client_error() {
-                sign_in_rejected()
+                ProviderError::Rejected
             } else {
-                provider_unavailable()
+                ProviderError::Unavailable
             });
         }
-        let body = whole_body(answer).await.ok_or_else(provider_unavailable)?;
+        let body = whole_body(answer).await.ok_or(ProviderError::Unavailable)?;
         let answer: Option<TokenAnswer> = serde_json::from_slice(&body).ok();
         let id_token = answer.and_then(|answer| answer.id_token);
-        id_token.ok_or_else(sign_in_rejected)
+        id_token.ok_or(ProviderError::Rejected)
     }
 
     /// The form of the request. A public client names itself there.

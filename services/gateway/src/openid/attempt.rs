@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// Random bytes of each secret: 256 bits.
-pub(super) const SECRET_BYTES: usize = 32;
+pub const SECRET_BYTES: usize = 32;
 
 /// What proves that an answer of the provider belongs to a sign-in of this browser. No `Debug`: its values are secrets.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Attempt {
+pub struct Attempt {
     /// The `state` of the request.
-    pub(super) state: String,
+    pub state: String,
     /// The `nonce` of the ID token.
-    pub(super) nonce: String,
+    pub nonce: String,
     /// The PKCE verifier.
-    pub(super) verifier: String,
+    pub verifier: String,
     /// The page to come back to.
-    pub(super) next: String,
+    pub next: String,
 }
 
 /// The client, as the provider knows it.
@@ -32,7 +32,8 @@ pub(super) struct ClientOf<'a> {
 
 impl Attempt {
     /// An attempt with these random bytes, each of which must be unpredictable.
-    pub(super) fn new(random: [[u8; SECRET_BYTES]; 3], next: &str) -> Self {
+    #[must_use]
+    pub fn new(random: [[u8; SECRET_BYTES]; 3], next: &str) -> Self {
         let [state, nonce, verifier] = random.map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
         Self {
             state,

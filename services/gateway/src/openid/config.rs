@@ -1,4 +1,4 @@
-//! Settings of the dashboard.
+//! Settings of OpenID Connect.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,6 @@ use serde::{Deserialize, Serialize};
 const GRANTS_MAX: usize = 1_000;
 /// Maximum number of scopes that are requested.
 const SCOPES_MAX: usize = 32;
-
-/// Settings of the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct DashboardSection {
-    /// Signing in with OpenID Connect.
-    pub oidc: OidcSection,
-}
 
 /// Settings of OpenID Connect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,12 +45,6 @@ impl Default for OidcSection {
             name_claim: "email".to_owned(),
             grants: Vec::new(),
         }
-    }
-}
-
-impl Validate for DashboardSection {
-    fn validate(&self, checks: &mut Checks<'_>) {
-        checks.section("oidc", &self.oidc);
     }
 }
 
@@ -116,7 +103,7 @@ mod tests {
     #[test]
     fn settings_are_checked() {
         let check = |settings: &Value, expected: bool| {
-            let taken = load::<DashboardSection>(&Sources::new().flags(&json!({"oidc": settings})));
+            let taken = load::<OidcSection>(&Sources::new().flags(settings));
             assert_eq!(taken.is_ok(), expected, "{settings}: {:?}", taken.err());
         };
         let grant = json!({"claim": "groups", "value": "a", "tenant": "acme", "role": "viewer"});
