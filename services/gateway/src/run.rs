@@ -25,6 +25,7 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
+use crate::openid::Provider;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
@@ -67,7 +68,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     retention::start(deps, &config.retention, shutdown);
     shutdown.spawn_cancellable(search::publish(gateway.clone()));
     let generations = generations(&config, &gateway, shutdown)?;
+    let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
+    let provider = provider.map_err(StartError::dependency)?;
     let state = HttpState {
+        provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),
         generations,

@@ -1,0 +1,8 @@
+//! The pages of the dashboard, one file each.
+
+pub mod audit_log;
+pub mod choose_tenant;
+pub mod conversations;
+pub mod problem;
+pub mod sign_in;
+pub mod sign_in_link;
