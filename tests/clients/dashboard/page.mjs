@@ -42,7 +42,6 @@ async function themes(page, name) {
     await accessible(page, `${name}, ${theme}`);
     if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${theme}.png`) });
   }
-  await page.emulateMediaFeatures([{ name: 'forced-colors', value: 'active' }]);
   await page.setViewport({ width: 320, height: 640 });
   await accessible(page, `${name}, narrow`);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);

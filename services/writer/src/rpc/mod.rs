@@ -45,9 +45,9 @@ pub(crate) use append_stream::StreamSettings;
 pub(crate) use registry::RegistryRpc;
 pub(crate) use runs::RunRpc;
 
+use crate::Writer;
 use crate::commit::commit_in_turn;
 use crate::request::{Caller, intent};
-use crate::{Intent, Writer, problem};
 
 #[derive(Debug, Clone)]
 pub(crate) struct WriteRpc {
