@@ -25,6 +25,7 @@ pub mod request;
 pub mod retention;
 pub mod rpc;
 pub mod run;
+pub mod search;
 pub mod token_keys;
 pub mod watcher;
 pub mod writer;

@@ -30,7 +30,7 @@ use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, retention};
+use crate::{Gateway, GatewayConfig, Parts, retention, search};
 
 /// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +65,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         clock: Clock::System,
     };
     retention::start(deps, &config.retention, shutdown);
+    shutdown.spawn_cancellable(search::publish(gateway.clone()));
     let generations = generations(&config, &gateway, shutdown)?;
     let state = HttpState {
         limits: RateLimits::new(&config.http),

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
-    migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key, status,
-    tail, tenant, token, verify, verify_receipt, watch, widget,
+    migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search, signing_key,
+    status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -59,6 +59,7 @@ Examples:
     Context(context::Args),
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
+    Search(search::Args),
     Mcp(mcp::Args),
     Widget(widget::Args),
     Tail(tail::Args),
@@ -95,6 +96,7 @@ impl Command {
             Self::Context(args) => context::run(args).await,
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
+            Self::Search(args) => search::run(args).await,
             Self::Mcp(args) => mcp::run(args).await,
             Self::Widget(args) => widget::run(args),
             Self::Tail(args) => tail::run(args).await,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Violation, ViolationReason,
-    decide,
+    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation,
+    ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
@@ -170,9 +170,13 @@ async fn append(
                 let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
             }
-            writer
-                .heads
-                .keep(&intent.key, StoredHead { head, sequence });
+            let loaded_through = previous.map_or(Version::ZERO, |stored| stored.loaded_through);
+            let stored = StoredHead {
+                head,
+                sequence,
+                loaded_through,
+            };
+            writer.heads.keep(&intent.key, stored);
             Ok(Appended::Done(result))
         }
         AppendOutcome::Duplicate { sequence } => {

@@ -175,7 +175,7 @@ fn is_within(stored: Storage, limits: &Limits) -> bool {
 fn may_be_rejected(action: &Action) -> bool {
     matches!(
         action,
-        Action::Create { .. } | Action::Append(_) | Action::Update(_) | Action::StartRun(_)
+        Action::Create { .. } | Action::Append { .. } | Action::Update(_) | Action::StartRun(_)
     )
 }
 

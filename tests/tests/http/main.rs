@@ -14,6 +14,7 @@ mod mcp;
 mod openai;
 mod positions;
 mod quotas;
+mod search;
 mod security_headers;
 mod sessions;
 mod tokens;

@@ -25,6 +25,7 @@ mod removal;
 mod reseal;
 mod scope;
 mod seals;
+mod search;
 mod secret;
 mod service_tokens;
 mod settings;
@@ -46,6 +47,7 @@ pub use output_schema::{OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX}
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};
+pub use search::AgentSearch;
 pub use secret::{Digest, Secret};
 pub use service_tokens::{NewServiceToken, TOKEN_AGENTS_MAX};
 pub use settings::{

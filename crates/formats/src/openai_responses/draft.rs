@@ -24,6 +24,8 @@ pub(super) struct Draft<'a> {
     unanswered: BTreeSet<Link>,
     /// The ids of the rendered items (R6).
     ids: BTreeSet<String>,
+    /// Reasoning without its item, and its turn: the item may be in the next turn (R3).
+    thought: Option<(Verbatim<'a>, Version)>,
 }
 
 impl<'a> Draft<'a> {
@@ -35,6 +37,7 @@ impl<'a> Draft<'a> {
             answered: answered_links(transcript),
             unanswered: BTreeSet::new(),
             ids: BTreeSet::new(),
+            thought: None,
         }
     }
 
@@ -65,8 +68,26 @@ impl<'a> Draft<'a> {
         self.items.push(Item::Verbatim(answer.raw));
     }
 
+    /// Keeps reasoning for the item after it. Reasoning that waits already has no item.
+    pub(super) fn keep_reasoning(&mut self, reasoning: Verbatim<'a>, version: Version) {
+        self.drop_reasoning();
+        self.thought = Some((reasoning, version));
+    }
+
+    /// Takes the reasoning of the next item.
+    pub(super) fn take_reasoning(&mut self) -> Option<(Verbatim<'a>, Version)> {
+        self.thought.take()
+    }
+
+    /// Drops reasoning without its item.
+    pub(super) fn drop_reasoning(&mut self) {
+        if let Some((_, version)) = self.thought.take() {
+            self.notes.omit(version, LostContent::Thinking);
+        }
+    }
+
     /// Renders reasoning whose item follows directly (R3). Returns whether it was rendered.
-    pub(super) fn push_reasoning(&mut self, reasoning: Verbatim<'a>, version: Version) -> bool {
+    pub(super) fn push_reasoning(&mut self, (reasoning, version): (Verbatim<'a>, Version)) -> bool {
         let is_enabled = self.options.thoughts == Thoughts::Replay;
         let can_send = is_enabled && reasoning.signed && self.is_new(&reasoning);
         if can_send {

@@ -36,6 +36,9 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     draft.items.extend(opening.map(Item::user_text));
     for turn in turns {
         draft.notes.omit_author(turn);
+        if turn.role != Role::Assistant {
+            draft.drop_reasoning();
+        }
         match turn.role {
             Role::Assistant => assistant(&mut draft, turn),
             Role::User => push_message(&mut draft, turn, "user", Target::Input),
@@ -45,6 +48,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
             }
         }
     }
+    draft.drop_reasoning();
     let closing = transcript.closing.as_deref();
     draft.items.extend(closing.map(Item::user_text));
     if draft.items.is_empty() {

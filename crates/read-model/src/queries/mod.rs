@@ -11,6 +11,7 @@ mod head_and_events;
 mod list_conversations;
 mod model_usage;
 mod provider_logs;
+pub mod search;
 mod statements;
 mod storage;
 mod usage_by_day;

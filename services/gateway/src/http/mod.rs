@@ -30,6 +30,7 @@ pub mod positions;
 pub mod problem;
 pub mod rate_limits;
 pub mod router;
+pub mod search;
 pub mod sessions;
 pub mod sse;
 pub mod state;

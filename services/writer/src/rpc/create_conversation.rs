@@ -1,16 +1,22 @@
 //! Creates a conversation.
 
-use domain::bounds::TITLE_BYTES_MAX;
+use domain::bounds::{CREATE_EVENTS_MAX, TITLE_BYTES_MAX};
 use domain::event::ConversationCreated;
-use domain::{Action, AgentId, Command, ConversationId, Expectation, Violation};
+use domain::{
+    Action, AgentId, Command, ConversationId, Expectation, NewEvent, Violation, ViolationReason,
+};
 use event_log::registry::Scope;
+use prost::Message as _;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
+use wire::proto::event::v1::Event;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
+use super::append_events::converted;
 use super::{Problem, Request, Writer, execute};
 use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
+use crate::token_count::count_tokens;
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -42,6 +48,8 @@ pub(super) async fn intent_of(
     let fork_from = request.forked_from.take().map(fork_point_from_proto);
     let fork_from = fork_from.transpose();
     let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
+    let bytes = request.encoded_len();
+    let events = new_events(std::mem::take(&mut request.events))?;
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
@@ -54,6 +62,7 @@ pub(super) async fn intent_of(
         has_key: key.is_some(),
         key_field: "idempotency_key",
         request_digest,
+        attempt: None,
         command: Command {
             commit,
             agent,
@@ -61,10 +70,24 @@ pub(super) async fn intent_of(
             action: Action::Create {
                 created: Box::new(created),
                 occurred_at,
+                events: count_tokens(events, bytes).await?,
             },
         },
         fork_from,
     })
+}
+
+/// The events after the creation, without their token counts.
+fn new_events(events: Vec<Event>) -> Result<Vec<NewEvent>, Violation> {
+    let count = events.len();
+    if count > CREATE_EVENTS_MAX {
+        let rule = format!(
+            "has {count} events, one commit has at most {CREATE_EVENTS_MAX} besides the creation: append several commits"
+        );
+        let violation = Violation::new(ViolationReason::TooManyEvents, rule);
+        return Err(violation.within("events"));
+    }
+    converted(events)
 }
 
 fn created(

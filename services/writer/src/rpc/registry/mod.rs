@@ -6,6 +6,7 @@ mod api_keys;
 mod context_policies;
 mod service_tokens;
 mod signing_keys;
+mod tenant_search;
 mod tenants;
 mod token_rules;
 
@@ -139,6 +140,7 @@ rpcs! {
     set_tenant_quotas(SetTenantQuotasRequest) -> SetTenantQuotasResponse { tenant } = tenants::set_quotas;
     list_tenants(ListTenantsRequest) -> ListTenantsResponse { tenants } = tenants::list;
     set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse { tenant } = token_rules::set;
+    set_tenant_search(SetTenantSearchRequest) -> SetTenantSearchResponse { tenant } = tenant_search::set;
     revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
     create_agent(CreateAgentRequest) -> CreateAgentResponse { agent } = agents::create;
     list_agents(ListAgentsRequest) -> ListAgentsResponse { agents } = agents::list;
