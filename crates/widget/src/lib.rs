@@ -10,7 +10,7 @@ mod release;
 mod snippet;
 
 pub use release::{File, LOADER_GZIP_BYTES_MAX, RELEASE_GZIP_BYTES_MAX, Release, release};
-pub use snippet::{Snippet, attribute};
+pub use snippet::Snippet;
 
 /// The first segments of every path. A change that breaks pages gets another number.
 pub const ROOT: &str = "/widget/1";

@@ -40,8 +40,7 @@ impl Snippet {
 }
 
 /// A text as the value of an attribute, between double quotes.
-#[must_use]
-pub fn attribute(text: &str) -> String {
+fn attribute(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('"', "&quot;")
         .replace('<', "&lt;")

@@ -12,6 +12,8 @@ use crate::console;
 use crate::exit::Exit;
 
 /// Print the HTML that shows the chat on a page.
+///
+/// Needs no connection: the files of the widget are in this program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The tag is that of this program's version. Print it again when the gateway is upgraded: browsers do not run a file with another \
