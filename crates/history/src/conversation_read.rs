@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::{AgentId, Conversation, ForkPoint, Head, Sequence, Status};
 use event_log::{StoredCommit, StoredMessage};
-use read_model::queries::{self, EventQuery};
+use read_model::queries::{self, Direction, EventQuery, InheritedQuery, is_rare};
 use read_model::{EventRow, HeadRow, ReadModelError};
 use wire::status::Problem;
 
@@ -26,6 +26,30 @@ pub(crate) enum RowQuery<'q> {
     Events(&'q EventQuery),
 }
 
+impl<'q> RowQuery<'q> {
+    /// The inherited events to read for a fork with this number of own versions: those of a read backward of common kinds,
+    /// unless own events probably fill it.
+    pub(crate) fn inherited(self, own: u64) -> InheritedQuery<'q> {
+        match self {
+            Self::Events(query)
+                if query.direction == Direction::Backward
+                    && own < u64::from(query.limit)
+                    && query.bytes_max > 0
+                    && !is_rare(&query.kinds) =>
+            {
+                InheritedQuery {
+                    from: query.from,
+                    to: query.to,
+                    kinds: &query.kinds,
+                    limit: query.limit,
+                    bytes_max: query.bytes_max,
+                }
+            }
+            Self::Events(_) | Self::Conversation => InheritedQuery::default(),
+        }
+    }
+}
+
 /// The rows of a conversation; empty if it has none.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
@@ -38,7 +62,7 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 pub(crate) struct ConversationRead {
     pub(crate) rows: Rows,
-    /// The rows of a fork's ancestors, if they were read with the last commit.
+    /// The rows of a fork's ancestors and inherited events, if they were read with the last commit.
     pub(crate) lineage: LineageRows,
     /// The position of the last known commit.
     pub(crate) position: CommitPosition,
@@ -53,7 +77,7 @@ impl ConversationRead {
         let read = Self {
             position: head_row.map_or_else(CommitPosition::default, CommitPosition::from_row),
             rows,
-            lineage: Vec::new(),
+            lineage: LineageRows::default(),
             ahead: None,
         };
         match last {
@@ -85,6 +109,15 @@ impl ConversationRead {
     /// The fork point, if the conversation is a fork.
     pub(crate) fn forked_from(&self) -> Option<&ForkPoint> {
         self.head().and_then(|head| head.forked_from.as_ref())
+    }
+
+    /// The lineage that was read with the last commit, if it begins at this fork point.
+    pub(crate) fn take_lineage(&mut self, from: &ForkPoint) -> LineageRows {
+        let first = self.lineage.ancestors.first();
+        if first.is_some_and(|first| first.from == *from) {
+            return std::mem::take(&mut self.lineage);
+        }
+        LineageRows::default()
     }
 
     /// The position of the rows; without rows, the position before the first own event.

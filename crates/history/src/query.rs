@@ -70,19 +70,18 @@ impl Batch {
         bytes_max: 1,
     };
 
+    /// The bounds of a statement.
+    pub(crate) fn of(limit: u32, bytes_max: u64) -> Self {
+        Self {
+            events_max: usize::try_from(limit).unwrap_or(usize::MAX),
+            bytes_max,
+        }
+    }
+
     /// Whether these events fill the batch; otherwise a read that returned them has reached its end.
     pub(crate) fn is_filled_by(self, events: &[EventRow]) -> bool {
         events.len() >= self.events_max
             || events.iter().map(size_bytes).sum::<u64>() >= self.bytes_max
-    }
-
-    /// The rest of the batch after these events.
-    pub(crate) fn after(self, events: &[EventRow]) -> Self {
-        let bytes = events.iter().map(size_bytes).sum::<u64>();
-        Self {
-            events_max: self.events_max.saturating_sub(events.len()),
-            bytes_max: self.bytes_max.saturating_sub(bytes),
-        }
     }
 
     /// The part that one statement reads.

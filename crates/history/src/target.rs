@@ -8,6 +8,7 @@ use event_log::registry::AgentAccess;
 use read_model::ReadModel;
 
 use crate::deadline::Deadline;
+use crate::known_lineages::KnownLineages;
 
 /// The record, the read model and the timeout of fences. Clones share them.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Reader {
     pub record: Record,
     /// The read model.
     pub read_model: ReadModel,
+    /// The lineages of forks that were read.
+    pub known_lineages: KnownLineages,
     /// The longest wait until a fence is reached.
     pub fence_wait: Duration,
 }
