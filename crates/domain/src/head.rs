@@ -128,7 +128,9 @@ impl Head {
     #[must_use]
     pub fn own_versions(&self) -> u64 {
         let inherited = self.forked_from.as_ref().map(|from| from.version);
-        self.version.0.saturating_sub(inherited.unwrap_or_default().0)
+        self.version
+            .0
+            .saturating_sub(inherited.unwrap_or_default().0)
     }
 
     /// The head after a commit: the fold of writer and verifier.

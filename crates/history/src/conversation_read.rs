@@ -7,48 +7,16 @@ use std::sync::Arc;
 
 use domain::{AgentId, Conversation, ForkPoint, Head, Sequence, Status};
 use event_log::{StoredCommit, StoredMessage};
-use read_model::queries::{self, Direction, EventQuery, InheritedQuery, is_rare};
+use read_model::queries;
 use read_model::{EventRow, HeadRow, ReadModelError};
 use wire::status::Problem;
 
 use crate::lineage_rows::LineageRows;
 use crate::position::CommitPosition;
 use crate::problem;
+use crate::query::RowQuery;
 use crate::tail::Tail;
 use crate::target::{Reader, Target};
-
-/// What to read from the rows, in one statement.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RowQuery<'q> {
-    /// The complete conversation without events.
-    Conversation,
-    /// The head and these events.
-    Events(&'q EventQuery),
-}
-
-impl<'q> RowQuery<'q> {
-    /// The inherited events to read for a fork with this number of own versions: those of a read backward of common kinds,
-    /// unless own events probably fill it.
-    pub(crate) fn inherited(self, own: u64) -> InheritedQuery<'q> {
-        match self {
-            Self::Events(query)
-                if query.direction == Direction::Backward
-                    && own < u64::from(query.limit)
-                    && query.bytes_max > 0
-                    && !is_rare(&query.kinds) =>
-            {
-                InheritedQuery {
-                    from: query.from,
-                    to: query.to,
-                    kinds: &query.kinds,
-                    limit: query.limit,
-                    bytes_max: query.bytes_max,
-                }
-            }
-            Self::Events(_) | Self::Conversation => InheritedQuery::default(),
-        }
-    }
-}
 
 /// The rows of a conversation; empty if it has none.
 #[derive(Debug, Default)]

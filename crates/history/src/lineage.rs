@@ -7,16 +7,15 @@
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{ConversationId, ForkPoint, Inherited, Version};
 use futures::future::{try_join, try_join_all};
-use read_model::queries::InheritedQuery;
 use read_model::EventRow;
+use read_model::queries::InheritedQuery;
 use wire::status::Problem;
 
 use crate::consistency;
 use crate::conversation_read::{ConversationRead, Rows};
 use crate::event::{decode, event_rows};
 use crate::lineage_rows::{
-    AncestorRow, LineageRows, ancestor_target, before, first_own, inherited_in_rows, lineage_rows,
-    read_versions,
+    AncestorRow, LineageRows, before, first_own, inherited_in_rows, lineage_rows, read_versions,
 };
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
@@ -106,13 +105,9 @@ pub(crate) async fn read_with(
 }
 
 /// Reads one ancestor. It contains at least the version of the fork point: it did when the fork was recorded.
-async fn ancestor(
-    reader: &Reader,
-    fork: &Target,
-    found: AncestorRow,
-) -> Result<Ancestor, Problem> {
+async fn ancestor(reader: &Reader, fork: &Target, found: AncestorRow) -> Result<Ancestor, Problem> {
     let AncestorRow { from, row, last } = found;
-    let target = ancestor_target(fork, from.conversation.clone());
+    let target = fork.of(from.conversation.clone());
     let rows = Rows {
         head_row: row,
         ..Rows::default()

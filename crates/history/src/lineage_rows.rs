@@ -2,18 +2,17 @@
 //!
 //! A read of a fork asks for both, in one statement, as soon as the record has answered with the fork point.
 
-use domain::{ConversationId, ConversationKey, ForkPoint, Inherited, Version};
+use domain::{ConversationId, ForkPoint, Inherited, Version};
 use event_log::StoredMessage;
 use futures::future::{try_join, try_join_all};
 use read_model::queries::{self, EventRange, InheritedQuery, RangesQuery};
 use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
 
-use crate::consistency;
-use crate::conversation_read::RowQuery;
 use crate::known_lineages::KnownLineage;
 use crate::prefetched::Prefetched;
 use crate::problem;
+use crate::query::RowQuery;
 use crate::target::{Reader, Target};
 
 /// The ancestors of a fork according to the rows, and the first inherited events of a query.
@@ -88,10 +87,10 @@ pub(crate) async fn known_lineage_rows(
     let Some(from) = known.points.first() else {
         return Ok(LineageRows::default());
     };
-    let lasts = known.points.iter().map(|point| async {
-        let target = ancestor_target(fork, point.conversation.clone());
-        consistency::last(reader, &target).await
-    });
+    let lasts = known
+        .points
+        .iter()
+        .map(|point| async { fork.of(point.conversation.clone()).last(reader).await });
     let rows = lineage_rows(reader, fork, from.clone(), query.inherited(known.own));
     let (lasts, mut rows) = try_join(try_join_all(lasts), rows).await?;
     for ((ancestor, point), last) in rows.ancestors.iter_mut().zip(&known.points).zip(lasts) {
@@ -100,23 +99,8 @@ pub(crate) async fn known_lineage_rows(
     Ok(rows)
 }
 
-/// The target of an ancestor.
-pub(crate) fn ancestor_target(fork: &Target, conversation: ConversationId) -> Target {
-    Target {
-        key: ConversationKey {
-            tenant: fork.key.tenant.clone(),
-            conversation,
-        },
-        fence: None,
-        ..fork.clone()
-    }
-}
-
 /// The inherited versions of the nearest ancestors whose rows contain them, the newest first; `last` limits the first one.
-pub(crate) fn inherited_in_rows(
-    ancestors: &[AncestorRow],
-    mut last: Version,
-) -> Vec<EventRange> {
+pub(crate) fn inherited_in_rows(ancestors: &[AncestorRow], mut last: Version) -> Vec<EventRange> {
     let mut ranges = Vec::with_capacity(ancestors.len());
     for AncestorRow { from, row, .. } in ancestors {
         let Some(row) = row else { break };

@@ -3,7 +3,7 @@
 use domain::{EventKind, Version};
 use read_model::EventRow;
 pub use read_model::queries::Direction;
-use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery};
+use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery, InheritedQuery, is_rare};
 
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
@@ -50,6 +50,39 @@ impl Query<'_> {
             kinds: self.kinds.to_vec(),
             limit: u32::try_from(batch.of_one_statement().events_max).unwrap_or(u32::MAX),
             bytes_max: batch.bytes_max,
+        }
+    }
+}
+
+/// What to read from the rows, in one statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowQuery<'q> {
+    /// The complete conversation without events.
+    Conversation,
+    /// The head and these events.
+    Events(&'q EventQuery),
+}
+
+impl<'q> RowQuery<'q> {
+    /// The inherited events to read for a fork with this number of own versions: those of a read backward of common kinds,
+    /// unless own events probably fill it.
+    pub(crate) fn inherited(self, own: u64) -> InheritedQuery<'q> {
+        match self {
+            Self::Events(query)
+                if query.direction == Direction::Backward
+                    && own < u64::from(query.limit)
+                    && query.bytes_max > 0
+                    && !is_rare(&query.kinds) =>
+            {
+                InheritedQuery {
+                    from: query.from,
+                    to: query.to,
+                    kinds: &query.kinds,
+                    limit: query.limit,
+                    bytes_max: query.bytes_max,
+                }
+            }
+            Self::Events(_) | Self::Conversation => InheritedQuery::default(),
         }
     }
 }

@@ -8,13 +8,13 @@ use domain::{
 use wire::status::{Problem, Reason};
 
 use crate::consistency;
-use crate::conversation_read::{ConversationRead, RowQuery};
+use crate::conversation_read::ConversationRead;
 use crate::known_lineages::KnownLineage;
 use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Query};
+use crate::query::{Batch, Query, RowQuery};
 use crate::target::{Reader, Target};
 
 /// One view of a conversation.

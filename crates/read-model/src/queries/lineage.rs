@@ -67,8 +67,7 @@ pub async fn lineage(
         if let Some(event) = columns.event()? {
             lineage.inherited.push(event);
         } else {
-            let id =
-                ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
+            let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
             lineage.ancestors.push((id, columns.head_row()?));
         }
     }
