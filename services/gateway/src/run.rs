@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egress::Policy;
 use event_log::{Record, Registry};
-use history::Reader;
+use history::{KnownLineages, Reader};
 use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
@@ -124,6 +124,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         reader: Reader {
             record,
             read_model,
+            known_lineages: KnownLineages::default(),
             fence_wait: Duration::from_millis(config.fence_wait_ms),
         },
         watchers: Watchers::new(

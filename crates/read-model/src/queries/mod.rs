@@ -9,6 +9,7 @@ mod expired;
 mod find_commit;
 mod forks;
 mod head_and_events;
+mod lineage;
 mod list_conversations;
 mod model_usage;
 mod provider_logs;
@@ -29,10 +30,11 @@ pub use expired::{
     SURPLUS_PER_OWNER_MAX, expired_conversations,
 };
 pub use find_commit::{CommitRow, find_commit};
-pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks, lineage, parents_of_forks};
+pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks, parents_of_forks};
 pub use head_and_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, head_and_events, is_rare,
 };
+pub use lineage::{InheritedQuery, Lineage, lineage};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
