@@ -133,7 +133,11 @@ impl Browser {
         let token = ("form_token", self.form_token.as_str());
         let fields: Vec<(&str, &str)> = fields.iter().copied().chain([token]).collect();
         let request = self.client.request(Method::POST, path);
-        let request = request.header("sec-fetch-site", site).form(&fields);
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        let request = request
+            .header("sec-fetch-site", site)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form.extend_pairs(fields).finish());
         let answer = within(path, request.send()).await.expect("an answer");
         Answer::read(path, answer).await
     }

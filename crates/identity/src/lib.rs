@@ -10,6 +10,7 @@ mod bounds;
 mod claims;
 mod dashboard;
 mod error;
+mod id_token;
 mod key;
 mod ring_backend;
 mod role;
@@ -29,6 +30,7 @@ pub use dashboard::{
     DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
 };
 pub use error::{KeyError, TokenError};
+pub use id_token::{IdTokenClaims, IdTokenRules, verify_id_token};
 pub use key::{Key, jwk_set};
 pub use role::Role;
 pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};

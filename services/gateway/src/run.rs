@@ -23,6 +23,7 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
+use crate::http::dashboard::sign_in::provider::Provider;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::policies::Policies;
@@ -66,7 +67,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     };
     retention::start(deps, &config.retention, shutdown);
     let generations = generations(&config, &gateway, shutdown)?;
+    let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
+    let provider = provider.map_err(StartError::dependency)?;
     let state = HttpState {
+        provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),
         generations,

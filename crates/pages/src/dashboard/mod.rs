@@ -1,5 +1,7 @@
 //! The pages of the dashboard, one file each.
 
+pub mod audit_log;
+pub mod choose_tenant;
 pub mod conversations;
 pub mod problem;
 pub mod sign_in;

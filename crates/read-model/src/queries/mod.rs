@@ -3,6 +3,7 @@
 
 mod active_runs;
 mod conversation;
+mod conversation_facts;
 mod events_of_ranges;
 mod expired;
 mod find_commit;
@@ -17,6 +18,10 @@ mod usage_by_day;
 
 pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use conversation::conversation;
+pub use conversation_facts::{
+    ConversationExcerpts, ConversationFacts, EVENTS_EXAMINED_MAX, EXCERPT_BYTES_MAX,
+    RUNS_EXAMINED_MAX, conversation_excerpts, conversation_facts,
+};
 pub use events_of_ranges::{EventRange, RangesQuery, events_of_ranges};
 pub use expired::{
     ExpiredConversation, ExpiredPage, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,

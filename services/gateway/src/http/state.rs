@@ -12,6 +12,7 @@ use wire::proto::operate::v1::AgentSettings;
 
 use super::commands::Commands;
 use super::config::HttpSection;
+use super::dashboard::sign_in::provider::Provider;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
@@ -31,6 +32,8 @@ pub struct HttpState {
     pub health: Health,
     /// The settings.
     pub section: Arc<HttpSection>,
+    /// The provider that people of the dashboard sign in with.
+    pub provider: Option<Arc<Provider>>,
     /// The clock.
     pub clock: Clock,
 }

@@ -2,7 +2,7 @@
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationCreated;
-use domain::{Action, AgentId, Command, ConversationId, Expectation, Violation};
+use domain::{Action, AgentId, Command, ConversationId, Expectation, Violation, ViolationReason};
 use event_log::registry::Scope;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
@@ -45,6 +45,7 @@ pub(super) async fn intent_of(
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
+    check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     let access = caller
         .authorize(writer, Scope::Append, &agent, "agent_id")
         .await?;
@@ -65,6 +66,16 @@ pub(super) async fn intent_of(
         },
         fork_from,
     })
+}
+
+/// The writer itself creates audit logs.
+fn check_no_audit_log(id: &ConversationId) -> Result<(), Violation> {
+    if !id.is_audit_log() {
+        return Ok(());
+    }
+    let prefix = ConversationId::AUDIT_PREFIX;
+    let rule = format!("begins with `{prefix}`, which is reserved: choose another id");
+    Err(Violation::new(ViolationReason::Reserved, rule))
 }
 
 fn created(

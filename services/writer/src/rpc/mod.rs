@@ -62,7 +62,10 @@ impl WriteRpc {
 }
 
 /// Executes a command in its turn in the queue of the conversation.
-async fn execute(writer: &Writer, intent: Intent) -> Result<proto::CommitResult, Problem> {
+pub(crate) async fn execute(
+    writer: &Writer,
+    intent: Intent,
+) -> Result<proto::CommitResult, Problem> {
     let ticket = writer.queues.enter(&intent.key);
     commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
 }

@@ -39,6 +39,11 @@ const fn for_viewers(ok: u16) -> Statuses {
     [303, ok, ok, ok, ok, ok]
 }
 
+/// Pages for administrators and operators.
+const fn for_administrators(ok: u16) -> Statuses {
+    [303, 403, 403, ok, ok, ok]
+}
+
 /// What every signed-in person may do.
 const fn by_viewers(ok: u16) -> Statuses {
     [401, ok, ok, ok, ok, ok]
@@ -69,6 +74,9 @@ fn matrix() -> Vec<Row> {
             ..row("GET /dashboard/assets/{hash}/{name}", for_all(200))
         },
         row("GET /dashboard/sign-in", for_all(200)),
+        // `tests/clients/dashboard` signs in at a provider.
+        row("GET /dashboard/sign-in/provider", for_all(404)),
+        row("GET /dashboard/sign-in/callback", for_all(404)),
         // `sign_in.rs` tests valid links.
         Row {
             path: link,
@@ -79,6 +87,7 @@ fn matrix() -> Vec<Row> {
             ..row("POST /dashboard/sign-in/link", for_all(401))
         },
         row("POST /dashboard/sign-out", by_viewers(303)),
+        row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
     ]
 }

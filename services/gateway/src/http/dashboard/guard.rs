@@ -90,7 +90,7 @@ pub(super) fn person(state: &HttpState, headers: &HeaderMap) -> Option<(Person, 
     let access = registry.verify_dashboard_token(DashboardUse::Session, &token, state.now())?;
     let key = registry.dashboard_key(access.tenant.tenant())?;
     let form_token = key.form_token(&access.person);
-    Some((Person::new(access, form_token), key))
+    Some((Person::new(access, token, form_token), key))
 }
 
 /// A navigation goes to the sign-in and comes back; a form or a script gets a problem.

@@ -9,7 +9,12 @@
 //! OpenAPI description. Folders follow the URLs.
 
 pub mod assets;
+pub mod audit;
+pub mod config;
+pub mod conversation_filter;
+pub mod conversation_matches;
 pub mod form;
+mod freshness;
 pub mod guard;
 pub mod list_conversations;
 pub mod page;
@@ -17,6 +22,7 @@ pub mod person;
 pub mod responses;
 pub mod routes;
 pub mod session_cookie;
+pub mod show_audit_log;
 pub mod sign_in;
 pub mod sign_out;
 

@@ -20,6 +20,8 @@ pub struct Person {
     /// What the person may do.
     pub role: Role,
     pub(super) session: VerifiedPerson,
+    /// The token of the session: a secret.
+    pub(super) token: String,
     /// The token of the session's forms.
     pub(super) form_token: String,
 }
@@ -31,7 +33,7 @@ impl fmt::Debug for Person {
 }
 
 impl Person {
-    pub(super) fn new(access: PersonAccess, form_token: String) -> Self {
+    pub(super) fn new(access: PersonAccess, token: String, form_token: String) -> Self {
         Self {
             role: access.person.role(),
             admin: Admin {
@@ -39,6 +41,7 @@ impl Person {
                 actor: Actor(access.person.subject().clone()),
             },
             session: access.person,
+            token,
             form_token,
         }
     }

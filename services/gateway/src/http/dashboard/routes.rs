@@ -9,8 +9,9 @@ use axum::routing::{self, MethodRouter};
 use identity::Role;
 
 use super::guard::{Access, FORM_BYTES_MAX, Guard};
+use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
-use super::{assets, guard, list_conversations, sign_out};
+use super::{assets, guard, list_conversations, show_audit_log, sign_out};
 use crate::http::HttpState;
 
 /// A page.
@@ -32,12 +33,27 @@ pub fn table() -> Vec<Route> {
     vec![
         get("/dashboard/assets/{hash}/{name}", Public, assets::get_asset),
         get("/dashboard/sign-in", Public, show_sign_in::show_sign_in),
+        get(
+            "/dashboard/sign-in/provider",
+            Public,
+            start_sign_in::start_sign_in,
+        ),
+        get(
+            "/dashboard/sign-in/callback",
+            Public,
+            finish_sign_in::finish_sign_in,
+        ),
         get("/dashboard/sign-in/link", Public, link::show_link),
         post("/dashboard/sign-in/link", Public, link::use_link),
         post(
             "/dashboard/sign-out",
             Needs(Role::Viewer),
             sign_out::sign_out,
+        ),
+        get(
+            "/dashboard/audit",
+            Needs(Role::Administrator),
+            show_audit_log::show_audit_log,
         ),
         get(
             "/dashboard",

@@ -1,23 +1,29 @@
 //! `POST /dashboard/sign-out`: ends the session, on every gateway.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::EndDashboardTokenRequest;
 
+use super::audit::{Action, DashboardAction, record};
 use super::person::sign_in_required;
-use super::session_cookie;
 use super::sign_in::with_cookie;
+use super::{Person, session_cookie};
 use crate::http::HttpState;
 use crate::http::commands::{COMMAND_MAX, problem_from_status};
 
 pub(super) async fn sign_out(
     State(state): State<HttpState>,
-    headers: HeaderMap,
+    person: Person,
 ) -> Result<Response, HttpProblem> {
+    let action = Action {
+        action: DashboardAction::SignedOut,
+        conversation: None,
+        detail: "",
+    };
+    record(&state, &person, action).await?;
     let request = EndDashboardTokenRequest {
-        token: session_cookie::token(&headers).ok_or_else(sign_in_required)?,
+        token: person.token,
         is_session: true,
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);

@@ -1,13 +1,19 @@
 //! Links and sessions of the dashboard.
 
-use domain::{Label, TenantId, Violation, ViolationReason};
-use event_log::registry::{Principal, Scope};
+use domain::violation::check_text;
+use domain::{ConversationId, Label, TenantId, Violation, ViolationReason};
+use event_log::registry::{PersonAccess, Principal, Scope};
 use identity::{DashboardUse, NewPerson, Role};
+use wire::status::Reason;
 use wire::time;
 
 use super::{
     Problem, Request, Writer, from_registry, not_found, operator, principal, proto, visible_tenant,
 };
+use crate::audit;
+
+/// Maximum length of the detail of an action, in bytes.
+const DETAIL_BYTES_MAX: usize = 1_024;
 
 pub(super) async fn create_link(
     writer: &Writer,
@@ -40,6 +46,56 @@ pub(super) async fn end_token(
     let ended = registry.end_dashboard_token(token_use, &request.token, writer.now());
     let ended = ended.await.map_err(from_registry("token"))?;
     Ok(ended.is_some())
+}
+
+pub(super) async fn record_action(
+    writer: &Writer,
+    request: Request<proto::RecordDashboardActionRequest>,
+) -> Result<String, Problem> {
+    let (_, request) = principal(writer, request, Scope::Append).await?;
+    let entry = audit::Entry {
+        by: person(writer, &request.session_token)?,
+        action: action(request.action())?,
+        conversation: conversation(&request.conversation_id)?,
+        detail: detail(request.detail)?,
+    };
+    let appended = audit::append(writer, entry).await?;
+    Ok(appended.position_token)
+}
+
+/// The person of a session.
+fn person(writer: &Writer, token: &str) -> Result<PersonAccess, Problem> {
+    let registry = &writer.registry;
+    let person = registry.verify_dashboard_token(DashboardUse::Session, token, writer.now());
+    person.ok_or_else(|| {
+        let detail = "the session has ended: sign in again";
+        Problem::of_field(
+            Reason::RegistryEntryNotFound,
+            "session_token",
+            detail.to_owned(),
+        )
+    })
+}
+
+fn action(action: proto::DashboardAction) -> Result<proto::DashboardAction, Violation> {
+    if action == proto::DashboardAction::Unspecified {
+        let rule = "is required: send an action that this server knows";
+        return Err(Violation::new(ViolationReason::Missing, rule).within("action"));
+    }
+    Ok(action)
+}
+
+fn conversation(id: &str) -> Result<Option<ConversationId>, Violation> {
+    if id.is_empty() {
+        return Ok(None);
+    }
+    let id = ConversationId::parse(id).map_err(|violation| violation.within("conversation_id"));
+    id.map(Some)
+}
+
+fn detail(text: String) -> Result<String, Violation> {
+    check_text(&text, DETAIL_BYTES_MAX).map_err(|violation| violation.within("detail"))?;
+    Ok(text)
 }
 
 /// The tenant of a link: by default that of the token.

@@ -153,6 +153,8 @@ rpcs! {
     revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
     create_dashboard_link(CreateDashboardLinkRequest) -> CreateDashboardLinkResponse { token, expires_at } = dashboard::create_link;
     end_dashboard_token(EndDashboardTokenRequest) -> EndDashboardTokenResponse { has_ended } = dashboard::end_token;
+    record_dashboard_action(RecordDashboardActionRequest)
+        -> RecordDashboardActionResponse { position_token } = dashboard::record_action;
     create_agent(CreateAgentRequest) -> CreateAgentResponse { agent } = agents::create;
     list_agents(ListAgentsRequest) -> ListAgentsResponse { agents } = agents::list;
     set_context_policy(SetContextPolicyRequest) -> SetContextPolicyResponse { policy } = context_policies::set;

@@ -59,5 +59,5 @@ pub(in crate::http::dashboard) async fn use_link(
         subject: person.subject().clone(),
         role: person.role(),
     };
-    start_session(registry, person, BASE_PATH, state.now())
+    start_session(&state, person, "link", BASE_PATH).await
 }

@@ -1,17 +1,19 @@
 //! `/dashboard/sign-in`: how people sign in.
 
 pub mod link;
+pub mod provider;
 pub mod show_sign_in;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use domain::Timestamp;
-use event_log::Registry;
 use identity::{DashboardUse, NewPerson};
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
+use super::audit::{Action, DashboardAction, record_for};
 use super::{BASE_PATH, session_cookie};
+use crate::http::HttpState;
+use provider::Provider;
 
 /// Maximum length of a URL to come back to after the sign-in, in bytes.
 pub const NEXT_BYTES_MAX: usize = 2_048;
@@ -37,19 +39,37 @@ pub(super) fn page_or_first(next: Option<&str>) -> &str {
     next.filter(is_page).unwrap_or(BASE_PATH)
 }
 
-/// Starts a session, and goes to a page.
+/// The configured provider.
 ///
 /// # Errors
-/// The tenant does not exist.
-pub(super) fn start_session(
-    registry: &Registry,
+/// 404 if there is none.
+pub(super) fn provider_of(state: &HttpState) -> Result<&Provider, HttpProblem> {
+    state.provider.as_deref().ok_or_else(|| {
+        let detail = "no provider is configured: sign in with a link";
+        HttpProblem::new(StatusCode::NOT_FOUND, "NO_PROVIDER", detail)
+    })
+}
+
+/// Starts a session, records it in the audit log, and goes to a page. `means` says how the person signed in.
+///
+/// # Errors
+/// The tenant does not exist, or the audit log cannot be written.
+pub(super) async fn start_session(
+    state: &HttpState,
     person: NewPerson,
+    means: &str,
     next: &str,
-    now: Timestamp,
 ) -> Result<Response, HttpProblem> {
-    let issued = registry.issue_dashboard_token(DashboardUse::Session, person, now);
-    let cookie = issued.and_then(|(_, token)| session_cookie::set(&token));
-    let cookie = cookie.ok_or_else(sign_in_failed)?;
+    let registry = &state.gateway.registry;
+    let issued = registry.issue_dashboard_token(DashboardUse::Session, person, state.now());
+    let (_, token) = issued.ok_or_else(sign_in_failed)?;
+    let action = Action {
+        action: DashboardAction::SignedIn,
+        conversation: None,
+        detail: means,
+    };
+    record_for(state, &token, action).await?;
+    let cookie = session_cookie::set(&token).ok_or_else(sign_in_failed)?;
     Ok(with_cookie(next, cookie))
 }
 

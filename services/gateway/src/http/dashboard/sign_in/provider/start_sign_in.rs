@@ -1,0 +1,35 @@
+//! `GET /dashboard/sign-in/provider`: goes to the provider.
+
+use axum::extract::State;
+use axum::response::Response;
+use runtime::http::{HttpProblem, Query};
+use serde::Deserialize;
+
+use super::attempt::{Attempt, ClientOf};
+use super::{attempt_cookie, provider_unavailable, sign_in_rejected};
+use crate::http::HttpState;
+use crate::http::dashboard::sign_in::{page_or_first, provider_of, with_cookie};
+
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::http::dashboard) struct StartQuery {
+    /// The page to come back to.
+    next: Option<String>,
+}
+
+pub(in crate::http::dashboard) async fn start_sign_in(
+    State(state): State<HttpState>,
+    Query(query): Query<StartQuery>,
+) -> Result<Response, HttpProblem> {
+    let provider = provider_of(&state)?;
+    let endpoints = provider.endpoints(state.now()).await?;
+    let attempt = Attempt::new(rand::random(), page_or_first(query.next.as_deref()));
+    let client = ClientOf {
+        client_id: &provider.section.client_id,
+        redirect_uri: &provider.redirect_uri(),
+        scopes: &provider.section.scopes,
+    };
+    let url = attempt.url(&endpoints.authorization_endpoint, client);
+    let url = url.ok_or_else(provider_unavailable)?;
+    let cookie = attempt_cookie::set(&attempt).ok_or_else(sign_in_rejected)?;
+    Ok(with_cookie(url.as_str(), cookie))
+}
