@@ -37,7 +37,12 @@ fn path(filter: &str) -> String {
 async fn filters_select_conversations() {
     let fixture = Fixture::new().await;
     let agent = &fixture.agent;
-    conversation(agent, "plain", vec![user("Where is my parcel?"), assistant("At the door.")]).await;
+    conversation(
+        agent,
+        "plain",
+        vec![user("Where is my parcel?"), assistant("At the door.")],
+    )
+    .await;
     conversation(agent, "tools", vec![user("search"), call("c1", "{}")]).await;
     conversation(agent, "errors", vec![user("fail"), error("it broke")]).await;
     let archived = agent.try_archive(agent.target("plain")).await.unwrap();
@@ -76,7 +81,11 @@ async fn filters_select_conversations() {
     }
     let wrong = browser.get(&path("colour:red")).await;
     assert_eq!(wrong.status, 400);
-    assert!(wrong.text().contains("Filters are: agent"), "{}", wrong.text());
+    assert!(
+        wrong.text().contains("Filters are: agent"),
+        "{}",
+        wrong.text()
+    );
     assert!(wrong.text().contains("value=\"colour:red\""));
 }
 
@@ -113,7 +122,9 @@ async fn pages_have_every_conversation_once() {
     let page = browser.get("/dashboard").await.text();
     let (_, token) = page.split_once("page=").unwrap();
     let token = token.split('"').next().unwrap();
-    let answer = browser.get(&format!("/dashboard?q=messages%3A0&page={token}")).await;
+    let answer = browser
+        .get(&format!("/dashboard?q=messages%3A0&page={token}"))
+        .await;
     assert_eq!(answer.status, 400);
 }
 
@@ -121,9 +132,19 @@ async fn pages_have_every_conversation_once() {
 async fn other_tenants_and_hostile_texts_are_harmless() {
     let fixture = Fixture::new().await;
     let script = "<script>alert(1)</script>";
-    conversation(&fixture.agent, "hostile", vec![user(script), assistant(script)]).await;
+    conversation(
+        &fixture.agent,
+        "hostile",
+        vec![user(script), assistant(script)],
+    )
+    .await;
     let other = viewer(&fixture, FOREIGN_TENANT).await;
-    for filter in ["", &format!("agent:{AGENT}"), &format!("agent:{FOREIGN_AGENT}"), "id:hostile"] {
+    for filter in [
+        "",
+        &format!("agent:{AGENT}"),
+        &format!("agent:{FOREIGN_AGENT}"),
+        "id:hostile",
+    ] {
         let page = other.get(&path(filter)).await.text();
         assert_eq!(listed(&page), BTreeSet::new(), "{filter}");
     }

@@ -60,8 +60,8 @@ pub struct ContextColumn {
     pub sections: Vec<TokensOfSection>,
     /// The tokens that turns may take.
     pub room: u64,
-    /// What was omitted or changed before the listed events: ranges and reasons.
-    pub omitted: Vec<String>,
+    /// What the stages omitted or changed: versions, reason and stage.
+    pub outcomes: Vec<String>,
     /// The prefix that it shares with an earlier context.
     pub prefix: Option<ReusedPrefix>,
     /// Its pieces, in order; only the last ones if there are too many.
@@ -88,8 +88,8 @@ pub(super) fn column(context: &ContextColumn) -> Markup {
             dt { "SHA-256" } dd { code { (context.sha256) } }
             @if let Some(prefix) = &context.prefix { (reused(context, prefix)) }
         }
-        @if !context.omitted.is_empty() {
-            ul.omissions { @for text in &context.omitted { li { (text) } } }
+        @if !context.outcomes.is_empty() {
+            ul.outcomes { @for text in &context.outcomes { li { (text) } } }
         }
         (pieces(context))
     }
@@ -101,7 +101,10 @@ fn size(size_bytes: usize) -> String {
 
 /// The tokens by section, as parts of the room that sections and turns have together.
 fn bar(context: &ContextColumn, used: u64) -> Markup {
-    let turns = context.sections.iter().find(|section| section.name == "Turns");
+    let turns = context
+        .sections
+        .iter()
+        .find(|section| section.name == "Turns");
     let turns = turns.map_or(0, |section| section.tokens);
     let all = used
         .saturating_sub(turns)

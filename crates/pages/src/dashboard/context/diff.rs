@@ -59,7 +59,11 @@ impl Difference {
             .diff_lines(&before, &after);
         let mut lines = Vec::new();
         let mut has_more = false;
-        for hunk in diff.unified_diff().context_radius(CONTEXT_LINES).iter_hunks() {
+        for hunk in diff
+            .unified_diff()
+            .context_radius(CONTEXT_LINES)
+            .iter_hunks()
+        {
             for change in hunk.iter_changes() {
                 if lines.len() == DIFF_LINES_MAX {
                     has_more = true;
@@ -143,6 +147,10 @@ mod tests {
         let Difference::Lines { lines, .. } = Difference::between("[]", &wide) else {
             panic!("no lines");
         };
-        assert!(lines.iter().all(|line| line.text.len() <= LINE_BYTES_MAX + '…'.len_utf8()));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.text.len() <= LINE_BYTES_MAX + '…'.len_utf8())
+        );
     }
 }

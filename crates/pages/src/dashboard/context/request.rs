@@ -38,7 +38,7 @@ pub(super) fn forms(person: &Person<'_>, conversation: &str, request: ContextFor
         }
         div.field {
             label for="budget" { "Another budget, in tokens" }
-            input #budget type="number" name="budget" min="1" max=(u32::MAX) value=[request.budget];
+            input #budget type="number" name="budget" min="256" max=(u32::MAX) value=[request.budget];
         }
         button type="submit" { "Compare" }
         span.muted { " No model is called." }

@@ -72,10 +72,10 @@ fn name(fact: &Fact) -> String {
     match fact {
         Fact::MessageAppended(message) => message.role.as_str().to_owned(),
         Fact::ToolCalled(call) => format!("call of {}", call.tool_name),
-        Fact::ToolReturned(result) => result.tool_name.as_ref().map_or_else(
-            || "result".to_owned(),
-            |tool| format!("result of {tool}"),
-        ),
+        Fact::ToolReturned(result) => result
+            .tool_name
+            .as_ref()
+            .map_or_else(|| "result".to_owned(), |tool| format!("result of {tool}")),
         Fact::Annotation(_) | Fact::Lifecycle(_) => fact.kind().name().to_owned(),
     }
 }

@@ -153,10 +153,11 @@ fn events(page: TranscriptPage<'_>) -> Markup {
     let id = page.conversation.id.as_str();
     let (first, last) = (page.events.first(), page.events.last());
     let version_of = |event: Option<&EventOfTranscript>| event.map(|event| event.recorded.version);
+    let newest = page.conversation.head.version;
     let through = if page.has_later {
         version_of(last).unwrap_or_default()
     } else {
-        page.conversation.head.version
+        newest
     };
     let none = EmptyState {
         title: "Nothing to show here",
@@ -165,7 +166,7 @@ fn events(page: TranscriptPage<'_>) -> Markup {
     };
     html! {
         @if page.has_earlier {
-            (page_link(page, "before", version_of(first), "Earlier events"))
+            (page_link(page, "before", version_of(first).unwrap_or(newest.next()), "Earlier events"))
         }
         @if page.events.is_empty() { (empty(none)) }
         ol #events.transcript data-conversation=(id) data-depth=(page.depth.as_str()) data-through=(through)
@@ -175,21 +176,15 @@ fn events(page: TranscriptPage<'_>) -> Markup {
             }
         }
         @if page.has_later {
-            (page_link(page, "after", version_of(last), "Later events"))
+            (page_link(page, "after", version_of(last).unwrap_or_default(), "Later events"))
         } @else {
             p #live.muted role="status" data-needs-script hidden { "New events appear here." }
         }
     }
 }
 
-fn page_link(
-    page: TranscriptPage<'_>,
-    parameter: &str,
-    version: Option<Version>,
-    text: &str,
-) -> Markup {
+fn page_link(page: TranscriptPage<'_>, parameter: &str, version: Version, text: &str) -> Markup {
     let path = path(page.conversation.id.as_str());
-    let version = version.unwrap_or_default();
     html! {
         nav.pages aria-label=(text) {
             a.button href={ (path) "?depth=" (page.depth.as_str()) "&" (parameter) "=" (version) } { (text) }

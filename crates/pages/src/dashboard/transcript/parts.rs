@@ -39,9 +39,9 @@ fn part(at: At<'_>, index: usize, part: &Part) -> Markup {
     match part {
         Part::Text(written) => text(at, written),
         Part::Image { source, .. } => media("picture", None, source),
-        Part::File { source, filename, .. } => {
-            media("file", filename.as_ref().map(|name| name.as_str()), source)
-        }
+        Part::File {
+            source, filename, ..
+        } => media("file", filename.as_ref().map(|name| name.as_str()), source),
         Part::Thinking { text: thought, .. } => html! {
             details.thinking { summary { "Thinking" } (text(at, thought)) }
         },
@@ -103,5 +103,6 @@ fn size(text: &str) -> String {
 
 /// The start of a text, never within a character.
 fn head(text: &str, bytes_max: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
+    text.get(..text.floor_char_boundary(bytes_max))
+        .unwrap_or(text)
 }

@@ -1,6 +1,4 @@
-use domain::event::{
-    MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
-};
+use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{
     CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part,
     ToolName,
@@ -139,7 +137,12 @@ fn long_texts_show_their_head_and_a_link() {
 fn a_document_that_is_whole_has_no_link() {
     let link = "/dashboard/conversations/c/events/7";
     let check = |input: &str, is_cut: bool| {
-        assert_eq!(html(&[event(7, call("a", input))]).contains(link), is_cut, "{}", input.len());
+        assert_eq!(
+            html(&[event(7, call("a", input))]).contains(link),
+            is_cut,
+            "{}",
+            input.len()
+        );
     };
     check("{\"a\":[1,2]}", false);
     check(&format!("\"{}\"", "x".repeat(4094)), false);

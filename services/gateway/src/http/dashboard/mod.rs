@@ -13,6 +13,7 @@ pub mod audit;
 pub mod config;
 pub mod conversation_filter;
 pub mod conversation_matches;
+pub mod conversations;
 pub mod form;
 mod freshness;
 pub mod guard;
