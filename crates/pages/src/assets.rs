@@ -40,6 +40,12 @@ pub const DASHBOARD: Asset = Asset {
     content_type: MODULE,
     content: include_str!("assets/dashboard.js"),
 };
+/// The module of transcripts: search on the page, live events, links to events of other pages.
+pub const TRANSCRIPT: Asset = Asset {
+    name: "transcript.js",
+    content_type: MODULE,
+    content: include_str!("assets/transcript.js"),
+};
 /// The icon of the browser's tab.
 pub const ICON: Asset = Asset {
     name: "icon.svg",
@@ -48,7 +54,7 @@ pub const ICON: Asset = Asset {
 };
 
 /// Every asset. A new file is one line here.
-pub const ALL: [Asset; 3] = [STYLE, DASHBOARD, ICON];
+pub const ALL: [Asset; 4] = [STYLE, DASHBOARD, TRANSCRIPT, ICON];
 
 static HASH: LazyLock<String> = LazyLock::new(|| {
     let hash = ALL.iter().fold(Sha256::new(), |hash, asset| {

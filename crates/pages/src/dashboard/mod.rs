@@ -2,7 +2,11 @@
 
 pub mod audit_log;
 pub mod choose_tenant;
+pub mod context;
 pub mod conversations;
+pub mod erasure;
+pub mod event;
 pub mod problem;
 pub mod sign_in;
 pub mod sign_in_link;
+pub mod transcript;

@@ -16,6 +16,7 @@ mod provider_logs;
 pub mod search;
 mod statements;
 mod storage;
+mod stored_events;
 mod usage_by_day;
 
 pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
@@ -44,4 +45,5 @@ pub use provider_logs::{
     provider_logs,
 };
 pub use storage::{OWNER_CONVERSATIONS_SUMMED_MAX, Storage, StorageScope, storage};
+pub use stored_events::{StoredEvents, stored_events};
 pub use usage_by_day::{USAGE_ROWS_MAX, UsageDay, usage_by_day};

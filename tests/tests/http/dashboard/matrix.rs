@@ -49,6 +49,16 @@ const fn by_viewers(ok: u16) -> Statuses {
     [401, ok, ok, ok, ok, ok]
 }
 
+/// Pages for people with the role support, or a higher one.
+const fn for_support(ok: u16) -> Statuses {
+    [303, 403, ok, ok, ok, ok]
+}
+
+/// What people with the role support, or a higher one, may do.
+const fn by_support(ok: u16) -> Statuses {
+    [401, 403, ok, ok, ok, ok]
+}
+
 /// One page: its name in the table of routes, a path, the fields of its form, and the statuses.
 struct Row {
     name: &'static str,
@@ -94,6 +104,94 @@ fn matrix() -> Vec<Row> {
         row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
     ]
+    .into_iter()
+    .chain(missing_conversation())
+    .collect()
+}
+
+/// The pages of a conversation that does not exist; `transcript` has one that does.
+fn missing_conversation() -> impl Iterator<Item = Row> {
+    let reads = [
+        (
+            "GET /dashboard/conversations/{id}",
+            "/dashboard/conversations/none",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/stream",
+            "/dashboard/conversations/none/stream",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/events/{version}",
+            "/dashboard/conversations/none/events/1",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/events/{version}/download",
+            "/dashboard/conversations/none/events/1/download",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/context",
+            "/dashboard/conversations/none/context",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/context/body",
+            "/dashboard/conversations/none/context/body",
+        ),
+    ];
+    let support_reads = [
+        (
+            "GET /dashboard/conversations/{id}/export",
+            "/dashboard/conversations/none/export",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/erase",
+            "/dashboard/conversations/none/erase",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/erasure",
+            "/dashboard/conversations/none/erasure",
+        ),
+    ];
+    let posts = [
+        (
+            "POST /dashboard/conversations/{id}/context",
+            "/dashboard/conversations/none/context",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/context/verify",
+            "/dashboard/conversations/none/context/verify",
+        ),
+    ];
+    let support_posts = [
+        (
+            "POST /dashboard/conversations/{id}/title",
+            "/dashboard/conversations/none/title",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/archive",
+            "/dashboard/conversations/none/archive",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/restore",
+            "/dashboard/conversations/none/restore",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/erase",
+            "/dashboard/conversations/none/erase",
+        ),
+    ];
+    let fields = &[("title", "t"), ("receipt", "{}"), ("confirmation", "none")];
+    let rows = |of: Vec<(&'static str, &'static str)>, statuses: Statuses| {
+        of.into_iter().map(move |(name, path)| Row {
+            name,
+            path,
+            fields,
+            statuses,
+        })
+    };
+    rows(reads.to_vec(), for_viewers(404))
+        .chain(rows(support_reads.to_vec(), for_support(404)))
+        .chain(rows(posts.to_vec(), by_viewers(404)))
+        .chain(rows(support_posts.to_vec(), by_support(404)))
 }
 
 async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Browser {

@@ -2,6 +2,9 @@
 
 mod assets;
 mod audit;
+mod context;
 mod conversations;
+mod erasure;
 mod matrix;
 mod sign_in;
+mod transcript;

@@ -12,6 +12,7 @@ pub mod assets;
 pub mod audit;
 pub mod conversation_filter;
 pub mod conversation_matches;
+pub mod conversations;
 pub mod form;
 mod freshness;
 pub mod guard;

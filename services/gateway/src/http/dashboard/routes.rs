@@ -8,6 +8,15 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{self, MethodRouter};
 use identity::Role;
 
+use super::conversations::context::{
+    compare_policies, download_body, show_context, verify_receipt,
+};
+use super::conversations::erase::{erase_conversation, show_erasure_plan};
+use super::conversations::events::{download_event, show_event};
+use super::conversations::{
+    archive, change_title, erasure_receipt, export_conversation, restore, show_conversation,
+    watch_conversation,
+};
 use super::guard::{Access, FORM_BYTES_MAX, Guard};
 use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
@@ -64,6 +73,92 @@ pub fn table() -> Vec<Route> {
             "/dashboard",
             Needs(Role::Viewer),
             list_conversations::list_conversations,
+        ),
+    ]
+    .into_iter()
+    .chain(conversation_pages())
+    .collect()
+}
+
+/// The pages of one conversation.
+fn conversation_pages() -> Vec<Route> {
+    let read = Access::Role(Role::Viewer);
+    let change = Access::Role(Role::Support);
+    vec![
+        get(
+            "/dashboard/conversations/{id}",
+            read,
+            show_conversation::show_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/stream",
+            read,
+            watch_conversation::watch_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/events/{version}",
+            read,
+            show_event::show_event,
+        ),
+        get(
+            "/dashboard/conversations/{id}/events/{version}/download",
+            read,
+            download_event::download_event,
+        ),
+        get(
+            "/dashboard/conversations/{id}/context",
+            read,
+            show_context::show_context,
+        ),
+        post(
+            "/dashboard/conversations/{id}/context",
+            read,
+            compare_policies::compare_policies,
+        ),
+        get(
+            "/dashboard/conversations/{id}/context/body",
+            read,
+            download_body::download_body,
+        ),
+        post(
+            "/dashboard/conversations/{id}/context/verify",
+            read,
+            verify_receipt::verify_receipt,
+        ),
+        get(
+            "/dashboard/conversations/{id}/export",
+            change,
+            export_conversation::export_conversation,
+        ),
+        post(
+            "/dashboard/conversations/{id}/title",
+            change,
+            change_title::change_title,
+        ),
+        post(
+            "/dashboard/conversations/{id}/archive",
+            change,
+            archive::archive,
+        ),
+        post(
+            "/dashboard/conversations/{id}/restore",
+            change,
+            restore::restore,
+        ),
+        get(
+            "/dashboard/conversations/{id}/erase",
+            change,
+            show_erasure_plan::show_erasure_plan,
+        ),
+        post(
+            "/dashboard/conversations/{id}/erase",
+            change,
+            erase_conversation::erase_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/erasure",
+            change,
+            erasure_receipt::show_receipt,
         ),
     ]
 }
