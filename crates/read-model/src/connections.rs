@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::error::ReadModelError;
-use crate::live::{LiveSchemaCache, SchemaName, Target, read_live_schema};
+use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target, read_live_schema};
 use crate::{reader_role, row_security};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +48,13 @@ struct Shared {
 }
 
 /// Connections of one kind are interchangeable.
-type Kind = (Rights, SchemaName);
+type Kind = (Rights, ProjectionTables, SchemaName);
 
 #[derive(Debug)]
 struct Session {
     connection: PgConnection,
     rights: Rights,
+    tables: ProjectionTables,
     schema: SchemaName,
     /// The tenant whose rows a reader's connection sees; `None`: no tenant's, or unknown.
     tenant: Option<TenantId>,
@@ -88,12 +89,12 @@ impl Connections {
     /// [`ReadModelError::Unavailable`]: no connection in time, or the login may not use the reader role.
     pub(crate) async fn acquire(
         &self,
-        target: Target,
+        (target, tables): (Target, ProjectionTables),
         rights: Rights,
         access: Option<&TenantAccess>,
     ) -> Result<PooledConnection, ReadModelError> {
         let tenant = access.map(TenantAccess::tenant);
-        let acquired = self.acquire_untimed(target, rights, tenant);
+        let acquired = self.acquire_untimed((target, tables), rights, tenant);
         timeout(self.0.acquire_timeout, acquired)
             .await
             .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
@@ -101,7 +102,7 @@ impl Connections {
 
     async fn acquire_untimed(
         &self,
-        target: Target,
+        (target, tables): (Target, ProjectionTables),
         rights: Rights,
         tenant: Option<&TenantId>,
     ) -> Result<PooledConnection, ReadModelError> {
@@ -111,9 +112,10 @@ impl Connections {
             Target::Live => self.0.live_schema(rights).await?,
             Target::Fixed(schema) => schema,
         };
-        let session = match self.0.take_idle((rights, schema), tenant) {
+        let kind = (rights, tables, schema);
+        let session = match self.0.take_idle(kind, tenant) {
             Some(session) => session,
-            None => self.0.connect((rights, schema)).await?,
+            None => self.0.connect(kind).await?,
         };
         Ok(PooledConnection {
             session,
@@ -139,7 +141,7 @@ impl Shared {
     /// come next. `None`: the caller must connect, and the bound allows it.
     fn take_idle(&self, kind: Kind, tenant: Option<&TenantId>) -> Option<Session> {
         let mut idle = self.idle();
-        let fits = |session: &Session| (session.rights, session.schema) == kind;
+        let fits = |session: &Session| (session.rights, session.tables, session.schema) == kind;
         let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
         let index = idle
             .iter()
@@ -173,7 +175,8 @@ impl Shared {
             }
             self.idle().clear();
         }
-        let mut session = self.connect((rights, self.live.last())).await?;
+        let kind = (rights, ProjectionTables::Conversations, self.live.last());
+        let mut session = self.connect(kind).await?;
         let schema = read_live_schema(&mut session.connection).await?;
         self.keep(session, schema);
         Ok(schema)
@@ -191,9 +194,9 @@ impl Shared {
         }
     }
 
-    async fn connect(&self, (rights, schema): Kind) -> Result<Session, ReadModelError> {
+    async fn connect(&self, (rights, tables, schema): Kind) -> Result<Session, ReadModelError> {
         let options = |login: &PgConnectOptions| {
-            let path = [("search_path", schema.to_string())];
+            let path = [("search_path", tables.path(schema))];
             login.clone().options(path)
         };
         // Boxed: a rare future, as large as a TLS handshake.
@@ -207,6 +210,7 @@ impl Shared {
         Ok(Session {
             connection,
             rights,
+            tables,
             schema,
             tenant: None,
         })

@@ -161,6 +161,11 @@ pub(crate) fn is_missing(error: &sqlx::Error) -> bool {
     sqlstate_of(error).is_some_and(|code| code == "42P01" || code == "3F000")
 }
 
+/// Whether a statement was cancelled because of its timeout.
+pub(crate) fn is_timeout(error: &sqlx::Error) -> bool {
+    sqlstate_of(error).is_some_and(|code| code == "57014")
+}
+
 fn column_of(error: &sqlx::Error) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
     match error {

@@ -27,6 +27,7 @@ mod schema;
 mod schema_status;
 pub mod schemas;
 mod status_code;
+mod term_key;
 
 pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};

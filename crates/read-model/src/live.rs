@@ -48,6 +48,26 @@ impl fmt::Display for SchemaName {
     }
 }
 
+/// The projection whose tables a handle finds first. The tables of search have a schema of their own; its handles also find those
+/// of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProjectionTables {
+    /// The tables of the projection `conversations`.
+    Conversations,
+    /// The tables of the projection `search`.
+    Search,
+}
+
+impl ProjectionTables {
+    /// The `search_path` of connections.
+    pub(crate) fn path(self, schema: SchemaName) -> String {
+        match self {
+            Self::Conversations => schema.to_string(),
+            Self::Search => format!("search_v1,{schema}"),
+        }
+    }
+}
+
 /// The schema that a handle uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {

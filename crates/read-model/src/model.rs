@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use crate::certificates;
 use crate::config::ReadModelConfig;
 use crate::connections::{Connections, PooledConnection, Rights};
-use crate::error::{ReadModelError, is_lost, is_missing};
-use crate::live::{SchemaName, Target, read_live_schema};
+use crate::error::{ReadModelError, is_lost, is_missing, is_timeout};
+use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
 use crate::schema;
 
 /// Added to the statement timeout of the server: a frozen server cancels nothing.
@@ -44,6 +44,7 @@ impl Durability {
 pub struct ReadModel {
     connections: Connections,
     target: Target,
+    tables: ProjectionTables,
     answer_timeout: Duration,
     transaction_timeout: Duration,
 }
@@ -60,6 +61,7 @@ impl ReadModel {
         Ok(Self {
             connections: Connections::new(options, config.connections_max, acquire_timeout),
             target: Target::Live,
+            tables: ProjectionTables::Conversations,
             answer_timeout: statement_timeout + ANSWER_MARGIN,
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
         })
@@ -70,6 +72,15 @@ impl ReadModel {
     pub fn in_schema(&self, schema: SchemaName) -> Self {
         Self {
             target: Target::Fixed(schema),
+            ..self.clone()
+        }
+    }
+
+    /// A handle to the tables of the projection `search`, beside those of conversations: for its leases and its writes.
+    #[must_use]
+    pub fn for_search(&self) -> Self {
+        Self {
+            tables: ProjectionTables::Search,
             ..self.clone()
         }
     }
@@ -124,6 +135,58 @@ impl ReadModel {
         self.fetch_with_retry(Some(access), sql, arguments).await
     }
 
+    /// Runs one read for a tenant with settings of its own: `begin` starts a transaction and sets them. `None`: the statement took
+    /// longer than its timeout.
+    pub(crate) async fn read_with_settings(
+        &self,
+        access: &TenantAccess,
+        begin: &'static str,
+        sql: &'static str,
+        arguments: impl Fn() -> PgArguments,
+    ) -> Result<Option<Vec<PgRow>>, ReadModelError> {
+        let read = || Box::pin(self.read_once_with_settings(access, begin, sql, arguments()));
+        match read().await {
+            Err(Failure::Retryable(_)) => {
+                self.connections.close_idle();
+                read().await.map_err(Failure::into_error)
+            }
+            answer => answer.map_err(Failure::into_error),
+        }
+    }
+
+    async fn read_once_with_settings(
+        &self,
+        access: &TenantAccess,
+        begin: &'static str,
+        sql: &'static str,
+        arguments: PgArguments,
+    ) -> Result<Option<Vec<PgRow>>, Failure> {
+        let (of, rights) = ((self.target, self.tables), Rights::Reader);
+        let pooled = self.connections.acquire(of, rights, Some(access)).await;
+        let mut pooled = pooled.map_err(Failure::Final)?;
+        let answer = async {
+            pooled.set_tenant(access).await?;
+            pooled.connection().execute(begin).await?;
+            let query = sqlx::query_with(sql, arguments);
+            let rows = query.fetch_all(pooled.connection()).await?;
+            pooled.connection().execute("COMMIT").await?;
+            Ok(rows)
+        };
+        // After a failure the connection is closed, which ends its transaction.
+        match timeout(self.answer_timeout, answer).await {
+            Ok(Ok(rows)) => {
+                pooled.release();
+                Ok(Some(rows))
+            }
+            Ok(Err(error)) if is_timeout(&error) => Ok(None),
+            Ok(Err(error)) if is_lost(&error) || is_missing(&error) => {
+                Err(Failure::Retryable(error.into()))
+            }
+            Ok(Err(error)) => Err(Failure::Final(error.into())),
+            Err(_) => Err(Failure::Final(no_answer())),
+        }
+    }
+
     /// Runs one statement of a projection, or a permitted read across all tenants.
     pub(crate) async fn fetch(
         &self,
@@ -155,13 +218,17 @@ impl ReadModel {
     /// A connection of the owner, for several statements.
     pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Owner;
-        self.connections.acquire(self.target, rights, None).await
+        self.connections
+            .acquire((self.target, self.tables), rights, None)
+            .await
     }
 
     /// A connection of a reader, without a tenant.
     pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Reader;
-        self.connections.acquire(self.target, rights, None).await
+        self.connections
+            .acquire((self.target, self.tables), rights, None)
+            .await
     }
 
     /// Runs a transaction. Commits it if `work` succeeds; otherwise closes the connection, which rolls it back.
@@ -207,7 +274,10 @@ impl ReadModel {
         arguments: PgArguments,
     ) -> Result<Vec<PgRow>, Failure> {
         let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
-        let pooled = self.connections.acquire(self.target, rights, access).await;
+        let pooled = self
+            .connections
+            .acquire((self.target, self.tables), rights, access)
+            .await;
         let mut pooled = pooled.map_err(Failure::Final)?;
         let answer = async {
             if let Some(access) = access {

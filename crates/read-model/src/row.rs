@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use domain::{
     ClientContext, CommitId, Conversation, ConversationId, Head, JsonText, Partition, Position,
-    Sequence, TenantId, Timestamp, Version,
+    RecordedEvent, Sequence, TenantId, Timestamp, Version,
 };
 use prost::Message as _;
 use sqlx::postgres::PgRow;
@@ -70,6 +70,20 @@ impl<'r> Columns<'r> {
             commit: CommitId(commit),
             recorded_at: self.time(1, "recorded_at")?,
             bytes: Bytes::copy_from_slice(self.get(3, "body")?),
+        }))
+    }
+
+    /// The event, decoded; `None`: it is a row of a conversation.
+    pub(crate) fn recorded_event(&self) -> Result<Option<RecordedEvent>, ReadModelError> {
+        let Some(row) = self.event()? else {
+            return Ok(None);
+        };
+        let event = wire::commit::decode_event(row.bytes).map_err(|_| self.corrupt("body"))?;
+        Ok(Some(RecordedEvent {
+            version: row.version,
+            commit: row.commit,
+            recorded_at: row.recorded_at,
+            event,
         }))
     }
 

@@ -36,11 +36,11 @@ mod tests {
                        WHERE attrelid = class.oid AND attname = 'tenant_id' AND NOT attisdropped)
         FROM pg_class AS class
         JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
-        WHERE (schema.nspname LIKE 'conversations\\_v%' OR class.relname IN ('provider_log', 'model_usage'))
+        WHERE (schema.nspname LIKE 'conversations\\_v%' OR schema.nspname = 'search_v1' OR class.relname IN ('provider_log', 'model_usage'))
               AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
         ORDER BY 1";
-    /// The only table without tenants that readers may read. It is empty here.
-    const CHECKPOINTS: &str = "conversations_v1.checkpoint";
+    /// The only tables without tenants that readers may read. They are empty here.
+    const CHECKPOINTS: [&str; 2] = ["conversations_v1.checkpoint", "search_v1.checkpoint"];
     const INSUFFICIENT_PRIVILEGE: &str = "42501";
     const TENANTS: usize = 7;
 
@@ -95,6 +95,7 @@ mod tests {
             "SELECT attname::text, CASE WHEN attname = 'tenant_id' THEN '''t'' || n'
                  WHEN atttypid = 'text'::regtype THEN '''x''' WHEN atttypid = 'bytea'::regtype THEN '''x''::bytea'
                  WHEN atttypid = 'boolean'::regtype THEN 'false' WHEN atttypid = 'uuid'::regtype THEN 'gen_random_uuid()'
+                 WHEN atttypid = 'bigint[]'::regtype THEN '''{}''::bigint[]'
                  WHEN atttypid = 'date'::regtype THEN 'current_date' WHEN atttypid = 'timestamptz'::regtype THEN 'now()'
                  ELSE '1' END
              FROM pg_attribute
@@ -139,7 +140,7 @@ mod tests {
             };
             let expected = if *has_tenants {
                 (Ok(vec!["t0".to_owned()]), Ok(Vec::new()))
-            } else if table == CHECKPOINTS {
+            } else if CHECKPOINTS.contains(&table.as_str()) {
                 (Ok(Vec::new()), Ok(Vec::new()))
             } else {
                 (refused(), refused())

@@ -10,3 +10,9 @@ pub(crate) fn status_code(status: Status) -> i16 {
         Status::Erased => 3,
     }
 }
+
+/// The status with this code.
+pub(crate) fn status_of(code: i16) -> Option<Status> {
+    let all = [Status::Active, Status::Archived, Status::Erased];
+    all.into_iter().find(|status| status_code(*status) == code)
+}

@@ -96,6 +96,12 @@ pub enum Reason {
     ModelServerNotAllowed,
     /// The agent's settings have no model.
     ModelNotConfigured,
+    /// The search query is invalid.
+    SearchQueryInvalid,
+    /// The conversations are not searched, by the settings of the agent or the tenant.
+    SearchDisabled,
+    /// The search took too long.
+    SearchTimedOut,
     /// Stored data cannot be decoded.
     DataCorrupt,
 }
@@ -150,6 +156,9 @@ impl Reason {
             Self::DestinationNotAllowed => "DESTINATION_NOT_ALLOWED",
             Self::ModelServerNotAllowed => "MODEL_SERVER_NOT_ALLOWED",
             Self::ModelNotConfigured => "MODEL_NOT_CONFIGURED",
+            Self::SearchQueryInvalid => "SEARCH_QUERY_INVALID",
+            Self::SearchDisabled => "SEARCH_DISABLED",
+            Self::SearchTimedOut => "SEARCH_TIMED_OUT",
             Self::DataCorrupt => "DATA_CORRUPT",
         }
     }
@@ -164,9 +173,12 @@ impl Reason {
             | Self::PageTokenOfOtherQuery
             | Self::PositionTokenMalformed
             | Self::PositionTokenOfOtherRecord
-            | Self::DestinationNotAllowed => Code::InvalidArgument,
+            | Self::DestinationNotAllowed
+            | Self::SearchQueryInvalid => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
-            Self::MissingScope | Self::ModelServerNotAllowed => Code::PermissionDenied,
+            Self::MissingScope | Self::ModelServerNotAllowed | Self::SearchDisabled => {
+                Code::PermissionDenied
+            }
             Self::AgentNotFound
             | Self::ConversationNotFound
             | Self::RegistryEntryNotFound
@@ -196,6 +208,7 @@ impl Reason {
             | Self::RecordUnavailable
             | Self::ReadModelUnavailable
             | Self::ModelNotConfigured
+            | Self::SearchTimedOut
             | Self::Draining => Code::Unavailable,
             Self::QuotaExceeded | Self::Overloaded => Code::ResourceExhausted,
             Self::DataCorrupt => Code::DataLoss,

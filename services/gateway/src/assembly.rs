@@ -5,6 +5,7 @@ mod inputs;
 pub mod outcome;
 mod receipt;
 mod unrecorded;
+pub mod verification;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
@@ -13,7 +14,7 @@ use context::{
     select,
 };
 use domain::{EventTokens, Fact, RecordedEvent, Version};
-use formats::Names;
+use formats::{Names, Outline};
 use history::{Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
@@ -45,6 +46,8 @@ const EVENT_TOKENS_MIN: u64 = 8;
 pub struct AssembledContext {
     /// The rendered context.
     pub body: Vec<u8>,
+    /// Where the sections are in the body.
+    pub outline: Outline,
     /// The call ids and tool names that the format rewrites.
     pub names: Names,
     /// Its receipt.
@@ -113,6 +116,7 @@ pub async fn assemble(
     outcomes.extend(outcome::of_history(effective));
     Ok(AssembledContext {
         body: rendered.body,
+        outline: rendered.outline,
         names: rendered.names,
         receipt,
         outcomes,

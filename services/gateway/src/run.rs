@@ -25,12 +25,13 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
+use crate::openid::Provider;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, retention};
+use crate::{Gateway, GatewayConfig, Parts, retention, search};
 
 /// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +66,12 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         clock: Clock::System,
     };
     retention::start(deps, &config.retention, shutdown);
+    shutdown.spawn_cancellable(search::publish(gateway.clone()));
     let generations = generations(&config, &gateway, shutdown)?;
+    let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
+    let provider = provider.map_err(StartError::dependency)?;
     let state = HttpState {
+        provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),
         generations,

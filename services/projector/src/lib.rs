@@ -6,8 +6,12 @@
 //!
 //! The projector writes the live schema and follows a switch (`project`); [`rebuild`] creates another schema. One of the
 //! projectors also writes the log of calls to model servers (`provider_logs`).
+//!
+//! The search is a projection of its own (`projection_kind`), with the same readers and workers. It never delays the rows of
+//! conversations. `reindex` indexes agents again.
 
 pub mod config;
+mod dependencies;
 mod leases;
 pub mod metrics;
 pub mod parked;
@@ -15,11 +19,15 @@ mod pending;
 mod progress;
 mod project;
 mod projection;
+mod projection_kind;
 mod provider_logs;
 mod reader;
 pub mod rebuild;
+mod reindex;
 pub mod run;
 
 pub use config::ProjectorConfig;
-pub use project::{ProjectionDependencies, project};
+pub use dependencies::ProjectionDependencies;
+pub use project::project;
+pub use projection_kind::ProjectionKind;
 pub use run::{Running, start};

@@ -2,14 +2,14 @@
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_projector_lost_sequences{partition}` | 1 | sequences that the rows contain and the record does not: the record lost its last commits |
-//! | `hansard_projector_lag_sequences{partition}` | 1 | sequences between the checkpoint and the end of the record, including gaps |
-//! | `hansard_projector_lag_seconds{partition}` | s | age of the oldest message that is read and not yet written |
-//! | `hansard_projector_commit_seconds` | s | time from storing a commit in the record to its rows |
-//! | `hansard_projector_batch_seconds` | s | duration of one transaction |
-//! | `hansard_projector_batch_rows` | 1 | event rows of one transaction |
-//! | `hansard_projector_batch_commits` | 1 | commits of one transaction |
-//! | `hansard_projector_retries_total{cause}` | 1 | transactions that were rejected or lost |
+//! | `hansard_projector_lost_sequences{partition,projection}` | 1 | sequences that the rows contain and the record does not: the record lost its last commits |
+//! | `hansard_projector_lag_sequences{partition,projection}` | 1 | sequences between the checkpoint and the end of the record, including gaps |
+//! | `hansard_projector_lag_seconds{partition,projection}` | s | age of the oldest message that is read and not yet written |
+//! | `hansard_projector_commit_seconds{projection}` | s | time from storing a commit in the record to its rows |
+//! | `hansard_projector_batch_seconds{projection}` | s | duration of one transaction |
+//! | `hansard_projector_batch_rows{projection}` | 1 | event rows of one transaction |
+//! | `hansard_projector_batch_commits{projection}` | 1 | commits of one transaction |
+//! | `hansard_projector_retries_total{cause,projection}` | 1 | transactions that were rejected or lost |
 //! | `hansard_projector_parked_conversations` | 1 | parked conversations, which need an operator |
 //! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read`: logged calls that were written; `metered`: metered calls that were counted; `unreadable` or `refused` (by Postgres): skipped calls; `expired`: deleted calls |
 
@@ -18,34 +18,45 @@ use std::time::Duration;
 use ::metrics::{counter, gauge, histogram};
 use domain::Partition;
 
+use crate::projection_kind::ProjectionKind;
+
 /// Sets the lag of a partition.
-pub(crate) fn lag(partition: Partition, sequences: u64, age: Duration) {
-    let label = partition.to_string();
-    gauge!("hansard_projector_lag_sequences", "partition" => label.clone()).set(float(sequences));
-    gauge!("hansard_projector_lag_seconds", "partition" => label).set(age.as_secs_f64());
+pub(crate) fn lag(of: (ProjectionKind, Partition), sequences: u64, age: Duration) {
+    let labels = labels(of);
+    gauge!("hansard_projector_lag_sequences", &labels).set(float(sequences));
+    gauge!("hansard_projector_lag_seconds", &labels).set(age.as_secs_f64());
 }
 
 /// Sets the number of sequences that the record lost.
-pub(crate) fn lost(partition: Partition, sequences: u64) {
-    let label = partition.to_string();
-    gauge!("hansard_projector_lost_sequences", "partition" => label).set(float(sequences));
+pub(crate) fn lost(of: (ProjectionKind, Partition), sequences: u64) {
+    gauge!("hansard_projector_lost_sequences", &labels(of)).set(float(sequences));
+}
+
+fn labels((kind, partition): (ProjectionKind, Partition)) -> [(&'static str, String); 2] {
+    [
+        ("partition", partition.to_string()),
+        ("projection", kind.as_str().to_owned()),
+    ]
 }
 
 /// Records a written batch.
-pub(crate) fn batch(took: Duration, rows: u64, commits: u64) {
-    histogram!("hansard_projector_batch_seconds").record(took.as_secs_f64());
-    histogram!("hansard_projector_batch_rows").record(float(rows));
-    histogram!("hansard_projector_batch_commits").record(float(commits));
+pub(crate) fn batch(kind: ProjectionKind, took: Duration, rows: u64, commits: u64) {
+    let labels = [("projection", kind.as_str())];
+    histogram!("hansard_projector_batch_seconds", &labels).record(took.as_secs_f64());
+    histogram!("hansard_projector_batch_rows", &labels).record(float(rows));
+    histogram!("hansard_projector_batch_commits", &labels).record(float(commits));
 }
 
 /// Records the time from storing a commit to its rows.
-pub(crate) fn projected(after: Duration) {
-    histogram!("hansard_projector_commit_seconds").record(after.as_secs_f64());
+pub(crate) fn projected(kind: ProjectionKind, after: Duration) {
+    let labels = [("projection", kind.as_str())];
+    histogram!("hansard_projector_commit_seconds", &labels).record(after.as_secs_f64());
 }
 
 /// Counts a failed transaction.
-pub(crate) fn retried(cause: &'static str) {
-    counter!("hansard_projector_retries_total", "cause" => cause).increment(1);
+pub(crate) fn retried(kind: ProjectionKind, cause: &'static str) {
+    let labels = [("cause", cause), ("projection", kind.as_str())];
+    counter!("hansard_projector_retries_total", &labels).increment(1);
 }
 
 /// Sets the number of parked conversations.

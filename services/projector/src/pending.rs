@@ -8,6 +8,7 @@ use event_log::TraceHeaders;
 use read_model::projections::conversations::Batch;
 
 use crate::metrics;
+use crate::projection_kind::ProjectionKind;
 use crate::reader::{Read, rows_of};
 
 #[derive(Debug, Default)]
@@ -34,10 +35,10 @@ pub(crate) struct BatchTelemetry {
 
 impl BatchTelemetry {
     /// Records the time from storing each commit to `now`, in nanoseconds since 1970.
-    pub(crate) fn record_latency(&self, now: i64) {
+    pub(crate) fn record_latency(&self, kind: ProjectionKind, now: i64) {
         for stored_at in &self.stored_at {
             let after = u64::try_from(now.saturating_sub(stored_at.0)).unwrap_or(0);
-            metrics::projected(Duration::from_nanos(after));
+            metrics::projected(kind, Duration::from_nanos(after));
         }
     }
 

@@ -11,6 +11,7 @@ use read_model::projections::conversations::parking;
 use runtime::clock::Clock;
 
 use crate::metrics;
+use crate::projection_kind::ProjectionKind;
 
 /// Interval between reports.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,18 +24,28 @@ pub(crate) struct PartitionProgress {
     pub(crate) waiting_since: Option<Timestamp>,
 }
 
-/// The progress of the held partitions. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Progress(Arc<Mutex<HashMap<Partition, PartitionProgress>>>);
+/// The progress of the held partitions of a projection. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Progress {
+    kind: ProjectionKind,
+    partitions: Arc<Mutex<HashMap<Partition, PartitionProgress>>>,
+}
 
 impl Progress {
+    pub(crate) fn new(kind: ProjectionKind) -> Self {
+        Self {
+            kind,
+            partitions: Arc::default(),
+        }
+    }
+
     pub(crate) fn set(&self, partition: Partition, progress: PartitionProgress) {
         self.with(|partitions| partitions.insert(partition, progress));
     }
 
     pub(crate) fn remove(&self, partition: Partition) {
         self.with(|partitions| partitions.remove(&partition));
-        metrics::lag(partition, 0, Duration::ZERO);
+        metrics::lag((self.kind, partition), 0, Duration::ZERO);
     }
 
     /// Sets the time of the oldest waiting message, unless it is set.
@@ -53,7 +64,12 @@ impl Progress {
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<Partition, PartitionProgress>) -> T) -> T {
         // Every change is complete at unlock, so a poisoned lock is safe to use.
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(
+            &mut self
+                .partitions
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Reports lag and parked conversations periodically.
@@ -69,11 +85,14 @@ impl Progress {
             for (partition, progress) in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
                     let (sequences, age) = lag(progress, bounds.last, Timestamp(clock.now_nanos()));
-                    metrics::lag(partition, sequences, age);
-                    report_lost(&mut lost, partition, missing(progress, bounds.last));
+                    metrics::lag((self.kind, partition), sequences, age);
+                    let missing = missing(progress, bounds.last);
+                    report_lost(&mut lost, (self.kind, partition), missing);
                 }
             }
-            if let Ok(count) = parking::count(&model).await {
+            if self.kind == ProjectionKind::Conversations
+                && let Ok(count) = parking::count(&model).await
+            {
                 metrics::parked(count);
             }
             tokio::time::sleep(REPORT_INTERVAL).await;
@@ -87,8 +106,12 @@ fn missing(progress: PartitionProgress, last: Sequence) -> u64 {
 }
 
 /// Sets the metric, and logs an error when the loss is detected.
-fn report_lost(lost: &mut HashMap<Partition, u64>, partition: Partition, missing: u64) {
-    metrics::lost(partition, missing);
+fn report_lost(
+    lost: &mut HashMap<Partition, u64>,
+    (kind, partition): (ProjectionKind, Partition),
+    missing: u64,
+) {
+    metrics::lost((kind, partition), missing);
     let before = lost.insert(partition, missing).unwrap_or(0);
     if missing > 0 && before == 0 {
         tracing::error!(

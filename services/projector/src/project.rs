@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use archive::Archive;
-use read_model::ReadModel;
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
 use tokio::task::JoinSet;
 
-use crate::ProjectorConfig;
+use crate::dependencies::ProjectionDependencies;
 use crate::leases::Leases;
 use crate::progress::Progress;
 use crate::projection::Projection;
@@ -16,27 +14,17 @@ use crate::projection::Projection;
 /// Maximum time until the other tasks end after the projection.
 const END_MAX: Duration = Duration::from_secs(10);
 
-/// The dependencies of a projection.
-#[derive(Debug, Clone)]
-pub struct ProjectionDependencies {
-    /// The settings; their addresses are not used.
-    pub config: ProjectorConfig,
-    /// The record and its archive.
-    pub archive: Archive,
-    /// A handle to the target schema: see [`ReadModel::in_schema`].
-    pub model: ReadModel,
-}
-
-/// Projects into one schema until `shutdown`, then releases the leases. Other projectors may share the partitions.
+/// Projects until `shutdown`, then releases the leases. Other projectors may share the partitions.
 pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     let ProjectionDependencies {
         config,
         archive,
         model,
+        kind,
     } = means;
     let record = archive.record();
     let here = shutdown.child();
-    let progress = Progress::default();
+    let progress = Progress::new(kind);
     let report = progress.clone();
     here.spawn_cancellable(report.report(record.clone(), model.clone(), Clock::System));
     let partitions = record.partitions();
@@ -44,8 +32,13 @@ pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in changes {
-        let (archive, model) = (archive.clone(), model.clone());
-        let worker = Projection::new(&config, archive, model, changes, progress.clone());
+        let worker = ProjectionDependencies {
+            config: config.clone(),
+            archive: archive.clone(),
+            model: model.clone(),
+            kind,
+        };
+        let worker = Projection::new(worker, changes, progress.clone());
         projections.spawn(worker.project(here.clone()));
     }
     while let Some(ended) = projections.join_next().await {

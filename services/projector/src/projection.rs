@@ -8,7 +8,7 @@ use archive::Archive;
 use domain::{Partition, Sequence};
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
-use read_model::projections::conversations::{Applied, ApplyError, Batch, apply};
+use read_model::projections::conversations::{Applied, ApplyError, Batch};
 use runtime::backoff::Backoff;
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
@@ -17,11 +17,13 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tracing::Instrument as _;
 
+use crate::dependencies::ProjectionDependencies;
 use crate::leases::LeaseChange;
 use crate::pending::{BatchTelemetry, Pending, split};
 use crate::progress::{PartitionProgress, Progress};
+use crate::projection_kind::ProjectionKind;
 use crate::reader::{Read, ReadSender, ReaderId, read};
-use crate::{ProjectorConfig, metrics, parked};
+use crate::{metrics, parked};
 
 /// First and longest wait after a failed transaction.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -30,6 +32,7 @@ const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::
 pub(crate) struct Projection {
     archive: Archive,
     model: ReadModel,
+    kind: ProjectionKind,
     progress: Progress,
     clock: Clock,
     sender: ReadSender,
@@ -58,23 +61,28 @@ impl Drop for Held {
 
 impl Projection {
     pub(crate) fn new(
-        config: &ProjectorConfig,
-        archive: Archive,
-        model: ReadModel,
+        means: ProjectionDependencies,
         changes: mpsc::Receiver<LeaseChange>,
         progress: Progress,
     ) -> Self {
+        let ProjectionDependencies {
+            config,
+            archive,
+            model,
+            kind,
+        } = means;
         let workers = u32::from(config.lanes).max(1);
         let (sender, reads) = ReadSender::new((config.buffer_mib / workers).max(1));
         Self {
             archive,
             model,
+            kind,
             progress,
             clock: Clock::System,
             sender,
             reads,
             changes,
-            batch_rows: config.batch_rows,
+            batch_rows: kind.batch_rows(config.batch_rows),
             batch_wait: config.batch_wait(),
             held: HashMap::new(),
             readers: 0,
@@ -106,8 +114,10 @@ impl Projection {
             LeaseChange::Taken(checkpoint) => {
                 let partition = checkpoint.lease.partition;
                 self.begin(checkpoint);
-                let (record, model) = (self.archive.record().clone(), self.model.clone());
-                tokio::spawn(parked::retry_all(record, model, partition));
+                if self.kind == ProjectionKind::Conversations {
+                    let (record, model) = (self.archive.record().clone(), self.model.clone());
+                    tokio::spawn(parked::retry_all(record, model, partition));
+                }
             }
             LeaseChange::Lost(lease) => self.lose(lease),
         }
@@ -179,19 +189,20 @@ impl Projection {
                 continue;
             }
             let began = Instant::now();
-            let written = apply(&self.model, &batches).instrument(telemetry.span());
+            let written = self.kind.apply(&self.model, &batches);
+            let written = written.instrument(telemetry.span());
             match written.await {
                 Ok(applied) => {
                     self.applied(&batches, &applied, began.elapsed());
                     is_written = true;
                 }
                 Err(ApplyError::Fenced(current)) => {
-                    metrics::retried("fenced");
+                    metrics::retried(self.kind, "fenced");
                     self.remove_fenced(&mut batches, &current);
                     parts.push_front(batches);
                 }
                 Err(ApplyError::ReadModel(error)) => {
-                    metrics::retried("unavailable");
+                    metrics::retried(self.kind, "unavailable");
                     tracing::warn!(%error, "a batch could not be written; retrying");
                     split(batches).for_each(|part| parts.push_front(part));
                     tokio::select! {
@@ -202,7 +213,7 @@ impl Projection {
             }
         }
         if is_written {
-            telemetry.record_latency(self.clock.now_nanos());
+            telemetry.record_latency(self.kind, self.clock.now_nanos());
         }
     }
 
@@ -240,7 +251,7 @@ impl Projection {
     fn applied(&mut self, batches: &[Batch], applied: &Applied, took: Duration) {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let commits = batches.iter().map(|batch| batch.items.len()).sum();
-        metrics::batch(took, count(applied.events), count(commits));
+        metrics::batch(self.kind, took, count(applied.events), count(commits));
         for parked in &applied.parked {
             tracing::error!(
                 tenant.id = parked.key.tenant.as_str(),

@@ -15,8 +15,8 @@ use runtime::start::StartError;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
-use crate::project::{ProjectionDependencies, project};
-use crate::provider_logs;
+use crate::project::project;
+use crate::{ProjectionDependencies, ProjectionKind, provider_logs, reindex};
 
 /// First and longest wait for an unavailable database.
 const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -85,17 +85,33 @@ impl Work {
         }
         let logs = provider_logs::run(self.record.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(logs);
+        self.start_search();
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();
             let model = self.model.in_schema(schema);
             here.spawn_cancellable(stop_after_switch(model.clone(), schema, here.clone()));
-            let means = ProjectionDependencies {
-                config: self.config.clone(),
-                archive: Archive::of(&self.record).moved_to(self.config.archive()),
-                model,
-            };
+            let means = self.dependencies(ProjectionKind::Conversations, model);
             tracing::info!(%schema, "projecting");
             project(means, &here).await;
+        }
+    }
+
+    /// Starts the projection of the search, which ends with the shutdown.
+    fn start_search(&self) {
+        let model = self.model.for_search();
+        self.shutdown.spawn_cancellable(reindex::run(model.clone()));
+        let means = self.dependencies(ProjectionKind::Search, model);
+        let shutdown = self.shutdown.clone();
+        self.shutdown
+            .spawn(async move { project(means, &shutdown).await });
+    }
+
+    fn dependencies(&self, kind: ProjectionKind, model: ReadModel) -> ProjectionDependencies {
+        ProjectionDependencies {
+            config: self.config.clone(),
+            archive: Archive::of(&self.record).moved_to(self.config.archive()),
+            model,
+            kind,
         }
     }
 

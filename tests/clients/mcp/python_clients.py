@@ -10,7 +10,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 
 TOOLS = {
     "fetch_chat_history", "record_interaction", "create_conversation", "get_conversation", "list_conversations",
-    "get_context", "fork_conversation", "export_conversation",
+    "search_conversations", "get_context", "fork_conversation", "export_conversation",
 }
 
 

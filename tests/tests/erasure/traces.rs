@@ -6,6 +6,7 @@ use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 use event_log::{Record, TailBounds};
 use tests::checker;
 use tests::events::{session, user};
+use tests::eventually::eventually;
 use tests::folder::files_with;
 use tests::parts::text;
 use tests::stack::{Setup, Stack};
@@ -33,7 +34,7 @@ async fn rows_with(stack: &mut Stack, text: &str) -> usize {
     let url = stack.servers.database_url().to_owned();
     let psql = stack.servers.postgres_mut().tool("psql");
     let sql = "SELECT to_jsonb(t) FROM (SELECT table_schema, table_name FROM information_schema.tables \
-               WHERE table_schema LIKE 'conversations%' OR table_schema = 'hansard') AS t";
+               WHERE table_schema LIKE 'conversations%' OR table_schema IN ('hansard', 'search_v1')) AS t";
     let mut found = 0;
     let tables = checker::query(&psql, &url, sql).await.expect("tables");
     assert!(tables.len() > 7, "{tables:?}");
@@ -53,6 +54,36 @@ async fn rows_with(stack: &mut Stack, text: &str) -> usize {
         found += rows.iter().filter(has).count();
     }
     found
+}
+
+/// Checks that the files of the search contain no text, and no word of it, while the text is found.
+async fn check_search_files(stack: &mut Stack) {
+    const DOCUMENTS: &str = "SELECT to_jsonb(t) FROM (SELECT version FROM search_v1.document) AS t";
+    const PATHS: &str = "SELECT to_jsonb(t) FROM (SELECT pg_relation_filepath(class.oid) AS path FROM pg_class AS class \
+                         JOIN pg_class AS of ON of.oid = class.oid OR of.reltoastrelid = class.oid \
+                         JOIN pg_namespace AS schema ON schema.oid = of.relnamespace \
+                         WHERE schema.nspname = 'search_v1' AND class.relkind IN ('r', 'i', 't')) AS t";
+    let url = stack.servers.database_url().to_owned();
+    let tool = stack.servers.postgres_mut().tool("psql");
+    eventually("documents of three messages", || async {
+        let documents = checker::query(&tool, &url, DOCUMENTS).await;
+        (documents.expect("rows").len() >= 3).then_some(())
+    })
+    .await;
+    psql(stack, "CHECKPOINT").await;
+    let paths = checker::query(&tool, &url, PATHS).await.expect("paths");
+    let paths: Vec<&str> = paths
+        .iter()
+        .map(|row| row["path"].as_str().expect("a path"))
+        .collect();
+    assert!(paths.len() >= 8, "{paths:?}");
+    for needle in [SECRET, "parcel"] {
+        let found = files_with(stack.servers.postgres_mut().folder(), needle.as_bytes());
+        assert!(!found.is_empty(), "the rows contain {needle}");
+        let of_search = |file: &&std::path::PathBuf| paths.iter().any(|path| file.ends_with(path));
+        let of_search: Vec<_> = found.iter().filter(of_search).collect();
+        assert!(of_search.is_empty(), "{needle}: {of_search:?}");
+    }
 }
 
 async fn psql(stack: &mut Stack, sql: &str) {
@@ -104,6 +135,7 @@ async fn erased_texts_are_in_no_file_and_no_row() {
     );
     assert!(rows_with(&mut stack, SECRET).await >= 3);
 
+    check_search_files(&mut stack).await;
     psql(&mut stack, "CHECKPOINT").await;
     let before = files(&mut stack);
     let report = json(&stack, "erase conversation c --tenant acme --json").await;

@@ -16,6 +16,7 @@ use wire::proto::operate::v1::{
 use super::check_url;
 use super::output_schema::OutputSchema;
 use super::quotas::check_agent_quotas;
+use super::search::check_search;
 
 /// Maximum encoded bytes of an agent's settings, which are one entry of the bucket.
 pub const SETTINGS_BYTES_MAX: usize = 512 * 1024;
@@ -79,6 +80,8 @@ impl CheckedSettings {
         within("output_schema_json", schema.map(|_| ()))?;
         let logs = settings.provider_logs;
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
+        let search = settings.search.as_ref();
+        within("search", search.map_or(Ok(()), check_search))?;
         check_agent_quotas(&settings)?;
         Ok(Self(settings))
     }

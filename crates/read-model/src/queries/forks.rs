@@ -21,6 +21,8 @@ pub struct ForkRow {
     pub id: ConversationId,
     /// The owner of the fork.
     pub owner: Owner,
+    /// The conversation that it continues.
+    pub parent: ConversationId,
     /// The distance to the conversation: 1 for a direct fork.
     pub depth: u32,
 }
@@ -83,9 +85,11 @@ fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
         ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
     };
     let depth: i32 = row.try_get(4)?;
+    let parent: &str = row.try_get(5)?;
     Ok(ForkRow {
         id: ConversationId::parse(id).map_err(|_| corrupt("conversation_id"))?,
         owner: owner(row)?.ok_or_else(|| corrupt("user_id"))?,
+        parent: ConversationId::parse(parent).map_err(|_| corrupt("forked_from"))?,
         depth: u32::try_from(depth).map_err(|_| corrupt("forked_from"))?,
     })
 }

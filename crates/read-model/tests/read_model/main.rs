@@ -32,6 +32,8 @@ mod schema;
 mod schemas;
 mod schemas_flip;
 mod schemas_structure;
+mod search;
+mod search_speed;
 mod splits;
 mod statistics;
 mod storage;

@@ -12,6 +12,8 @@ const BEFORE_STORAGE: &str = "
     DROP FUNCTION hansard.sum_storage() CASCADE;
     DROP TABLE conversations_v1.storage;
     ALTER TABLE conversations_v1.conversation DROP COLUMN stored_bytes;
+    DROP SCHEMA search_v1 CASCADE;
+    DROP FUNCTION hansard.set_search_agents(text[], text[], boolean[], text[]);
     DELETE FROM hansard.migration WHERE version >= 14";
 
 fn author(id: &str, agent: &str, user: Option<&str>) -> Author {

@@ -176,6 +176,7 @@ impl Task {
         let request = write::AppendEventsRequest {
             target: Some(self.run.target(Some(self.commit))),
             events: vec![wire::event::fact_to_proto(&Fact::from(summarised))],
+            ..write::AppendEventsRequest::default()
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);
         match writer.append_events(request).await {

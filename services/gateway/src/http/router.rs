@@ -36,6 +36,7 @@ use super::openai::responses::{
     RESPONSE_BYTES_MAX, create_response, delete_response, get_response,
 };
 use super::rate_limits::{self, Admission, RateLimits};
+use super::search::search_chats;
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::v1::admin::conversations::approvals::approve_calls;
@@ -44,6 +45,7 @@ use super::v1::admin::conversations::events::stream::watch_conversation;
 use super::v1::admin::conversations::{export_conversation, get_conversation, list_conversations};
 use super::v1::admin::get_usage;
 use super::v1::admin::provider_logs::{get_provider_log, list_provider_logs};
+use super::v1::admin::search_tenant;
 use super::v1::chat::send_turn;
 use super::v1::chat::sessions::messages::list_messages;
 use super::v1::chat::sessions::{create_session, list_sessions};
@@ -57,7 +59,9 @@ use super::v1::conversations::{
 use super::v1::get_limits;
 use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
-use super::{cors, get_health, mcp, openapi, positions};
+use super::v1::search_conversations;
+use super::widget::{get_loader, get_widget_file};
+use super::{cors, dashboard, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -72,6 +76,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             change_chat::change_chat,
             erase_chat::erase_chat
         ))
+        .routes(routes!(search_chats::search_chats))
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
         .routes(routes!(watch_chat::watch_chat))
@@ -106,6 +111,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             watch_recorded_conversation::watch_recorded_conversation
         ))
         .routes(routes!(get_context::get_context))
+        .routes(routes!(search_conversations::search_conversations))
         .routes(routes!(get_history::get_history))
         .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
         .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
@@ -119,6 +125,9 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_usage::get_usage))
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
+        .routes(routes!(search_tenant::search_tenant))
+        .routes(routes!(get_loader::get_loader))
+        .routes(routes!(get_widget_file::get_widget_file))
 }
 
 /// The APIs of OpenAI.
@@ -182,11 +191,12 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
         .merge(mcp::routes(&state))
+        .merge(dashboard::routes::routes(&state))
         .layer(from_fn_with_state(record, positions::layer))
         .with_state(state))
 }
 
-/// Adds rate limits, CORS, renewed sessions and the errors of the OpenAI APIs. Each request counts towards the limit of its service token, if `token_id`
+/// Adds rate limits, CORS, renewed sessions, the errors of the OpenAI APIs, and the headers and errors of pages. Each request counts towards the limit of its service token, if `token_id`
 /// returns the token's id, or else of its client's address.
 pub fn guarded(
     routes: Router,
@@ -202,4 +212,5 @@ pub fn guarded(
         .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
         .layer(from_fn(errors::layer))
+        .layer(from_fn(dashboard::responses::layer))
 }

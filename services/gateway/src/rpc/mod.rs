@@ -4,6 +4,7 @@ mod assemble_context;
 mod get_conversation;
 mod list_conversations;
 mod list_events;
+mod search_conversations;
 mod watch_conversation;
 
 use tonic::{Request, Response, Status};
@@ -12,6 +13,7 @@ use wire::proto::read::v1::read_service_server::ReadService;
 
 pub use crate::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
 pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};
+pub use search_conversations::POSITION_TOKENS_MAX;
 pub use watch_conversation::Responses;
 
 use crate::Gateway;
@@ -44,6 +46,13 @@ impl ReadService for ReadRpc {
         request: Request<proto::ListConversationsRequest>,
     ) -> Result<Response<proto::ListConversationsResponse>, Status> {
         list_conversations::handle(&self.0, request).await
+    }
+
+    async fn search_conversations(
+        &self,
+        request: Request<proto::SearchConversationsRequest>,
+    ) -> Result<Response<proto::SearchConversationsResponse>, Status> {
+        search_conversations::handle(&self.0, request).await
     }
 
     async fn list_events(

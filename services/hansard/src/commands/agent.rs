@@ -13,6 +13,7 @@ use wire::proto::operate::v1::{
 };
 
 use super::registry::Call;
+use super::switch::Switch;
 use super::{input_file, quota};
 use crate::client::answer;
 use crate::exit::{Exit, UsageError};
@@ -36,6 +37,7 @@ Examples:
   hansard agent set support --model openai/gpt-4.1 --other-model gpt-4.1-mini --other-model gpt-4.1-nano
   hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --approvers administrator
+  hansard agent set support --search-language de
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
   hansard agent set support --identity-mode open --allow-role system --allow-role assistant
   hansard agent set support --quota owner.runs=4 --quota owner.model_tokens_per_day=50000
@@ -108,6 +110,13 @@ struct Set {
     /// Days after which these logs are deleted: 1 to 90, by default 14.
     #[arg(long, value_name = "DAYS", requires = "provider_logs")]
     provider_logs_days: Option<u32>,
+    /// Whether the agent's conversations are searched and indexed.
+    #[arg(long, value_name = "SWITCH")]
+    search: Option<Switch>,
+    /// Language whose inflections the search finds as one word: ar, da, nl, en, fi, fr, de, el, hu, it, no, pt, ro, ru, es, sv, ta
+    /// or tr. Empty: words are found as they are written.
+    #[arg(long, value_name = "CODE")]
+    search_language: Option<String>,
     /// Quota, such as `owner.runs=8`; `default` removes it. Scopes: agent, key, owner, address. Quotas: `runs`,
     /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`.
     #[arg(long, value_name = "SCOPE.QUOTA=NUMBER")]
@@ -304,6 +313,14 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
     if let Some(days) = args.provider_logs_days {
         settings.provider_logs.get_or_insert_default().days = days;
         named.push("provider_logs.days");
+    }
+    if let Some(switch) = args.search {
+        settings.search.get_or_insert_default().disabled = switch == Switch::Off;
+        named.push("search.disabled");
+    }
+    if let Some(language) = args.search_language {
+        settings.search.get_or_insert_default().language = language;
+        named.push("search.language");
     }
     let quotas = quota::parse_all(&args.quota)?;
     let mut paths: Vec<String> = named.into_iter().map(str::to_owned).collect();

@@ -6,11 +6,12 @@ use clap::Subcommand;
 use prost_types::FieldMask;
 use wire::proto::operate::v1::{
     CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantQuotasRequest,
-    SetTokenRulesRequest, Tenant,
+    SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
 };
 
 use super::quota;
 use super::registry::{Call, print_json};
+use super::switch::Switch;
 use crate::client::{Failure, RegistryClient, answer};
 use crate::console;
 use crate::exit::{Exit, UsageError};
@@ -19,7 +20,7 @@ use crate::view::when;
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
 const REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
 
-/// Create, list and show tenants, and set their quotas and token rules.
+/// Create, list and show tenants, and set their quotas, token rules and search.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
@@ -29,6 +30,7 @@ Examples:
   hansard tenant list --json | jq -r .tenantId
   hansard tenant set acme --quota tenant.runs=50 --quota owner.model_tokens_per_day=100000
   hansard tenant set acme --token-issuer https://id.acme.example --token-lifetime-max 3600
+  hansard tenant set acme --search off
   hansard tenant show acme
   hansard tenant revoke-token acme 7f3a0c2e")]
 pub(crate) struct Args {
@@ -48,7 +50,7 @@ enum Action {
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Change quotas and token rules of a tenant. Settings that are not named stay unchanged.
+    /// Change quotas, token rules and the search of a tenant. Settings that are not named stay unchanged.
     #[command(group = clap::ArgGroup::new("settings").required(true).multiple(true))]
     Set {
         /// Id of the tenant.
@@ -57,6 +59,9 @@ enum Action {
         /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`. Needs a token without a tenant.
         #[arg(long, value_name = "SCOPE.QUOTA=NUMBER", group = "settings")]
         quota: Vec<String>,
+        /// Whether the tenant's conversations are searched and indexed.
+        #[arg(long, value_name = "SWITCH", group = "settings")]
+        search: Option<Switch>,
         #[command(flatten)]
         rules: TokenRules,
     },
@@ -104,8 +109,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Set {
             tenant,
             quota,
+            search,
             rules,
-        } => set(&mut registry, tenant, &quota, rules).await?,
+        } => set(&mut registry, tenant, (&quota, search), rules).await?,
         Action::RevokeToken { tenant, token_id } => {
             let request = RevokeTokenRequest {
                 tenant_id: tenant,
@@ -136,7 +142,7 @@ fn row(tenant: Tenant) -> [String; 4] {
 async fn set(
     registry: &mut RegistryClient,
     tenant_id: String,
-    quotas: &[String],
+    (quotas, search): (&[String], Option<Switch>),
     rules: TokenRules,
 ) -> anyhow::Result<Vec<Tenant>> {
     let mut changed = None;
@@ -148,6 +154,13 @@ async fn set(
             update_mask: Some(FieldMask { paths }),
         };
         changed = answer(registry.set_tenant_quotas(request).await)?.tenant;
+    }
+    if let Some(switch) = search {
+        let request = SetTenantSearchRequest {
+            tenant_id: tenant_id.clone(),
+            disabled: switch == Switch::Off,
+        };
+        changed = answer(registry.set_tenant_search(request).await)?.tenant;
     }
     if rules.audience.is_some() || rules.issuer.is_some() || rules.lifetime_max.is_some() {
         let request = SetTokenRulesRequest {

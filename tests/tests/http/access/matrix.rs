@@ -103,8 +103,12 @@ fn matrix() -> Vec<Operation> {
     vec![
         operation("GET /healthz", PUBLIC),
         operation("GET /v1/limits", PUBLIC),
+        operation("GET /widget/1/hansard-chat.js", PUBLIC),
+        // No build has this name; `widget` reads the files that exist.
+        operation("GET /widget/1/{release}/{file}", [404; 12]),
         operation("POST /api/chats", of_caller(201)).body(json!({})),
         operation("GET /api/chats", listing),
+        operation("GET /api/search", listing).path("/api/search?q=hello"),
         operation("GET /api/chats/{id}", of_owner(200)),
         operation("PATCH /api/chats/{id}", of_owner(200)).body(json!({"title": "t"})),
         operation("DELETE /api/chats/{id}", of_owner(204)),
@@ -132,6 +136,7 @@ fn matrix() -> Vec<Operation> {
             .body(json!({"chatId": "{id}", "sessionId": "{session}"})),
         operation("POST /v1/conversations", of_service(201))
             .body(json!({"agentId": AGENT, "userId": "ada"})),
+        operation("GET /v1/search", of_service(200)).path("/v1/search?q=hello"),
         operation("GET /v1/conversations/{id}", of_service(200)),
         operation("PATCH /v1/conversations/{id}", of_service(200)).body(json!({"title": "t"})),
         operation("POST /v1/conversations/{id}/events", of_service(200))
@@ -171,6 +176,7 @@ fn of_administrators() -> Vec<Operation> {
         operation("POST /v1/admin/conversations/{id}/approvals", nothing_waits).body(json!({
             "approvals": [{"toolCallId": "c", "approved": true}],
         })),
+        operation("GET /v1/admin/search", of_admin(200)).path("/v1/admin/search?q=hello"),
         operation("GET /v1/admin/usage", of_admin(200))
             .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
         operation("GET /v1/admin/provider-logs", of_admin(200)),

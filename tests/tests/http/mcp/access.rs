@@ -164,6 +164,7 @@ async fn a_token_sees_the_tools_that_it_may_use() {
         "fetch_chat_history",
         "get_conversation",
         "list_conversations",
+        "search_conversations",
         "get_context",
         "export_conversation",
     ];

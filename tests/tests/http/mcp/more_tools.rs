@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tests::eventually::eventually;
 use wire::proto::read::v1 as proto;
 
 use super::{McpClient, REVISIONS};
@@ -18,6 +19,36 @@ async fn contexts_forks_and_exports() {
         check_fork(&mcp, &id).await;
         check_export(&mcp, &id).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_finds_the_callers_conversations() {
+    let fixture = Fixture::new().await;
+    let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
+    let id = mcp.created("ada").await;
+    mcp.record(&id, "Where is the parcel?", "Behind the oak.").await;
+    let found = eventually("a result", || async {
+        let found = mcp.ok("search_conversations", json!({"query": "PARCEL"}));
+        let found = found.await;
+        found["results"].get(0).is_some().then_some(found)
+    })
+    .await;
+    let result = &found["results"][0];
+    assert_eq!(result["conversation_id"], id.as_str());
+    assert_eq!(result["snippet"], "Where is the parcel?");
+    assert_eq!((&result["kind"], &found["has_more"]), (&json!("message"), &json!(false)));
+    let limited = json!({"query": "the", "limit": 1, "by_relevance": true});
+    let limited = mcp.ok("search_conversations", limited).await;
+    assert_eq!((limited["results"].as_array().unwrap().len(), &limited["has_more"]), (1, &json!(true)));
+    // A user finds their own conversations.
+    for (user, count) in [("ada", 1), ("bob", 0)] {
+        let mcp = McpClient::new(&fixture.user(user), REVISIONS[0]);
+        let found = mcp.ok("search_conversations", json!({"query": "parcel"}));
+        assert_eq!(found.await["results"].as_array().unwrap().len(), count, "{user}");
+    }
+    let (text, code) = mcp.failure("search_conversations", json!({"query": ""})).await;
+    assert_eq!(code, "SEARCH_QUERY_INVALID");
+    assert!(text.starts_with("Error: query names nothing"), "{text}");
 }
 
 async fn check_context(mcp: &McpClient, id: &str) {

@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use super::{McpClient, REVISIONS};
 use crate::fixture::{Fixture, text};
 
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 9] = [
     "fetch_chat_history",
     "record_interaction",
     "create_conversation",
     "get_conversation",
     "list_conversations",
+    "search_conversations",
     "get_context",
     "fork_conversation",
     "export_conversation",

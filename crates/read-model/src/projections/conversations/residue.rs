@@ -11,6 +11,12 @@ use crate::model::{Durability, ReadModel};
 
 const SCHEMAS: &str = "SELECT name FROM hansard.schema WHERE projection = 'conversations'";
 
+/// The search settings and the key of a tenant.
+const DELETE_SEARCH: [&str; 2] = [
+    "DELETE FROM search_v1.agent WHERE tenant_id = $1",
+    "DELETE FROM search_v1.tenant WHERE tenant_id = $1",
+];
+
 /// The number of these conversations whose rows still contain more than a tombstone.
 ///
 /// # Errors
@@ -25,7 +31,8 @@ pub async fn residue(
     Ok(unsigned(count))
 }
 
-/// Deletes the usage of a tenant in every schema, which the erasure of its conversations keeps. Returns the number of deleted
+/// Deletes the usage of a tenant in every schema, which the erasure of its conversations keeps, and the key of its search terms:
+/// without it, hashes that remain in pages of an index cannot be compared with words any more. Returns the number of deleted
 /// rows of metered calls. Retained schemas are included, because a switch back would copy their usage.
 ///
 /// # Errors
@@ -41,6 +48,9 @@ pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, R
             let schema = parse_schema_name(row.try_get("name")?)?;
             let sql = format!("DELETE FROM {schema}.usage_day WHERE tenant_id = $1");
             execute(connection, AssertSqlSafe(sql), arguments![tenant.as_str()]).await?;
+        }
+        for sql in DELETE_SEARCH {
+            execute(connection, sql, arguments![tenant.as_str()]).await?;
         }
         let sql = "DELETE FROM hansard.model_usage WHERE tenant_id = $1";
         Ok(execute(connection, sql, arguments![tenant.as_str()]).await?)

@@ -15,4 +15,7 @@ WHERE NOT EXISTS (
 ) OR EXISTS (
     SELECT 1 FROM hansard.provider_log AS row
     WHERE row.tenant_id = wanted.tenant_id AND row.conversation_id = wanted.conversation_id
+) OR EXISTS (
+    SELECT 1 FROM search_v1.document AS row
+    WHERE row.tenant_id = wanted.tenant_id AND row.conversation_id = wanted.conversation_id
 )

@@ -11,6 +11,7 @@ use super::group::Group;
 use super::write_failure::WriteFailure;
 use crate::arguments::{arguments, execute};
 use crate::live::{SchemaName, parse_schema_name};
+use crate::projections::search_lock::LOCK_EXCLUSIVE;
 
 const USE_SCHEMA: &str = "SELECT set_config('search_path', $1, true)";
 
@@ -24,6 +25,17 @@ pub(super) async fn erase(
     execute(connection, include_str!("erase_parked.sql"), keys()).await?;
     let tombstones = bind_columns(ProjectedConversation::TOMBSTONE, erased);
     execute(connection, ERASE_CONVERSATIONS.as_str(), tombstones).await?;
+    Ok(())
+}
+
+/// Deletes the documents of erased conversations from the search. Concurrent writes of documents wait, and then see the tombstones.
+pub(super) async fn erase_documents(
+    connection: &mut PgConnection,
+    erased: &[ProjectedConversation],
+) -> Result<(), WriteFailure> {
+    connection.execute(LOCK_EXCLUSIVE).await?;
+    let keys = bind_columns(ProjectedConversation::KEYS, erased);
+    execute(connection, include_str!("erase_documents.sql"), keys).await?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::conversation_rows::{
 use super::copy::copy_groups;
 use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
-use super::tombstones::{erase, erase_in_retained};
+use super::tombstones::{erase, erase_documents, erase_in_retained};
 use super::write_failure::WriteFailure;
 use crate::arguments::{bind, execute};
 use crate::projections::provider_logs;
@@ -77,6 +77,7 @@ async fn write_rows(
         erase_in_retained(connection, groups, &erased).await?;
         let keys = bind_columns(ProjectedConversation::KEYS, &erased);
         provider_logs::erase(connection, keys).await?;
+        erase_documents(connection, &erased).await?;
     }
     Ok(())
 }

@@ -10,3 +10,4 @@ pub mod chat;
 pub mod conversations;
 pub mod get_limits;
 pub mod histories;
+pub mod search_conversations;

@@ -9,11 +9,12 @@ mod list;
 mod plan;
 mod report;
 mod rollback;
+mod search;
 
 use anyhow::Context as _;
 use archive::Archive;
 use clap::Subcommand;
-use projector::{ProjectionDependencies, ProjectorConfig, project};
+use projector::{ProjectionDependencies, ProjectionKind, ProjectorConfig, project};
 use read_model::ReadModel;
 use read_model::schemas::SchemasLock;
 use runtime::shutdown::Shutdown;
@@ -33,7 +34,8 @@ Examples:
   hansard rebuild conversations
   hansard rebuild list
   hansard rebuild rollback
-  hansard rebuild drop")]
+  hansard rebuild drop
+  hansard rebuild search --tenant acme")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -45,6 +47,7 @@ enum Action {
     Rollback(rollback::Args),
     Drop(drop::Args),
     List(list::Args),
+    Search(search::Args),
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
@@ -53,6 +56,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Rollback(args) => Box::pin(rollback::run(args)).await,
         Action::Drop(args) => drop::run(args).await,
         Action::List(args) => list::run(args).await,
+        Action::Search(args) => search::run(args).await,
     }
 }
 
@@ -77,6 +81,7 @@ impl TemporaryProjector {
             config: ProjectorConfig::default(),
             archive: archive.clone(),
             model: model.clone(),
+            kind: ProjectionKind::Conversations,
         };
         let until = shutdown.clone();
         let task = tokio::spawn(async move { project(means, &until).await });

@@ -1,9 +1,10 @@
 //! `hansard verify`: compares the rows with the record. Reads NATS and Postgres directly, without a service.
 //!
 //! `full` reads everything and compares digests, `sampled` examines some conversations, `digests` compares only the positions
-//! of conversations. `examine` compares one conversation before a difference is reported; `repair` writes its rows again.
+//! of conversations, `documents` the documents of the search with the rows. `examine` compares one conversation before a difference is reported; `repair` writes its rows again.
 
 mod digests;
+mod documents;
 mod examine;
 mod full;
 mod history;
@@ -42,6 +43,7 @@ Examples:
   hansard verify --tenant acme --conversation c-1 --repair --dry-run
   hansard verify --repair
   hansard verify --digests
+  hansard verify --search --repair
 
 Exit code 0: the rows are correct or were repaired; 5: differences remain.")]
 pub(crate) struct Args {
@@ -62,6 +64,9 @@ pub(crate) struct Args {
     /// Compare only the position of each conversation, by the digest that the projector maintains per partition.
     #[arg(long, conflicts_with_all = ["tenant", "conversation", "sample"])]
     digests: bool,
+    /// Compare only the documents of the search, with the rows of events.
+    #[arg(long, conflicts_with_all = ["sample", "digests"])]
+    search: bool,
     #[command(flatten)]
     repair: RepairArgs,
     /// Maximum number of conversations in memory; more conversations need several passes over the record.
@@ -136,6 +141,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let mut report = Report::start(args.json);
     match (&key, args.sample) {
+        (only, _) if args.search => {
+            documents::run(&job, &range, only.as_ref(), &mut report).await?;
+        }
         _ if args.digests => digests::run(&job, &mut report).await?,
         (Some(key), _) => sampled::verify_conversation(&job, key, &mut report).await?,
         (None, Some(sample)) => {

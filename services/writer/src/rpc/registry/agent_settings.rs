@@ -2,7 +2,7 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
-use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
+use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings, SearchSettings};
 
 use super::{Problem, Request, Writer, agents, copy_named, from_settings, operator, proto};
 
@@ -36,7 +36,7 @@ fn changed(
     if paths.is_empty() {
         return Ok(given.clone());
     }
-    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs` or `quotas`";
+    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs`, `quotas` or `search`";
     copy_named(current, paths, unknown, |current, path| {
         take(current, given, path)
     })
@@ -55,6 +55,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
         "quotas" => current.quotas = given.quotas,
+        "search" => current.search.clone_from(&given.search),
         _ => {
             return match path.split_once('.')? {
                 ("model", field) => {
@@ -64,6 +65,10 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
                 ("quotas", field) => {
                     let quotas = current.quotas.get_or_insert_default();
                     copy_quota(quotas, given.quotas.as_ref(), field)
+                }
+                ("search", field) => {
+                    let search = current.search.get_or_insert_default();
+                    take_of_search(search, given.search.as_ref(), field)
                 }
                 ("provider_logs", field) => {
                     let logs = current.provider_logs.get_or_insert_default();
@@ -88,6 +93,20 @@ fn take_of_model(
         "output_tokens_max" => current.output_tokens_max = given.output_tokens_max,
         "temperature" => current.temperature = given.temperature,
         "steps_max" => current.steps_max = given.steps_max,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take_of_search(
+    current: &mut SearchSettings,
+    given: Option<&SearchSettings>,
+    field: &str,
+) -> Option<()> {
+    let given = given.cloned().unwrap_or_default();
+    match field {
+        "disabled" => current.disabled = given.disabled,
+        "language" => current.language = given.language,
         _ => return None,
     }
     Some(())

@@ -10,6 +10,7 @@ mod list_conversations;
 pub(super) mod messages;
 mod new_conversation;
 mod record_interaction;
+mod search_conversations;
 
 use axum::http::StatusCode;
 use event_log::registry::Scope;
@@ -42,6 +43,7 @@ pub(super) enum ToolName {
     CreateConversation,
     GetConversation,
     ListConversations,
+    SearchConversations,
     GetContext,
     ForkConversation,
     ExportConversation,
@@ -49,12 +51,13 @@ pub(super) enum ToolName {
 
 impl ToolName {
     /// Every tool, in the order of listings.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::FetchChatHistory,
         Self::RecordInteraction,
         Self::CreateConversation,
         Self::GetConversation,
         Self::ListConversations,
+        Self::SearchConversations,
         Self::GetContext,
         Self::ForkConversation,
         Self::ExportConversation,
@@ -72,6 +75,7 @@ impl ToolName {
             Self::CreateConversation => "create_conversation",
             Self::GetConversation => "get_conversation",
             Self::ListConversations => "list_conversations",
+            Self::SearchConversations => "search_conversations",
             Self::GetContext => "get_context",
             Self::ForkConversation => "fork_conversation",
             Self::ExportConversation => "export_conversation",
@@ -84,6 +88,7 @@ impl ToolName {
             Self::FetchChatHistory
             | Self::GetConversation
             | Self::ListConversations
+            | Self::SearchConversations
             | Self::ExportConversation => caller.has(Scope::Read),
             Self::RecordInteraction | Self::CreateConversation => caller.has(Scope::Append),
             Self::ForkConversation => caller.has(Scope::Append) && caller.has(Scope::Read),
@@ -99,6 +104,7 @@ impl ToolName {
             Self::FetchChatHistory
             | Self::GetConversation
             | Self::ListConversations
+            | Self::SearchConversations
             | Self::ExportConversation => "the token lacks the scope read: use one that has it",
             Self::RecordInteraction | Self::CreateConversation | Self::ForkConversation => {
                 "the token lacks the scope append: use a service token that has it"
@@ -116,6 +122,7 @@ impl ToolName {
             Self::CreateConversation => create_conversation::definition(),
             Self::GetConversation => get_conversation::definition(),
             Self::ListConversations => list_conversations::definition(),
+            Self::SearchConversations => search_conversations::definition(),
             Self::GetContext => get_context::definition(),
             Self::ForkConversation => fork_conversation::definition(),
             Self::ExportConversation => export_conversation::definition(),
@@ -138,6 +145,7 @@ impl ToolName {
             Self::CreateConversation => run(arguments, create_conversation::call, context).await,
             Self::GetConversation => run(arguments, get_conversation::call, context).await,
             Self::ListConversations => run(arguments, list_conversations::call, context).await,
+            Self::SearchConversations => run(arguments, search_conversations::call, context).await,
             Self::GetContext => run(arguments, get_context::call, context).await,
             Self::ForkConversation => run(arguments, fork_conversation::call, context).await,
             Self::ExportConversation => run(arguments, export_conversation::call, context).await,

@@ -3,3 +3,4 @@
 pub mod conversations;
 pub mod get_usage;
 pub mod provider_logs;
+pub mod search_tenant;

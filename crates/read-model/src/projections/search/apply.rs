@@ -1,0 +1,189 @@
+//! Writes the documents of batches and their checkpoints in one transaction.
+
+use std::collections::{BTreeMap, HashSet};
+
+use domain::{ConversationKey, Status};
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::{Executor as _, Row as _};
+use wire::commit::StoredCommit;
+
+use super::agents::settings_of;
+use super::keys::term_keys;
+use super::rows::{Documents, Source};
+use crate::arguments::{arguments, bind_keys, execute, key_parts, signed};
+use crate::error::ReadModelError;
+use crate::model::{Durability, ReadModel};
+use crate::pg_timestamp::PgTimestamp;
+use crate::projections::conversations::lease::checkpoint_of;
+use crate::projections::conversations::{Applied, ApplyError, Batch, Item};
+use crate::projections::search_lock::LOCK_SHARED;
+
+/// The commits of the conversations of some batches, in order. The last one tells whether a conversation is erased.
+type Commits<'b> = BTreeMap<ConversationKey, Vec<&'b StoredCommit>>;
+
+/// Writes the documents of batches of several partitions, at most one of each, and their checkpoints, in one transaction. Messages
+/// that are not valid commits have no documents; the projection of conversations parks them.
+///
+/// # Errors
+/// [`ApplyError`].
+pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
+    let work = async |connection: &mut PgConnection| {
+        fence(connection, batches).await?;
+        connection
+            .execute(LOCK_SHARED)
+            .await
+            .map_err(ReadModelError::from)?;
+        Ok(write(connection, batches).await?)
+    };
+    model.transaction(Durability::Repeatable, work).await
+}
+
+/// Advances and thereby locks the checkpoints.
+async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<(), ApplyError> {
+    let query = sqlx::query_with(include_str!("fence.sql"), fence_arguments(batches));
+    let advanced = query.fetch_all(&mut *connection).await;
+    let advanced = advanced.map_err(ReadModelError::from)?;
+    let held: Result<HashSet<i32>, _> = advanced.iter().map(|row| row.try_get(0)).collect();
+    let held = held.map_err(ReadModelError::from)?;
+    let partitions = batches
+        .iter()
+        .map(|batch| i32::from(batch.lease.partition.0));
+    let fenced: Vec<i32> = partitions
+        .filter(|partition| !held.contains(partition))
+        .collect();
+    if fenced.is_empty() {
+        return Ok(());
+    }
+    let sql = include_str!("../conversations/checkpoints.sql");
+    let query = sqlx::query_with(sql, arguments![fenced]);
+    let rows = query.fetch_all(connection).await;
+    let rows = rows.map_err(ReadModelError::from)?;
+    let current: Result<Vec<_>, _> = rows.iter().map(checkpoint_of).collect();
+    Err(ApplyError::Fenced(current?))
+}
+
+fn fence_arguments(batches: &[Batch]) -> PgArguments {
+    let mut batches: Vec<&Batch> = batches.iter().collect();
+    // Every statement locks checkpoints in this order, which prevents deadlocks.
+    batches.sort_by_key(|batch| batch.lease.partition);
+    let column = |value: fn(&Batch) -> u64| -> Vec<i64> {
+        batches.iter().map(|batch| signed(value(batch))).collect()
+    };
+    let partitions = batches
+        .iter()
+        .map(|batch| i32::from(batch.lease.partition.0));
+    let times = batches.iter().map(|batch| last_recorded(batch));
+    arguments![
+        partitions.collect::<Vec<i32>>(),
+        column(|batch| batch.lease.epoch.0),
+        column(|batch| batch.previous.0),
+        column(|batch| batch.last.0),
+        times.collect::<Vec<Option<PgTimestamp>>>(),
+    ]
+}
+
+/// When the last commit of a batch was recorded.
+fn last_recorded(batch: &Batch) -> Option<PgTimestamp> {
+    let mut commits = batch.items.iter().filter_map(commit_of);
+    let last = commits.next_back()?;
+    Some(PgTimestamp::from_time(last.opened.commit.recorded_at))
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    batches: &[Batch],
+) -> Result<Applied, ReadModelError> {
+    let mut commits = Commits::new();
+    for commit in batches
+        .iter()
+        .flat_map(|batch| &batch.items)
+        .filter_map(commit_of)
+    {
+        commits.entry(key_of(commit)).or_default().push(commit);
+    }
+    let erased = erased_among(connection, &commits).await?;
+    if !erased.is_empty() {
+        let keys = bind_keys(erased.iter().map(key_parts));
+        let sql = include_str!("../conversations/erase_documents.sql");
+        execute(connection, sql, keys).await?;
+    }
+    commits.retain(|key, _| !erased.contains(key));
+    let documents = documents(connection, &commits).await?;
+    documents.write(connection).await?;
+    Ok(Applied {
+        events: documents.rows.len(),
+        conversations: commits.len(),
+        ..Applied::default()
+    })
+}
+
+/// The conversations that the commits erase, or whose rows are erased already.
+async fn erased_among(
+    connection: &mut PgConnection,
+    commits: &Commits<'_>,
+) -> Result<HashSet<ConversationKey>, ReadModelError> {
+    let is_tombstone = |commits: &[&StoredCommit]| {
+        let last = commits.last();
+        last.is_some_and(|commit| commit.opened.commit.head.status == Status::Erased)
+    };
+    let tombstones = commits.iter().filter(|(_, commits)| is_tombstone(commits));
+    let mut erased: HashSet<ConversationKey> = tombstones.map(|(key, _)| key.clone()).collect();
+    let keys = bind_keys(commits.keys().map(key_parts));
+    let query = sqlx::query_with(include_str!("erased_among.sql"), keys);
+    for row in query.fetch_all(connection).await? {
+        // The statement returns keys of its arguments, so the index is within the bounds.
+        let index = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
+        erased.extend(commits.keys().nth(index).cloned());
+    }
+    Ok(erased)
+}
+
+async fn documents(
+    connection: &mut PgConnection,
+    commits: &Commits<'_>,
+) -> Result<Documents, ReadModelError> {
+    let agents = commits.iter().filter_map(|(key, commits)| {
+        let head = &commits.first()?.opened.commit.head;
+        Some((key.tenant.clone(), head.agent.clone()))
+    });
+    let settings = settings_of(connection, agents.collect()).await?;
+    let tenants = commits.keys().map(|key| key.tenant.clone()).collect();
+    let keys = term_keys(connection, tenants).await?;
+    let mut documents = Documents::default();
+    for (key, commits) in commits {
+        let Some(term_key) = keys.get(&key.tenant) else {
+            continue;
+        };
+        for commit in commits {
+            let commit = &commit.opened.commit;
+            let agent = (key.tenant.clone(), commit.head.agent.clone());
+            let settings = settings.get(&agent);
+            let Some(settings) = settings.filter(|settings| settings.is_enabled) else {
+                continue;
+            };
+            let source = Source {
+                term_key,
+                settings,
+                key,
+            };
+            let events = commit.recorded_events();
+            events.for_each(|event| documents.add(source, &event));
+        }
+    }
+    Ok(documents)
+}
+
+fn commit_of(item: &Item) -> Option<&StoredCommit> {
+    match item {
+        Item::Commit(commit) => Some(commit),
+        Item::Unreadable { .. } => None,
+    }
+}
+
+fn key_of(commit: &StoredCommit) -> ConversationKey {
+    let commit = &commit.opened.commit;
+    ConversationKey {
+        tenant: commit.tenant.clone(),
+        conversation: commit.conversation.clone(),
+    }
+}

@@ -1,0 +1,32 @@
+WITH page AS (
+    SELECT conversation_id
+    FROM conversation
+    WHERE tenant_id = $1 AND agent_id = $2 AND (conversation_id > $3 OR conversation_id = $3 AND $4 < 9223372036854775807)
+      AND conversation_id >= $3
+    ORDER BY conversation_id
+    LIMIT $5
+), marked AS (
+    SELECT document.version, page.conversation_id
+    FROM page
+    CROSS JOIN LATERAL (
+        (
+            SELECT version FROM search_v1.document
+            WHERE tenant_id = $1 AND conversation_id = page.conversation_id
+            ORDER BY version
+            LIMIT $6
+        )
+        UNION ALL
+        SELECT NULL
+    ) AS document
+    ORDER BY page.conversation_id, document.version NULLS LAST
+    LIMIT $6
+), deleted AS (
+    DELETE FROM search_v1.document
+    USING marked
+    WHERE document.tenant_id = $1
+      AND document.conversation_id = marked.conversation_id
+      AND document.version = marked.version
+)
+SELECT version, NULL, NULL, NULL, NULL, conversation_id
+FROM marked
+ORDER BY conversation_id, version NULLS LAST

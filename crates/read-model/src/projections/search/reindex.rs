@@ -1,0 +1,169 @@
+//! Indexes the documents of an agent again from the rows of its events, in bounded steps. A projector that stops in between continues
+//! at the last step; several projectors take turns.
+
+use domain::{ConversationId, ConversationKey, TenantId};
+use search::TermKey;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::{Executor as _, Row as _};
+
+use super::agents::Settings;
+use super::keys::term_keys;
+use super::rows::{Documents, Source};
+use crate::arguments::{arguments, execute};
+use crate::error::ReadModelError;
+use crate::model::{Durability, ReadModel};
+use crate::projections::search_lock::LOCK_SHARED;
+use crate::row::Columns;
+
+/// Maximum number of events that one step indexes, or of documents that it deletes.
+pub const REINDEXED_EVENTS_PER_STEP_MAX: u32 = 500;
+/// Maximum number of conversations of one step.
+const CONVERSATIONS_PER_STEP_MAX: u32 = 200;
+
+/// The result of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReindexStep {
+    /// No agent waits, or other projectors index those that do.
+    Idle,
+    /// An agent has more documents.
+    Advanced,
+    /// The last step of an agent.
+    Finished,
+}
+
+/// An agent whose documents are indexed again, and the last event of the previous step.
+struct Job {
+    tenant: TenantId,
+    settings: Settings,
+    conversation: String,
+    version: i64,
+}
+
+/// Indexes the next documents of one agent again. An agent that is not searched loses them.
+///
+/// # Errors
+/// [`ReadModelError`]: no part of the step was done.
+pub async fn reindex_step(model: &ReadModel) -> Result<ReindexStep, ReadModelError> {
+    let work = async |connection: &mut PgConnection| {
+        let Some(job) = take_job(connection).await? else {
+            return Ok(ReindexStep::Idle);
+        };
+        connection.execute(LOCK_SHARED).await?;
+        let end = match job.settings.is_enabled {
+            true => index(connection, &job).await?,
+            false => delete(connection, &job).await?,
+        };
+        advance(connection, &job, end).await
+    };
+    model.transaction(Durability::Durable, work).await
+}
+
+async fn take_job(connection: &mut PgConnection) -> Result<Option<Job>, ReadModelError> {
+    let rows = connection.fetch_all(include_str!("take_agent.sql")).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let tenant: &str = row.try_get(0)?;
+    let corrupt = |_| ReadModelError::corrupt("agent", tenant, "tenant_id");
+    Ok(Some(Job {
+        tenant: TenantId::parse(tenant).map_err(corrupt)?,
+        settings: Settings::read(row, 1)?,
+        conversation: row.try_get(4)?,
+        version: row.try_get(5)?,
+    }))
+}
+
+/// Indexes a page of events. Returns its end; `None`: it is the last page.
+async fn index(
+    connection: &mut PgConnection,
+    job: &Job,
+) -> Result<Option<(String, i64)>, ReadModelError> {
+    let query = sqlx::query_with(include_str!("recorded_events.sql"), arguments(job));
+    let rows = query.fetch_all(&mut *connection).await?;
+    let mut keys = term_keys(connection, [job.tenant.clone()].into()).await?;
+    let Some(term_key) = keys.remove(&job.tenant) else {
+        return Ok(None);
+    };
+    let mut documents = Documents::default();
+    for row in &rows {
+        add_event(&mut documents, job, &term_key, row)?;
+    }
+    documents.write(connection).await?;
+    end_of(&rows)
+}
+
+/// Deletes a page of documents. Returns its end; `None`: it is the last page.
+async fn delete(
+    connection: &mut PgConnection,
+    job: &Job,
+) -> Result<Option<(String, i64)>, ReadModelError> {
+    let query = sqlx::query_with(include_str!("delete_documents.sql"), arguments(job));
+    end_of(&query.fetch_all(connection).await?)
+}
+
+fn arguments(job: &Job) -> PgArguments {
+    arguments![
+        job.tenant.as_str(),
+        job.settings.agent(),
+        job.conversation.as_str(),
+        job.version,
+        i64::from(CONVERSATIONS_PER_STEP_MAX),
+        i64::from(REINDEXED_EVENTS_PER_STEP_MAX),
+    ]
+}
+
+/// Adds the document of a row. A conversation without events in the page has a row without a version, which marks the end of a page.
+fn add_event(
+    documents: &mut Documents,
+    job: &Job,
+    term_key: &TermKey,
+    row: &PgRow,
+) -> Result<(), ReadModelError> {
+    let id: &str = row.try_get(5)?;
+    let columns = Columns::new(row, &job.tenant, id);
+    let Some(event) = columns.recorded_event()? else {
+        return Ok(());
+    };
+    let key = ConversationKey {
+        tenant: job.tenant.clone(),
+        conversation: ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?,
+    };
+    let source = Source {
+        term_key,
+        settings: &job.settings,
+        key: &key,
+    };
+    documents.add(source, &event);
+    Ok(())
+}
+
+/// The last row's conversation and version.
+fn end_of(rows: &[PgRow]) -> Result<Option<(String, i64)>, ReadModelError> {
+    let end = rows.last().map(|row| {
+        // Without a version, all of the conversation is done.
+        let version: Option<i64> = row.try_get(0)?;
+        let end: (String, i64) = (row.try_get(5)?, version.unwrap_or(i64::MAX));
+        Ok::<_, ReadModelError>(end)
+    });
+    end.transpose()
+}
+
+async fn advance(
+    connection: &mut PgConnection,
+    job: &Job,
+    end: Option<(String, i64)>,
+) -> Result<ReindexStep, ReadModelError> {
+    let (tenant, agent) = (job.tenant.as_str(), job.settings.agent());
+    match end {
+        Some((conversation, version)) => {
+            let arguments = arguments![tenant, agent, conversation, version];
+            execute(connection, include_str!("advance_agent.sql"), arguments).await?;
+            Ok(ReindexStep::Advanced)
+        }
+        None => {
+            let arguments = arguments![tenant, agent];
+            execute(connection, include_str!("finish_agent.sql"), arguments).await?;
+            Ok(ReindexStep::Finished)
+        }
+    }
+}

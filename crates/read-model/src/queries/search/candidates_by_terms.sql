@@ -1,0 +1,9 @@
+WITH candidates AS MATERIALIZED (
+    SELECT recorded_at, conversation_id, version
+    FROM search_v1.document
+    WHERE tenant_id = $1 {all} {any}
+      AND NOT terms && $3::bigint[]
+      AND recorded_at >= $4
+      AND (recorded_at, conversation_id, version) < ($5, $6, $7)
+    LIMIT $9
+)

@@ -1,0 +1,11 @@
+(
+        SELECT recorded_at, conversation_id, version
+        FROM search_v1.document
+        WHERE tenant_id = $1 {all} {any}
+          AND NOT terms && $3::bigint[]
+          AND recorded_at >= $4
+          AND (recorded_at, conversation_id, version) < ($5, $6, $7)
+          -- The condition of the index of times.
+          AND version >= 0
+        ORDER BY recorded_at DESC, conversation_id DESC, version DESC
+    )

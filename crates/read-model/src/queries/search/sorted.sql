@@ -1,0 +1,5 @@
+(
+        SELECT recorded_at, conversation_id, version
+        FROM candidates
+        ORDER BY recorded_at DESC, conversation_id DESC, version DESC
+    )

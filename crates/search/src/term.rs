@@ -1,0 +1,265 @@
+//! Terms: what the index contains instead of words.
+//!
+//! A term is a keyed hash (HMAC-SHA256, cut to 64 bits) of a word, a pair of characters, or a tag such as the role. Each tenant
+//! has a key of its own. So the pages of an index contain no text, also after an erasure, when a database keeps what an index
+//! entry contained; and the entries of one tenant are never those of another.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use ring::hmac;
+
+use crate::document::Document;
+use crate::language::Language;
+use crate::query::{Clause, Query};
+use crate::token::{Token, TokenKind, tokens};
+
+/// A term, as the index contains it.
+pub type Term = i64;
+
+/// Bytes of a tenant's key.
+pub const TERM_KEY_BYTES: usize = 32;
+/// Maximum number of terms of a document. Later words of the text are not found.
+pub const TERMS_PER_DOCUMENT_MAX: usize = 4_096;
+
+/// The key of a tenant's terms. `Debug` hides it.
+pub struct TermKey(hmac::Key);
+
+/// The terms that the index must have for a query. The matches of the index include all matches of the query, and more: see
+/// [`crate::matches`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueryTerms {
+    /// All of these.
+    pub all: Vec<Term>,
+    /// At least one of each group.
+    pub any: Vec<Vec<Term>>,
+    /// None of these.
+    pub none: Vec<Term>,
+}
+
+/// What a term is the hash of.
+#[derive(Debug, Clone, Copy)]
+enum Space {
+    Text,
+    Tag,
+}
+
+impl fmt::Debug for TermKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TermKey")
+    }
+}
+
+impl TermKey {
+    /// The key of these bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8; TERM_KEY_BYTES]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+    }
+
+    /// The terms of a document under its agent, ascending and distinct: those of its tags and of its first words.
+    #[must_use]
+    pub fn of_document(
+        &self,
+        document: &Document,
+        agent: &str,
+        language: Option<Language>,
+    ) -> Vec<Term> {
+        let mut terms = BTreeSet::from([self.tag("agent", agent)]);
+        terms.extend(document.tags().map(|(name, value)| self.tag(name, value)));
+        let mut previous: Option<Token> = None;
+        for token in tokens(&document.text) {
+            // A token has at most two terms.
+            if terms.len() + 2 > TERMS_PER_DOCUMENT_MAX {
+                break;
+            }
+            terms.insert(self.text(&token.form));
+            match (token.kind, language) {
+                (TokenKind::Word, Some(language)) => {
+                    terms.insert(self.text(&language.stem(&token.form)));
+                }
+                (TokenKind::Word, None) => {}
+                (TokenKind::Character, _) => {
+                    terms.extend(previous.and_then(|previous| self.pair(&previous, &token)));
+                }
+            }
+            previous = Some(token);
+        }
+        terms.into_iter().collect()
+    }
+
+    /// The terms of a query. `languages`: those of the agents that it may find.
+    #[must_use]
+    pub fn of_query(&self, query: &Query, languages: &[Language]) -> QueryTerms {
+        let mut terms = QueryTerms::default();
+        for clause in &query.required {
+            match self.of_word(clause, languages) {
+                Some(forms) if forms.len() > 1 => terms.any.push(forms),
+                Some(forms) => terms.all.extend(forms),
+                None => terms.all.extend(self.of_phrase(clause)),
+            }
+        }
+        // An excluded phrase is found in the text, and so is an exact word: the index does not tell it from a stem.
+        let words = query.excluded.iter();
+        let words = words.filter(|clause| !clause.is_exact || languages.is_empty());
+        let words = words.filter_map(|clause| self.of_word(clause, languages));
+        terms.none.extend(words.flatten());
+        let tags = query.filters.tags();
+        terms
+            .all
+            .extend(tags.map(|(name, value)| self.tag(name, value)));
+        for list in [&mut terms.all, &mut terms.none] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        terms
+    }
+
+    /// The term of a tag, such as `role` and `user`.
+    #[must_use]
+    pub fn tag(&self, name: &str, value: &str) -> Term {
+        self.hash(Space::Tag, &[name.as_bytes(), b"\0", value.as_bytes()])
+    }
+
+    /// The forms of a clause that is one word; `None`: it is a phrase.
+    fn of_word(&self, clause: &Clause, languages: &[Language]) -> Option<Vec<Term>> {
+        let [token] = clause.tokens.as_slice() else {
+            return None;
+        };
+        let mut forms = BTreeSet::from([self.text(&token.form)]);
+        if token.kind == TokenKind::Word && !clause.is_exact {
+            let stems = languages.iter().map(|language| language.stem(&token.form));
+            forms.extend(stems.map(|stem| self.text(&stem)));
+        }
+        Some(forms.into_iter().collect())
+    }
+
+    /// The words and pairs of a phrase.
+    fn of_phrase<'c>(&'c self, clause: &'c Clause) -> impl Iterator<Item = Term> + 'c {
+        let tokens = &clause.tokens;
+        let words = tokens.iter().map(|token| self.text(&token.form));
+        let pairs = tokens.iter().zip(tokens.iter().skip(1));
+        words.chain(pairs.filter_map(|(one, next)| self.pair(one, next)))
+    }
+
+    /// The term of two adjoining characters.
+    fn pair(&self, one: &Token, next: &Token) -> Option<Term> {
+        let is_pair = one.kind == TokenKind::Character
+            && next.kind == TokenKind::Character
+            && one.end == next.start;
+        let parts = [one.form.as_bytes(), next.form.as_bytes()];
+        is_pair.then(|| self.hash(Space::Text, &parts))
+    }
+
+    fn text(&self, form: &str) -> Term {
+        self.hash(Space::Text, &[form.as_bytes()])
+    }
+
+    fn hash(&self, space: Space, parts: &[&[u8]]) -> Term {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(match space {
+            Space::Text => b"x",
+            Space::Tag => b"t",
+        });
+        for part in parts {
+            context.update(part);
+        }
+        let tag = context.sign();
+        let first = tag.as_ref().first_chunk::<8>();
+        first.map_or(0, |bytes| i64::from_be_bytes(*bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::Role;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(byte: u8) -> TermKey {
+        TermKey::new(&[byte; TERM_KEY_BYTES])
+    }
+
+    fn is_found(text: &str, query: &str, language: Option<Language>) -> bool {
+        let document = Document::of_message(Role::User, text);
+        let terms = key(1).of_document(&document, "support", language);
+        let languages: Vec<Language> = language.into_iter().collect();
+        let wanted = key(1).of_query(&Query::parse(query).unwrap(), &languages);
+        let has = |term: &Term| terms.binary_search(term).is_ok();
+        wanted.all.iter().all(has)
+            && wanted.any.iter().all(|group| group.iter().any(has))
+            && !wanted.none.iter().any(has)
+    }
+
+    #[test]
+    fn the_index_finds_what_the_query_names() {
+        let check = |text: &str, query: &str, expected: bool| {
+            assert_eq!(is_found(text, query, None), expected, "{text}: {query}");
+        };
+        check("Where is my parcel?", "parcel", true);
+        check("Where is my parcel?", "PARCEL where", true);
+        check("Where is my parcel?", "parcels", false);
+        check("Where is my parcel?", "parcel -where", false);
+        check("Where is my parcel?", "\"my parcel\"", true);
+        check("Where is my parcel?", "role:user", true);
+        check("Where is my parcel?", "role:assistant", false);
+        check("Where is my parcel?", "agent:support parcel", true);
+        check("Where is my parcel?", "agent:sales parcel", false);
+        check("我的包裹在哪里", "包裹", true);
+        check("我的包裹在哪里", "里", true);
+        check("我的包裹在哪里", "裹包", false);
+        check("أين طردي؟ طلبتُ كتابًا", "طلبت", true);
+    }
+
+    #[test]
+    fn stems_are_found_in_both_directions() {
+        let check = |text: &str, query: &str, expected: bool| {
+            let found = is_found(text, query, Some(Language::English));
+            assert_eq!(found, expected, "{text}: {query}");
+        };
+        check("we refunded it", "refunds", true);
+        check("two refunds", "refund", true);
+        check("two refunds", "refunds", true);
+        check("two refunds", "-refund two", false);
+        // The text decides about exact words.
+        check("two refunds", "\"refund\"", true);
+        check("two refunds", "-\"refund\" two", true);
+    }
+
+    #[test]
+    fn tenants_share_no_terms() {
+        let document = Document::of_message(Role::User, "the same words");
+        let terms = |byte| BTreeSet::from_iter(key(byte).of_document(&document, "a", None));
+        assert!(terms(1).is_disjoint(&terms(2)));
+    }
+
+    #[test]
+    fn a_tag_is_no_word() {
+        assert_ne!(key(1).tag("", "refund"), key(1).text("refund"));
+        assert!(!is_found("role user", "role:assistant", None));
+    }
+
+    #[test]
+    fn the_terms_of_a_document_are_bounded() {
+        let words = |count: usize| {
+            let words: Vec<String> = (0..count).map(|n| format!("w{n}")).collect();
+            let document = Document::of_message(Role::User, &words.join(" "));
+            key(1).of_document(&document, "a", None).len()
+        };
+        assert_eq!(words(10), 10 + 3);
+        assert!(words(TERMS_PER_DOCUMENT_MAX * 2) <= TERMS_PER_DOCUMENT_MAX);
+        assert!(words(TERMS_PER_DOCUMENT_MAX * 2) >= TERMS_PER_DOCUMENT_MAX - 2);
+    }
+
+    proptest! {
+        /// What is written is found, in any script.
+        #[test]
+        fn each_token_of_a_text_finds_it(text in "\\PC{1,80}") {
+            for token in tokens(&text) {
+                let quoted = format!("\"{}\"", &text[token.start..token.end]);
+                prop_assert!(is_found(&text, &quoted, None), "{:?}", quoted);
+            }
+        }
+    }
+}
