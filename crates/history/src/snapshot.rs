@@ -3,7 +3,8 @@
 //! A request reads everything of a conversation from one snapshot, so that its parts are consistent.
 
 use domain::{
-    Change, Conversation, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
+    Change, Conversation, ConversationId, ConversationKey, ForkPoint, Head, Inherited, Owner,
+    Segments, Version,
 };
 use wire::status::{Problem, Reason};
 
@@ -137,6 +138,13 @@ impl<'a> Snapshot<'a> {
     #[must_use]
     pub fn forked_from(&self) -> Option<&ForkPoint> {
         self.read.forked_from()
+    }
+
+    /// The conversations from which it inherits events, the nearest first; empty if it is not a fork.
+    pub fn ancestors(&self) -> impl Iterator<Item = &ConversationId> {
+        self.ancestors
+            .iter()
+            .map(|one| &one.target.key.conversation)
     }
 
     /// Whether an event is in the rows; otherwise it comes from the record.

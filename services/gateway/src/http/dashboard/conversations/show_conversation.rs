@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use domain::{
-    Conversation, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version,
+    ConversationId, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version,
 };
 use history::{Direction, Page as Events, PageBounds, Snapshot, Target, View, decode};
 use pages::dashboard::transcript::{
@@ -87,7 +87,7 @@ pub(in crate::http::dashboard) async fn show_conversation(
     )
     .await?;
     let events = events(&state, &target, &query).await?;
-    let (ancestors, mut forks) = lineage(&state, &target, &conversation).await?;
+    let mut forks = forks(&state, &target, &conversation.id).await?;
     let shown = usize::try_from(FORKS_SHOWN_MAX).unwrap_or(usize::MAX);
     let has_more_forks = forks.len() > shown;
     forks.truncate(shown);
@@ -98,7 +98,7 @@ pub(in crate::http::dashboard) async fn show_conversation(
         events: &events.events,
         has_earlier: events.has_earlier,
         has_later: events.has_later,
-        ancestors: &ancestors,
+        ancestors: &events.ancestors,
         forks: &forks,
         has_more_forks,
     })))
@@ -106,6 +106,8 @@ pub(in crate::http::dashboard) async fn show_conversation(
 
 struct EventsOfPage {
     events: Vec<EventOfTranscript>,
+    /// The nearest first.
+    ancestors: Vec<String>,
     has_earlier: bool,
     has_later: bool,
 }
@@ -135,7 +137,8 @@ async fn events(
         (None, Some(before)) => range.to = Version(before.saturating_sub(1)),
         (None, None) => {}
     }
-    let (page, effective) = read(state, target, range).await.map_err(from_read_error)?;
+    let read = read(state, target, range).await.map_err(from_read_error)?;
+    let (page, effective, ancestors) = read;
     let mut events = decoded(target, &page, &effective, query.depth)?;
     let has_next = page.next.is_some();
     if from.is_none() {
@@ -144,6 +147,7 @@ async fn events(
     mark_starts_of_runs(&mut events);
     Ok(EventsOfPage {
         events,
+        ancestors,
         has_earlier: from.map_or(has_next, |from| from > 1),
         has_later: if from.is_some() {
             has_next
@@ -155,18 +159,20 @@ async fn events(
     })
 }
 
+/// The events of the page, the effective history, and the ancestors.
 async fn read(
     state: &HttpState,
     target: &Target,
     query: history::Query<'_>,
-) -> Result<(Events, Segments), wire::status::Problem> {
+) -> Result<(Events, Segments, Vec<String>), wire::status::Problem> {
     let reader = &state.gateway.reader;
     let first = TRANSCRIPT_PAGE.batch();
     let (snapshot, first) = Snapshot::open_with(reader, target, &query, first).await?;
     let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
     let page = Events::read(&mut cursor, TRANSCRIPT_PAGE).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
-    Ok((page, effective))
+    let ancestors = snapshot.ancestors().map(|id| id.as_str().to_owned());
+    Ok((page, effective, ancestors.collect()))
 }
 
 fn decoded(
@@ -211,32 +217,16 @@ fn mark_starts_of_runs(events: &mut [EventOfTranscript]) {
     }
 }
 
-/// The ancestors, the nearest first, and the forks, one more than are shown.
-async fn lineage(
+/// The forks, one more than are shown.
+async fn forks(
     state: &HttpState,
     target: &Target,
-    conversation: &Conversation,
-) -> Result<(Vec<String>, Vec<ForkOfTranscript>), HttpProblem> {
-    let model = &state.gateway.reader.read_model;
-    let (access, id) = (&target.access.tenant, &conversation.id);
-    let ancestors = if let Some(point) = &conversation.head.forked_from {
-        let parent = &point.conversation;
-        let rows = read_model::queries::lineage(model, access, parent);
-        let rows = target.deadline.rows(rows).await;
-        let rows = rows.map_err(problem::from_problem)?.into_iter();
-        let mut ids: Vec<String> = rows.map(|(id, _)| id.as_str().to_owned()).collect();
-        if ids.is_empty() {
-            // The rows do not contain the parent yet.
-            ids.push(parent.as_str().to_owned());
-        }
-        ids
-    } else {
-        Vec::new()
-    };
+    id: &ConversationId,
+) -> Result<Vec<ForkOfTranscript>, HttpProblem> {
     let forks = list_forks(state, &target.access, id, FORKS_SHOWN_MAX + 1).await?;
     let forks = forks.into_iter().map(|fork| ForkOfTranscript {
         id: fork.id.as_str().to_owned(),
         parent: fork.parent.as_str().to_owned(),
     });
-    Ok((ancestors, forks.collect()))
+    Ok(forks.collect())
 }
