@@ -121,6 +121,7 @@ pub(super) fn append(target: &Target, id: &str, events: Vec<Event>) -> AppendEve
             expected_version: None,
         }),
         events,
+        ..AppendEventsRequest::default()
     }
 }
 

@@ -70,12 +70,13 @@ def data_folder():
 
 
 @contextlib.contextmanager
-def gateway(hansard, data, model_server=None, model=None):
+def gateway(hansard, data, model_server=None, model=None, port_base=None):
     """Runs all roles with a model server, given as KIND=URL, or with the built-in `echo`.
 
-    Yields the HTTP address, the headers of a caller with its own session, and the environment of operator commands.
+    Yields the HTTP address, the headers of a caller with its own session, and the environment of operator commands, with what
+    the program printed as DEV_OUTPUT.
     """
-    command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(free_port())]
+    command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(port_base or free_port())]
     if model_server:
         command += ["--model-server", model_server, "--model", model]
     with running(command, stdout=subprocess.PIPE, text=True) as process:
@@ -90,9 +91,11 @@ def gateway(hansard, data, model_server=None, model=None):
             sys.exit("hansard dev did not start")
         threading.Thread(target=process.stdout.read, daemon=True).start()
         names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", output))
+        names["HANSARD_RECORD__NATS_URL"] = re.search(r"NATS +(\S+)", output)[1]
+        names["HANSARD_READ_MODEL__DATABASE_URL"] = re.search(r"Postgres +(\S+)", output)[1]
         who = {"x-api-key": key[1]}
         who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]
-        yield url[1], who, {**os.environ, **names}
+        yield url[1], who, {**os.environ, **names, "DEV_OUTPUT": output}
 
 
 def secret_key(hansard, environment, *scopes):

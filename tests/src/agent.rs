@@ -77,6 +77,7 @@ impl Agent {
         write::AppendEventsRequest {
             target: Some(self.target(conversation)),
             events,
+            ..write::AppendEventsRequest::default()
         }
     }
 

@@ -1,4 +1,4 @@
-//! A model server for tests with the OpenAI chat completions API and scripted answers.
+//! A model server for tests with OpenAI's Chat Completions and Responses, and scripted answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -65,6 +65,7 @@ impl Model {
         };
         let routes = Router::new()
             .route("/chat/completions", post(answer))
+            .route("/responses", post(answer_response))
             .with_state(script);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
@@ -75,8 +76,18 @@ impl Model {
     /// Settings of a gateway with this model server under this name.
     #[must_use]
     pub fn settings_as(&self, name: &str) -> Value {
+        self.settings_of(name, "openai_chat")
+    }
+
+    /// The same for the kind `openai_responses`.
+    #[must_use]
+    pub fn responses_settings_as(&self, name: &str) -> Value {
+        self.settings_of(name, "openai_responses")
+    }
+
+    fn settings_of(&self, name: &str, kind: &str) -> Value {
         let url = format!("http://{}", self.addr);
-        json!({name: {"kind": "openai_chat", "base_url": url, "retries_max": 0}})
+        json!({name: {"kind": kind, "base_url": url, "retries_max": 0}})
     }
 
     /// The bodies of all requests so far.
@@ -89,13 +100,47 @@ impl Model {
     }
 }
 
-async fn answer(State(script): State<Script>, body: Bytes) -> Response {
-    let requests = {
-        let mut requests = script.requests.lock().expect("no panic before");
-        requests.push(serde_json::from_slice(&body).expect("JSON"));
-        requests.clone()
+impl Script {
+    /// The answer to the next request.
+    fn reply(&self, body: &Bytes) -> Reply {
+        let requests = {
+            let mut requests = self.requests.lock().expect("no panic before");
+            requests.push(serde_json::from_slice(body).expect("JSON"));
+            requests.clone()
+        };
+        (self.answers)(&requests)
+    }
+}
+
+/// A text, after reasoning that its provider encrypted, or a call.
+async fn answer_response(State(script): State<Script>, body: Bytes) -> Response {
+    let items = match script.reply(&body) {
+        Reply::Text(text) => {
+            let text = json!({"type": "output_text", "text": text, "annotations": []});
+            vec![
+                json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}),
+                json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}),
+            ]
+        }
+        Reply::Call(id, name) => vec![
+            json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}"}),
+        ],
+        Reply::Late(..) | Reply::Empty(_) | Reply::Refused(..) | Reply::Failing(..) => {
+            panic!("only texts and calls are scripted for Responses")
+        }
     };
-    match (script.answers)(&requests) {
+    let done = items.iter().enumerate().map(|(index, item)| {
+        json!({"type": "response.output_item.done", "output_index": index, "item": item})
+    });
+    let completed = json!({"id": "resp_1", "model": "m", "status": "completed", "output": items});
+    let completed = json!({"type": "response.completed", "response": completed});
+    let events = done.chain([completed]);
+    let events: Vec<String> = events.map(|event| format!("data: {event}\n\n")).collect();
+    ([("content-type", "text/event-stream")], events.concat()).into_response()
+}
+
+async fn answer(State(script): State<Script>, body: Bytes) -> Response {
+    match script.reply(&body) {
         Reply::Text(text) => text_answer(&text),
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;

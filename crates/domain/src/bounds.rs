@@ -26,6 +26,8 @@ pub const EVENT_BYTES_MAX: usize = 512 * 1_024;
 pub const PARTS_MAX: usize = 1_000;
 /// Most open tool calls of a conversation.
 pub const OPEN_CALLS_MAX: usize = 128;
+/// Most events that are recorded with the creation of a conversation: one less than a commit has.
+pub const CREATE_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 /// Most events that are recorded with the start or the end of a run: one less than a commit has.
 pub const RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 /// Most parts that are published together.

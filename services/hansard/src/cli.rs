@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
-    migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search, signing_key,
-    status, tail, tenant, token, verify, verify_receipt, watch,
+    agent, archive, backup, bootstrap, context, dashboard, dev, erase, history, import, key,
+    master_key, mcp, migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search,
+    signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -55,12 +55,14 @@ Examples:
     Migrate(migrate::Args),
     ReceiptKey(receipt_key::Args),
     Token(token::Args),
+    Dashboard(dashboard::Args),
     Import(import::Args),
     Context(context::Args),
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Search(search::Args),
     Mcp(mcp::Args),
+    Widget(widget::Args),
     Tail(tail::Args),
     Archive(archive::Args),
     Erase(erase::Args),
@@ -91,12 +93,14 @@ impl Command {
             Self::Migrate(args) => migrate::run(args).await,
             Self::ReceiptKey(args) => receipt_key::run(args).await,
             Self::Token(args) => token::run(args).await,
+            Self::Dashboard(args) => dashboard::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Search(args) => search::run(args).await,
             Self::Mcp(args) => mcp::run(args).await,
+            Self::Widget(args) => widget::run(args),
             Self::Tail(args) => tail::run(args).await,
             Self::Archive(args) => archive::run(args).await,
             Self::Erase(args) => erase::run(args).await,

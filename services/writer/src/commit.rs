@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Violation, ViolationReason,
-    decide,
+    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation,
+    ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
@@ -21,6 +21,16 @@ use crate::{Intent, LoadedHead, StoredHead, Writer, erasure, fork, idempotency, 
 pub(crate) const REBASES_MAX: u32 = 8;
 /// Maximum wait before the first new decision, with jitter; it doubles each time.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
+
+/// Executes a command when the commands before it in the queue of its conversation have ended.
+/// Errors: as [`commit`], or the queue is full.
+pub(crate) async fn commit_in_turn(
+    writer: &Writer,
+    intent: Intent,
+) -> Result<proto::CommitResult, Problem> {
+    let ticket = writer.queues.enter(&intent.key);
+    commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
+}
 
 /// Executes a command in its turn in the queue of the conversation.
 /// Errors: a [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key
@@ -170,9 +180,13 @@ async fn append(
                 let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
             }
-            writer
-                .heads
-                .keep(&intent.key, StoredHead { head, sequence });
+            let loaded_through = previous.map_or(Version::ZERO, |stored| stored.loaded_through);
+            let stored = StoredHead {
+                head,
+                sequence,
+                loaded_through,
+            };
+            writer.heads.keep(&intent.key, stored);
             Ok(Appended::Done(result))
         }
         AppendOutcome::Duplicate { sequence } => {

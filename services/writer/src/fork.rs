@@ -35,6 +35,7 @@ pub(crate) async fn with_fork_point<'i>(
         Action::Create {
             created,
             occurred_at,
+            events,
         },
     ) = (&intent.fork_from, loaded.head(), &command.action)
     else {
@@ -48,6 +49,7 @@ pub(crate) async fn with_fork_point<'i>(
         action: Action::Create {
             created: Box::new(created),
             occurred_at: *occurred_at,
+            events: events.clone(),
         },
         ..command.clone()
     }))

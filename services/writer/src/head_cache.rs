@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{ConversationKey, Head, Sequence};
+use domain::{ConversationKey, Head, Sequence, Version};
 use event_log::{Record, StoredMessage};
 use quick_cache::sync::Cache;
 use wire::status::Problem;
@@ -15,6 +15,8 @@ pub(crate) struct StoredHead {
     pub(crate) head: Head,
     /// The sequence of the commit with this head.
     pub(crate) sequence: Sequence,
+    /// The version that was read from the record; this writer has appended the later commits itself.
+    pub(crate) loaded_through: Version,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +48,12 @@ impl HeadCache {
             record,
             cached: Cache::new(heads_cached_max),
         }
+    }
+
+    /// The version in the cache; 0 if the cache does not have the conversation.
+    pub(crate) fn cached_version(&self, key: &ConversationKey) -> Version {
+        let cached = self.cached.get(key);
+        cached.map_or(Version::ZERO, |stored| stored.head.version)
     }
 
     /// The head from the cache, else from the last commit of the subject.
@@ -90,7 +98,11 @@ impl HeadCache {
         };
         let sequence = last.position.sequence;
         let head = last.open_head().map_err(problem::from_corrupt)?;
-        let stored = Arc::new(StoredHead { head, sequence });
+        let stored = Arc::new(StoredHead {
+            loaded_through: head.version,
+            head,
+            sequence,
+        });
         self.cached.insert(key.clone(), Arc::clone(&stored));
         Ok(Some(stored))
     }

@@ -64,6 +64,9 @@ impl Search {
         if let Some(result) = from_head(writer, intent, loaded)? {
             return Ok(Some(result));
         }
+        if let Some(result) = from_attempt(writer, intent, loaded)? {
+            return Ok(Some(result));
+        }
         if self.stage == SearchStage::BeforeDecision && self.has_more_to_search(loaded) {
             self.is_done = true;
             if let Some(result) = from_read_model(writer, intent).await? {
@@ -143,6 +146,23 @@ fn from_head(
     };
     let sequence = commit.sequence.unwrap_or(stored.sequence);
     replayed(writer, intent, commit, sequence)
+}
+
+/// The result of another attempt of a request without a key.
+fn from_attempt(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &LoadedHead,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let (Some(attempt), Some(stored)) = (intent.attempt, loaded.stored.as_deref()) else {
+        return Ok(None);
+    };
+    let earlier = attempt.earlier(&intent.command, stored, writer.now());
+    let Some(commit) = earlier.map_err(problem::from_rejection)? else {
+        return Ok(None);
+    };
+    let sequence = commit.sequence.unwrap_or(stored.sequence);
+    replayed(writer, intent, &commit, sequence)
 }
 
 /// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.

@@ -4,6 +4,8 @@
 //! of tenants, agents and owners, and forks of conversations to be erased. The path of every command: `rpc` parses the
 //! request, `request` converts it into an intent, `commit` executes it.
 
+mod attempt;
+mod audit;
 mod commit;
 mod config;
 mod egress_rules;

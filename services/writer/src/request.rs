@@ -12,6 +12,7 @@ use tonic::metadata::MetadataMap;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
+use crate::attempt::Attempt;
 use crate::{Writer, problem};
 
 /// A command to execute.
@@ -25,6 +26,8 @@ pub(crate) struct Intent {
     pub(crate) key_field: &'static str,
     pub(crate) request_digest: RequestDigest,
     pub(crate) command: Command,
+    /// How another attempt is found, for a request without a key.
+    pub(crate) attempt: Option<Attempt>,
     /// The fork point of a new conversation as the caller names it; it may be in an ancestor of that conversation.
     pub(crate) fork_from: Option<ForkPoint>,
 }
@@ -118,6 +121,7 @@ pub(crate) async fn intent(
         has_key: key.is_some(),
         key_field: "target.idempotency_key",
         request_digest,
+        attempt: None,
         command,
         fork_from: None,
     })
@@ -139,7 +143,7 @@ fn scope_of(action: &Action) -> Scope {
     match action {
         Action::Erase { .. } => Scope::Erase,
         Action::Create { .. }
-        | Action::Append(_)
+        | Action::Append { .. }
         | Action::Update(_)
         | Action::Archive
         | Action::Restore

@@ -16,7 +16,7 @@ import threading
 HERE = pathlib.Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
-from hansard_dev import DEADLINE_S, data_folder, gateway  # noqa: E402
+from hansard_dev import DEADLINE_S, data_folder, free_port, gateway  # noqa: E402
 from report import Client  # noqa: E402
 
 PAGE = HERE.parents[2] / "examples" / "chat.html"
@@ -62,14 +62,15 @@ class Held(http.server.BaseHTTPRequestHandler):
 
 
 def serve(browser, hansard, data, models):
-    """Answers each line of page.mjs with the requested gateway; the previous gateway is stopped first."""
+    """Answers each line of page.mjs with the requested gateway, at one address; the previous gateway is stopped first."""
+    port = free_port()
     with contextlib.ExitStack() as running:
         for line in browser.stdout:
             running.close()
             answer = {"release": models + "/release"}
             if line.strip() != "none":
                 model = (f"openai_chat={models}/v1", "held") if line.strip() == "held" else ()
-                url, who, _ = running.enter_context(gateway(hansard, data, *model))
+                url, who, _ = running.enter_context(gateway(hansard, data, *model, port_base=port))
                 answer |= {"url": url, "key": who["x-api-key"]}
             print(json.dumps(answer), file=browser.stdin, flush=True)
 
@@ -90,7 +91,7 @@ def main(hansard, *screenshots):
     version = json.loads((HERE / "package.json").read_text())["dependencies"]["@sparticuz/chromium"]
     features = ["messages", "reloads", "a second tab", "resumed and stopped answers", "errors"]
     Client("Chromium with `examples/chat.html`", version).works("Chats", *features)
-    print("the page sent messages, was reloaded, followed a second tab, resumed and stopped an answer, showed HTML as text, and showed its errors")
+    print("the page sent messages, was reloaded, followed a second tab, resumed and stopped an answer, showed HTML as text, and its errors")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { browser } from './chromium.mjs';
+import { ChatPage } from './widget/chat_page.mjs';
 
-const DEADLINE_MS = 30_000;
 const HTML = '<img src=x onerror="window.ran = true"><script>window.ran = true</script>';
 const [file, folder, screenshots] = process.argv.slice(2);
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -18,137 +18,121 @@ async function gateway(kind) {
   return JSON.parse((await answers.next()).value);
 }
 
-/** Waits until the log shows these lines, and the buttons of an answer in progress or not. */
-async function shows(page, lines, { answering = false } = {}) {
-  const seen = () => ({
-    lines: [...document.querySelectorAll('.message')].map(line => [line.classList[1], line.textContent]),
-    canSend: !document.getElementById('send').disabled,
-    canStop: !document.getElementById('stop').disabled,
-  });
-  const wanted = { lines, canSend: !answering, canStop: answering };
-  const is = `JSON.stringify((${seen})()) === ${JSON.stringify(JSON.stringify(wanted))}`;
-  // On a timeout, the difference is a better message than the timeout.
-  await page.waitForFunction(is).catch(async () => assert.deepEqual(await page.evaluate(seen), wanted));
+async function fill(chat, url, key) {
+  for (const [name, value] of [['gateway', url], ['key', key]]) {
+    await chat.page.$eval(`[name=${name}]`, input => input.select());
+    await chat.page.type(`[name=${name}]`, value);
+  }
+  await Promise.all([chat.page.waitForNavigation(), chat.page.keyboard.press('Enter')]);
 }
 
-async function fill(page, field, value) {
-  if (!(await page.$eval('#setup', setup => setup.open))) await page.click('summary');
-  await page.$eval(field, input => input.select());
-  await page.type(field, value);
-  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+/** Waits until the messages are shown, and the button of an answer in progress or not. */
+async function shows(chat, lines, button = 'Send') {
+  await chat.lines(lines);
+  await chat.hasButton(button);
 }
 
-async function say(page, text) {
-  await page.type('#text', text);
-  await page.keyboard.press('Enter');
+async function picture(chat, name) {
+  if (screenshots) await chat.page.screenshot({ path: join(screenshots, `${name}.png`) });
 }
 
-async function picture(page, name) {
-  if (screenshots) await page.screenshot({ path: join(screenshots, `${name}.png`) });
-}
-
-async function turns(page) {
-  const { url, key } = await gateway('echo');
-  // A link can set neither the gateway nor the key.
-  await page.goto(`${pathToFileURL(file)}#gateway=http://127.0.0.1:1&key=hp_of_a_stranger`);
-  const values = () => page.$$eval('#gateway, #key', inputs => inputs.map(input => input.value));
+async function turns(chat, { url, key }) {
+  const values = () => chat.page.$$eval('#setup input', inputs => inputs.map(input => input.value));
   assert.deepEqual(await values(), ['', '']);
-  await fill(page, '#gateway', url);
-  await fill(page, '#key', key);
-  await shows(page, []);
+  await fill(chat, url, key);
+  await shows(chat, []);
   const expected = [['user', 'Where is my parcel?'], ['assistant', 'echo: Where is my parcel?']];
-  await say(page, expected[0][1]);
-  await shows(page, expected);
+  await chat.say(expected[0][1]);
+  await shows(chat, expected);
   expected.push(['user', HTML], ['assistant', `echo: ${HTML}`]);
-  await page.type('#text', HTML);
-  await page.click('#send');
-  await shows(page, expected);
-  await page.reload();
-  await shows(page, expected);
-  const made = await page.$$eval('#log *', all => all.map(one => one.localName));
-  assert.deepEqual(made, expected.map(() => 'div'));
-  assert.equal(await page.evaluate('window.ran'), undefined);
+  await chat.type(HTML);
+  await chat.press('Send');
+  await shows(chat, expected);
+  await chat.reload();
+  await shows(chat, expected);
+  assert.equal(await chat.page.evaluate('window.ran'), undefined);
   return expected;
 }
 
 /** A second tab of the same visitor shows what the first one says, and the reverse. */
-async function tabs(page, expected) {
-  const other = await page.browser().newPage();
-  other.setDefaultTimeout(DEADLINE_MS);
-  await other.goto(page.url());
+async function tabs(chat, expected) {
+  const other = await ChatPage.open(chat.page.browser(), chat.page.url(), { context: chat.context });
   await shows(other, expected);
-  for (const [from, text] of [[page, 'From the first tab.'], [other, 'From the second tab.'], [page, 'Again.']]) {
-    await from.bringToFront();
-    await say(from, text);
+  for (const [from, to, text] of [[chat, other, 'From the first tab.'], [other, chat, 'From the second tab.'], [chat, other, 'Again.']]) {
+    await from.page.bringToFront();
+    await from.say(text);
     expected.push(['user', text], ['assistant', `echo: ${text}`]);
-    await shows(page, expected);
-    await shows(other, expected);
+    await shows(from, expected);
+    await to.page.bringToFront();
+    await shows(to, expected);
   }
-  await other.close();
-  await page.bringToFront();
+  await other.end();
+  await chat.page.bringToFront();
 }
 
-async function gone(page, expected) {
+/** The gateway stops, and comes back at the same address: the text is kept, and sent by a click. */
+async function gone(chat, expected) {
   await gateway('none');
-  await say(page, 'Are you there?');
-  const error = ['error', 'The gateway cannot be reached, or does not take this key from this page.'];
-  await shows(page, [...expected, error]);
-  assert.equal(await page.$eval('#text', text => text.value), 'Are you there?');
-  await picture(page, 'gone');
+  await chat.say('Are you there?');
+  await chat.problem(/cannot be reached/);
+  await chat.until(({ text }) => text, 'Are you there?');
+  await shows(chat, expected);
+  await picture(chat, 'gone');
+  const { release } = await gateway('held');
+  await chat.press('Try again');
+  expected.push(['user', 'Are you there?'], ['assistant', 'held: Are you there?']);
+  await shows(chat, expected);
+  return release;
 }
 
-async function resumed(page, expected, { url, release }) {
-  await fill(page, '#gateway', url);
-  await shows(page, expected);
-  await say(page, 'one wait two');
-  expected.push(['user', 'one wait two'], ['assistant', 'held: one wait ']);
-  await shows(page, expected, { answering: true });
-  await picture(page, 'answering');
-  await page.reload();
-  await shows(page, expected, { answering: true });
+async function resumed(chat, expected, release) {
+  await chat.say('one wait two');
+  expected.push(['user', 'one wait two'], ['assistant', 'held: one wait']);
+  await shows(chat, expected, 'Stop');
+  await picture(chat, 'answering');
+  await chat.reload();
+  await shows(chat, expected, 'Stop');
   await fetch(release, { method: 'POST' });
-  expected.push(['assistant', `${expected.pop()[1]}two`]);
-  await shows(page, expected);
+  expected.push(['assistant', `${expected.pop()[1]} two`]);
+  await shows(chat, expected);
 }
 
-async function stopped(page, expected) {
-  await say(page, 'three wait four');
-  expected.push(['user', 'three wait four'], ['assistant', 'held: three wait ']);
-  await shows(page, expected, { answering: true });
-  await page.click('#stop');
+async function stopped(chat, expected) {
+  await chat.say('three wait four');
+  expected.push(['user', 'three wait four'], ['assistant', 'held: three wait']);
+  await shows(chat, expected, 'Stop');
+  await chat.press('Stop');
   // The outcome of the turn is still shown after a reload.
-  expected.push(['note', 'Stopped.']);
-  await shows(page, expected);
-  await page.reload();
-  await shows(page, expected);
-  await say(page, 'five');
+  expected.push(['assistant', `${expected.pop()[1]}\nStopped.`]);
+  await shows(chat, expected);
+  await chat.reload();
+  await shows(chat, expected);
+  await chat.say('five');
   expected.push(['user', 'five'], ['assistant', 'held: five']);
-  await shows(page, expected);
-  await picture(page, 'stopped');
+  await shows(chat, expected);
+  await picture(chat, 'stopped');
 }
 
-async function others(page) {
-  await page.click('#fresh');
-  await shows(page, []);
-  await fill(page, '#key', 'hp_of_nobody');
-  await say(page, 'Who am I?');
-  await shows(page, [['error', 'The gateway cannot be reached, or does not take this key from this page.']]);
+async function others(chat, { url }) {
+  await chat.press('New conversation');
+  await shows(chat, []);
+  await fill(chat, url, 'hp_of_nobody');
+  await chat.say('Who am I?');
+  await chat.problem(/key is not accepted/);
 }
 
 const chromium = await browser(folder);
 try {
-  const page = await chromium.newPage();
-  page.setDefaultTimeout(DEADLINE_MS);
-  const faults = [];
-  page.on('pageerror', fault => faults.push(fault.message));
-  const expected = await turns(page);
-  await tabs(page, expected);
-  await gone(page, expected);
-  const held = await gateway('held');
-  await resumed(page, expected, held);
-  await stopped(page, expected);
-  await others(page);
-  assert.deepEqual(faults, []);
+  const started = await gateway('echo');
+  // A link can set neither the gateway nor the key.
+  const chat = await ChatPage.open(chromium, `${pathToFileURL(file)}#gateway=http://127.0.0.1:1&key=hp_of_a_stranger`);
+  const expected = await turns(chat, started);
+  await tabs(chat, expected);
+  const release = await gone(chat, expected);
+  await resumed(chat, expected, release);
+  await stopped(chat, expected);
+  await others(chat, started);
+  await chat.end();
 } finally {
   await chromium.close();
   process.stdin.destroy();

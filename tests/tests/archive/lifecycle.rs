@@ -84,6 +84,7 @@ async fn check_old_retry(fixture: &Fixture, old: &OldConversation) {
             ..fixture.agent.target(old.id())
         }),
         events: vec![user("something else")],
+        ..write::AppendEventsRequest::default()
     };
     let refused = fixture
         .agent

@@ -52,6 +52,7 @@ async fn retry(agent: &Agent, old: &OldConversation, text: &str) -> tonic::Statu
             ..agent.target(old.id())
         }),
         events: vec![user(text)],
+        ..write::AppendEventsRequest::default()
     };
     agent.try_append(request).await.expect_err("a used key")
 }

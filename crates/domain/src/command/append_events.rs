@@ -10,6 +10,7 @@ use crate::event::{
 use crate::head::{Head, OpenCall, RewindPlace, Status, SummaryPlace};
 use crate::id::{CommitId, EventId, RunId};
 use crate::json::JsonText;
+use crate::owner::Owner;
 use crate::position::Version;
 use crate::time::Timestamp;
 
@@ -45,11 +46,29 @@ pub(super) fn decide(
     head: &Head,
     commit: CommitId,
     events: &[NewEvent],
+    expected: Option<&Owner>,
 ) -> Result<Decision, Rejection> {
+    if expected.is_some() && expected != head.owner.as_ref() {
+        return Err(Rejection::OwnerMismatch);
+    }
     if head.status == Status::Archived {
         return Err(Rejection::Archived);
     }
-    record(head, commit, events).map(Decision::Commit)
+    let progress = Progress::after(head);
+    progress.record_all(commit, 0, events).map(Decision::Commit)
+}
+
+/// The events after the first one of a new conversation, which has this version.
+pub(super) fn after_creation(
+    version: Version,
+    commit: CommitId,
+    events: &[NewEvent],
+) -> Result<Vec<Event>, Rejection> {
+    let progress = Progress {
+        version,
+        ..Progress::default()
+    };
+    progress.record_all(commit, 1, events)
 }
 
 /// Events, followed by a lifecycle fact.
@@ -59,7 +78,7 @@ pub(super) fn followed_by(
     events: &[NewEvent],
     last: Lifecycle,
 ) -> Result<Vec<Event>, Rejection> {
-    let mut recorded = record(head, commit, events)?;
+    let mut recorded = Progress::after(head).record_all(commit, 0, events)?;
     recorded.push(Event {
         id: EventId::derived(commit, recorded.len()),
         ..lifecycle_event(commit, last)
@@ -67,32 +86,8 @@ pub(super) fn followed_by(
     Ok(recorded)
 }
 
-/// The events as the record contains them.
-fn record(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
-    let mut progress = Progress {
-        version: head.version,
-        open_calls: head.open_calls.clone(),
-        latest_summary: head.latest_summary,
-        latest_rewind: head.latest_rewind,
-        active_run: head.active_run.map(|run| run.id),
-    };
-    let mut recorded = Vec::with_capacity(events.len());
-    for (index, event) in events.iter().enumerate() {
-        recorded.push(Event {
-            id: event.id.unwrap_or_else(|| EventId::derived(commit, index)),
-            occurred_at: event.occurred_at,
-            metadata: event.metadata.clone(),
-            tokens: EventTokens {
-                own: event.tokens,
-                through: 0,
-            },
-            fact: progress.take(index, &event.fact)?,
-        });
-    }
-    Ok(recorded)
-}
-
 /// The state of the conversation before the next event of the command.
+#[derive(Default)]
 struct Progress {
     version: Version,
     open_calls: Vec<OpenCall>,
@@ -102,6 +97,40 @@ struct Progress {
 }
 
 impl Progress {
+    fn after(head: &Head) -> Self {
+        Self {
+            version: head.version,
+            open_calls: head.open_calls.clone(),
+            latest_summary: head.latest_summary,
+            latest_rewind: head.latest_rewind,
+            active_run: head.active_run.map(|run| run.id),
+        }
+    }
+
+    /// The events as the record contains them; `preceding`: the number of events before them in the commit.
+    fn record_all(
+        mut self,
+        commit: CommitId,
+        preceding: usize,
+        events: &[NewEvent],
+    ) -> Result<Vec<Event>, Rejection> {
+        let mut recorded = Vec::with_capacity(events.len());
+        for (index, event) in events.iter().enumerate() {
+            let id = event.id;
+            recorded.push(Event {
+                id: id.unwrap_or_else(|| EventId::derived(commit, preceding + index)),
+                occurred_at: event.occurred_at,
+                metadata: event.metadata.clone(),
+                tokens: EventTokens {
+                    own: event.tokens,
+                    through: 0,
+                },
+                fact: self.take(index, &event.fact)?,
+            });
+        }
+        Ok(recorded)
+    }
+
     /// The next fact as the record contains it.
     fn take(&mut self, index: usize, fact: &Fact) -> Result<Fact, Rejection> {
         let recorded = match fact {

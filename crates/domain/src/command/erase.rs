@@ -64,7 +64,7 @@ pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
             expected: Some(_), ..
         }
         | Action::Create { .. }
-        | Action::Append(_)
+        | Action::Append { .. }
         | Action::Update(_)
         | Action::Archive
         | Action::Restore

@@ -60,9 +60,16 @@ pub enum Action {
         created: Box<ConversationCreated>,
         /// When it began, if the caller gave a time.
         occurred_at: Option<Timestamp>,
+        /// The events after it, in the same commit.
+        events: Vec<NewEvent>,
     },
     /// Append events.
-    Append(Vec<NewEvent>),
+    Append {
+        /// The events.
+        events: Vec<NewEvent>,
+        /// The owner that it must have; `None`: any.
+        expected: Option<Owner>,
+    },
     /// Change title, metadata or provider ids.
     Update(Box<ConversationUpdated>),
     /// Close it for events.
@@ -247,9 +254,10 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
     if let Action::Create {
         created,
         occurred_at,
+        events,
     } = &command.action
     {
-        return create::decide(head, command, created, *occurred_at);
+        return create::decide(head, command, created, *occurred_at, events);
     }
     let head = head
         .filter(|head| head.agent == command.agent)
@@ -267,7 +275,9 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
     }
     match &command.action {
         Action::Create { .. } => Err(Rejection::AlreadyExists),
-        Action::Append(events) => append_events::decide(head, command.commit, events),
+        Action::Append { events, expected } => {
+            append_events::decide(head, command.commit, events, expected.as_ref())
+        }
         Action::Update(updated) => update::decide(head, command.commit, updated),
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),

@@ -36,6 +36,7 @@ fn agent(id: &str) -> AgentId {
 fn created() -> Action {
     Action::Create {
         occurred_at: None,
+        events: Vec::new(),
         created: Box::new(ConversationCreated {
             agent: agent("helper"),
             owner: Owner::Session(SessionId::parse("s1").unwrap()),
@@ -49,18 +50,19 @@ fn created() -> Action {
 }
 
 fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
-    Action::Append(
-        facts
-            .into_iter()
-            .map(|fact| NewEvent {
-                id: None,
-                occurred_at: None,
-                metadata: None,
-                tokens: TOKENS,
-                fact,
-            })
-            .collect(),
-    )
+    append_to(None, facts)
+}
+
+/// Appends if the conversation has this owner.
+fn append_to(expected: Option<Owner>, facts: impl IntoIterator<Item = Fact>) -> Action {
+    let events = facts.into_iter().map(|fact| NewEvent {
+        tokens: TOKENS,
+        ..NewEvent::from(fact)
+    });
+    Action::Append {
+        events: events.collect(),
+        expected,
+    }
 }
 
 fn said(text: &str) -> Fact {
@@ -172,6 +174,52 @@ fn lifecycle() {
         Err(Rejection::Erased),
     );
     check(vec![created()], Action::Update(Box::default()), Ok(0));
+}
+
+/// A new conversation with these events.
+fn created_with(facts: impl IntoIterator<Item = Fact>) -> Action {
+    let Action::Create { created, .. } = created() else {
+        panic!("another command")
+    };
+    let Action::Append { events, .. } = append(facts) else {
+        panic!("another command")
+    };
+    Action::Create {
+        created,
+        occurred_at: None,
+        events,
+    }
+}
+
+#[test]
+fn a_conversation_is_created_with_its_first_events() {
+    check(
+        vec![],
+        created_with([called("a"), returned("a", None)]),
+        Ok(3),
+    );
+    check(
+        vec![],
+        created_with([said("x"), returned("a", None)]),
+        Err(Rejection::CallNotOpen {
+            index: 1,
+            call_id: CallId::parse("a").unwrap(),
+        }),
+    );
+    check(
+        vec![created()],
+        created_with([said("x")]),
+        Err(Rejection::AlreadyExists),
+    );
+    let head = head_after(vec![created_with([said("x"), called("a")])]).unwrap();
+    assert_eq!((head.version, head.totals.commits), (Version(3), 1));
+    assert_eq!(head.open_calls[0].version, Version(3));
+    let Decision::Commit(events) = decide(None, &command(9, created_with([said("x")]))).unwrap()
+    else {
+        panic!("nothing was decided")
+    };
+    assert_ne!(events[0].id, events[1].id);
+    assert_eq!(events[1].tokens.through, u64::from(TOKENS));
 }
 
 #[test]

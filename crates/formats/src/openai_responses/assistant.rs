@@ -13,24 +13,25 @@ use super::content::{Target, content_part, output};
 use super::draft::Draft;
 use super::own_item::{OwnItem, Verbatim, classify, own_part};
 
+/// The reasoning of calls, with its turn, by the index of the call.
+type CallThoughts<'a> = BTreeMap<usize, Option<(Verbatim<'a>, Version)>>;
+
 /// A turn while it is rendered.
 #[derive(Default)]
 struct OpenTurn<'a> {
     version: Version,
-    /// Reasoning without its item (R3).
-    thought: Option<Verbatim<'a>>,
     /// The phase of the open message, or of the next one (R7).
     phase: Option<String>,
     /// The open message.
     message: Vec<ContentPart<'a>>,
     /// The reasoning before each marked call.
-    marked: BTreeMap<usize, Option<Verbatim<'a>>>,
+    marked: CallThoughts<'a>,
     /// Whether content after a call was rendered before it.
     reordered: bool,
 }
 
 /// Renders the turn. Calls and their outputs are at its end, or each output directly follows its call if the options say so
-/// (R1, R2). Each call follows its reasoning (R3).
+/// (R1, R2). Each call follows its reasoning (R3). Reasoning at the end of a turn without calls waits for the next turn.
 pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
     let mut open = OpenTurn {
         version: turn.version,
@@ -49,10 +50,11 @@ pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
             .change_form(turn.version, LostContent::PartOrder);
     }
     if open.marked.is_empty() && !turn.calls.is_empty() {
-        let thought = open.thought.take();
-        open.marked.insert(0, thought);
+        open.marked.insert(0, draft.take_reasoning());
     }
-    drop_reasoning(draft, &mut open);
+    if !turn.calls.is_empty() {
+        draft.drop_reasoning();
+    }
     calls(draft, turn, open.marked);
 }
 
@@ -61,9 +63,9 @@ fn push_part<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, part: &'a Part)
         return;
     };
     if open.message.is_empty()
-        && let Some(thought) = open.thought.take()
+        && let Some(thought) = draft.take_reasoning()
     {
-        draft.push_reasoning(thought, open.version);
+        draft.push_reasoning(thought);
     }
     open.reordered |= !open.marked.is_empty();
     open.message.push(part);
@@ -77,20 +79,16 @@ fn item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, own: OwnItem<'a>) {
             return;
         }
         OwnItem::CallMark { index } => {
-            let thought = open.thought.take();
-            open.marked.insert(index, thought);
+            open.marked.insert(index, draft.take_reasoning());
         }
-        OwnItem::Reasoning(thought) => {
-            drop_reasoning(draft, open);
-            open.thought = Some(thought);
-        }
+        OwnItem::Reasoning(thought) => draft.keep_reasoning(thought, open.version),
         OwnItem::Model(made) => model_item(draft, open, made),
         OwnItem::Answer(answer) => {
-            drop_reasoning(draft, open);
+            draft.drop_reasoning();
             draft.answer(answer, open.version);
         }
         OwnItem::Other => {
-            drop_reasoning(draft, open);
+            draft.drop_reasoning();
             draft.notes.omit(open.version, LostContent::ProviderItem);
         }
     }
@@ -100,11 +98,10 @@ fn item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, own: OwnItem<'a>) {
 /// Renders another item of the model with its reasoning. If one of them cannot be sent, neither is (R3).
 fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim<'a>) {
     let can_send = draft.can_send(&made);
-    let thought = open.thought.take();
-    let thought_sent = match thought {
-        Some(thought) if can_send => draft.push_reasoning(thought, open.version),
-        Some(_) => {
-            draft.notes.omit(open.version, LostContent::Thinking);
+    let thought_sent = match draft.take_reasoning() {
+        Some(thought) if can_send => draft.push_reasoning(thought),
+        Some((_, version)) => {
+            draft.notes.omit(version, LostContent::Thinking);
             false
         }
         None => true,
@@ -114,13 +111,6 @@ fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim
         draft.send(made);
     } else {
         draft.notes.omit(open.version, LostContent::ProviderItem);
-    }
-}
-
-/// Drops reasoning without its item.
-fn drop_reasoning(draft: &mut Draft<'_>, open: &mut OpenTurn<'_>) {
-    if open.thought.take().is_some() {
-        draft.notes.omit(open.version, LostContent::Thinking);
     }
 }
 
@@ -135,16 +125,12 @@ fn close<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>) {
     });
 }
 
-fn calls<'a>(
-    draft: &mut Draft<'a>,
-    turn: &'a Turn,
-    mut thoughts: BTreeMap<usize, Option<Verbatim<'a>>>,
-) {
+fn calls<'a>(draft: &mut Draft<'a>, turn: &'a Turn, mut thoughts: CallThoughts<'a>) {
     let is_adjacent = draft.options.call_outputs == CallOutputs::Adjacent;
     let mut outputs = Vec::with_capacity(turn.calls.len());
     for (index, call) in turn.calls.iter().enumerate() {
         if let Some(thought) = thoughts.remove(&index).flatten() {
-            draft.push_reasoning(thought, turn.version);
+            draft.push_reasoning(thought);
         }
         draft.notes.omit_signature(call);
         let call_id = draft.notes.names.call_id(&call.called, call.version);
@@ -161,8 +147,8 @@ fn calls<'a>(
         }
     }
     draft.items.append(&mut outputs);
-    for _ in thoughts.into_values().flatten() {
-        draft.notes.omit(turn.version, LostContent::Thinking);
+    for (_, version) in thoughts.into_values().flatten() {
+        draft.notes.omit(version, LostContent::Thinking);
     }
 }
 
@@ -227,6 +213,25 @@ mod tests {
             vec![item(R1), unknown, text("Hi")],
             &[HI, NO_THOUGHT, NO_ITEM],
         );
+    }
+
+    #[test]
+    fn reasoning_is_rendered_with_the_item_of_the_next_turn() {
+        let turn = |role, parts| message_turn(role, parts);
+        let alone = || turn(Assistant, vec![item(R1)]);
+        let answer = || turn(Assistant, vec![text("Hi")]);
+        Case::of(vec![alone(), answer()]).check(&[R1, HI]);
+        let searched = turn(Assistant, vec![item(SEARCHED)]);
+        Case::of(vec![alone(), searched]).check(&[R1, SEARCHED]);
+        let calls = vec![call("a", "{\"q\": 1.0}", json("1e400"))];
+        let calling = called(Assistant, vec![], calls);
+        Case::of(vec![alone(), calling]).check(&[R1, CALL_A, OUTPUT_A]);
+        let again = turn(Assistant, vec![item(R2), text("Hi")]);
+        Case::of(vec![alone(), again]).check(&[R2, HI, NO_THOUGHT]);
+        let user = r#"{"type":"message","role":"user","content":"Hi"}"#;
+        let asked = || turn(domain::event::Role::User, vec![text("Hi")]);
+        Case::of(vec![alone(), asked(), answer()]).check(&[user, HI, NO_THOUGHT]);
+        Case::of(vec![asked(), alone()]).check(&[user, "lost 2 thinking nothing"]);
     }
 
     #[test]

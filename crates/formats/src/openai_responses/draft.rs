@@ -7,6 +7,7 @@ use domain::Version;
 
 use crate::loss::LostContent;
 use crate::options::{RenderOptions, Thoughts};
+use crate::outline::Section;
 use crate::rendered::Notes;
 
 use super::body::Item;
@@ -24,6 +25,8 @@ pub(super) struct Draft<'a> {
     unanswered: BTreeSet<Link>,
     /// The ids of the rendered items (R6).
     ids: BTreeSet<String>,
+    /// Reasoning without its item, and its turn: the item may be in the next turn (R3).
+    thought: Option<(Verbatim<'a>, Version)>,
 }
 
 impl<'a> Draft<'a> {
@@ -35,7 +38,13 @@ impl<'a> Draft<'a> {
             answered: answered_links(transcript),
             unanswered: BTreeSet::new(),
             ids: BTreeSet::new(),
+            thought: None,
         }
+    }
+
+    /// Records the end of a section.
+    pub(super) fn end_section(&mut self, section: Section) {
+        self.notes.end_section(section, self.items.len(), 0);
     }
 
     /// Whether an item of the model other than reasoning may be sent: it has an answer, and was not sent before.
@@ -65,8 +74,26 @@ impl<'a> Draft<'a> {
         self.items.push(Item::Verbatim(answer.raw));
     }
 
+    /// Keeps reasoning for the item after it. Reasoning that waits already has no item.
+    pub(super) fn keep_reasoning(&mut self, reasoning: Verbatim<'a>, version: Version) {
+        self.drop_reasoning();
+        self.thought = Some((reasoning, version));
+    }
+
+    /// Takes the reasoning of the next item.
+    pub(super) fn take_reasoning(&mut self) -> Option<(Verbatim<'a>, Version)> {
+        self.thought.take()
+    }
+
+    /// Drops reasoning without its item.
+    pub(super) fn drop_reasoning(&mut self) {
+        if let Some((_, version)) = self.thought.take() {
+            self.notes.omit(version, LostContent::Thinking);
+        }
+    }
+
     /// Renders reasoning whose item follows directly (R3). Returns whether it was rendered.
-    pub(super) fn push_reasoning(&mut self, reasoning: Verbatim<'a>, version: Version) -> bool {
+    pub(super) fn push_reasoning(&mut self, (reasoning, version): (Verbatim<'a>, Version)) -> bool {
         let is_enabled = self.options.thoughts == Thoughts::Replay;
         let can_send = is_enabled && reasoning.signed && self.is_new(&reasoning);
         if can_send {

@@ -18,6 +18,7 @@ pub mod commands;
 pub mod config;
 mod cookies;
 pub mod cors;
+pub mod dashboard;
 pub mod get_health;
 pub mod idempotency;
 pub mod live;
@@ -36,6 +37,7 @@ pub mod sse;
 pub mod state;
 pub mod turns;
 pub mod v1;
+pub mod widget;
 
 pub use callers::admin::Admin;
 pub use callers::frontend::{CallerHeaders, CallerIds, Frontend};

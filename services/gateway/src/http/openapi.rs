@@ -26,6 +26,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "histories", description = "Histories under a back end's own keys, for bots."),
         (name = "openai", description = "APIs of OpenAI. Every error is in OpenAI's format; its `code` is the same stable code."),
         (name = "admin", description = "What administrators see of their tenant."),
+        (name = "widget", description = "The files of the chat widget, for pages of any origin."),
         (name = "service", description = "Health and limits of the service.")
     )
 )]

@@ -60,7 +60,8 @@ use super::v1::get_limits;
 use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
 use super::v1::search_conversations;
-use super::{cors, get_health, mcp, openapi, positions};
+use super::widget::{get_loader, get_widget_file};
+use super::{cors, dashboard, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -125,6 +126,8 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
         .routes(routes!(search_tenant::search_tenant))
+        .routes(routes!(get_loader::get_loader))
+        .routes(routes!(get_widget_file::get_widget_file))
 }
 
 /// The APIs of OpenAI.
@@ -188,11 +191,12 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
         .merge(mcp::routes(&state))
+        .merge(dashboard::routes::routes(&state))
         .layer(from_fn_with_state(record, positions::layer))
         .with_state(state))
 }
 
-/// Adds rate limits, CORS, renewed sessions and the errors of the OpenAI APIs. Each request counts towards the limit of its service token, if `token_id`
+/// Adds rate limits, CORS, renewed sessions, the errors of the OpenAI APIs, and the headers and errors of pages. Each request counts towards the limit of its service token, if `token_id`
 /// returns the token's id, or else of its client's address.
 pub fn guarded(
     routes: Router,
@@ -208,4 +212,5 @@ pub fn guarded(
         .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
         .layer(from_fn(errors::layer))
+        .layer(from_fn(dashboard::responses::layer))
 }

@@ -229,6 +229,7 @@ async fn append(
             )
         }),
         events: events.collect(),
+        ..write::AppendEventsRequest::default()
     };
     let mut writer = recording.request.writer.write_for(recording.request.call);
     let appended = writer.append_events(request).await?.into_inner();

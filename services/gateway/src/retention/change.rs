@@ -107,6 +107,7 @@ async fn archive(
                 fact: Some(Fact::SystemNoted(noted)),
                 ..event::Event::default()
             }],
+            ..proto::AppendEventsRequest::default()
         };
         let mut writer = deps.writer.write(ANSWER_MAX);
         writer.append_events(request).await?;

@@ -6,7 +6,12 @@ use gateway::http::router::document;
 use serde_json::Value;
 
 /// Endpoints without authentication.
-const PUBLIC: [&str; 2] = ["/healthz", "/v1/limits"];
+const PUBLIC: [&str; 4] = [
+    "/healthz",
+    "/v1/limits",
+    "/widget/1/hansard-chat.js",
+    "/widget/1/{release}/{file}",
+];
 
 fn check(path: &str, method: &str, operation: &Value) {
     let name = format!("{method} {path}");

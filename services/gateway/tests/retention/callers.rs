@@ -60,6 +60,7 @@ impl Stack {
         let request = proto::AppendEventsRequest {
             target: Some(target(agent, id)),
             events: vec![appended; messages],
+            ..proto::AppendEventsRequest::default()
         };
         self.writer().append_events(request).await.unwrap();
     }

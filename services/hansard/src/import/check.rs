@@ -50,7 +50,10 @@ fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Viola
         commit: CommitId(Uuid::nil()),
         agent: agent.clone(),
         expectation: Expectation::Any,
-        action: Action::Append(events),
+        action: Action::Append {
+            events,
+            expected: None,
+        },
     };
     match decide(Some(&empty_head(agent)), &command) {
         Ok(_) => Ok(()),

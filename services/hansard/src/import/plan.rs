@@ -79,6 +79,7 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
         commands.push(Command::AppendEvents(AppendEventsRequest {
             target,
             events,
+            ..AppendEventsRequest::default()
         }));
     }
     Plan {

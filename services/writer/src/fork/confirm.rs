@@ -172,6 +172,7 @@ fn undo(intent: &Intent, fork: &StoredHead) -> Intent {
         has_key: false,
         key_field: intent.key_field,
         request_digest: intent.request_digest,
+        attempt: None,
         command: Command {
             commit: Writer::new_commit_id(),
             agent: intent.command.agent.clone(),

@@ -5,8 +5,9 @@ use domain::{Action, NewEvent, Violation, ViolationReason};
 use prost::Message as _;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
-use super::{Problem, Request, Writer, execute};
+use super::{Problem, Request, Writer, commit_in_turn, optional_owner};
 use crate::Intent;
+use crate::attempt::Attempt;
 use crate::request::{Caller, digest, intent};
 use crate::token_count::count_tokens;
 
@@ -16,7 +17,7 @@ pub(super) async fn handle(
 ) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.
@@ -25,14 +26,37 @@ pub(super) async fn intent_of(
     caller: &Caller,
     request: AppendEventsRequest,
 ) -> Result<Intent, Problem> {
-    let digest = digest(&request);
+    let attempt = attempt(&request)?;
+    let digest = attempt.map_or_else(|| digest(&request), |attempt| attempt.digest);
     let bytes = request.encoded_len();
-    let action = Action::Append(new_events(request.events)?);
+    let action = Action::Append {
+        events: new_events(request.events)?,
+        expected: optional_owner(request.expected_owner)?,
+    };
     let mut intent = intent(writer, caller, request.target.as_ref(), digest, action).await?;
-    if let Action::Append(events) = &mut intent.command.action {
+    intent.attempt = attempt.map(|attempt| Attempt {
+        arrived_at: writer.heads.cached_version(&intent.key),
+        ..attempt
+    });
+    if let Action::Append { events, .. } = &mut intent.command.action {
         *events = count_tokens(std::mem::take(events), bytes).await?;
     }
     Ok(intent)
+}
+
+fn attempt(request: &AppendEventsRequest) -> Result<Option<Attempt>, Violation> {
+    let attempt = request
+        .attempt
+        .as_ref()
+        .map(Attempt::from_proto)
+        .transpose();
+    let attempt = attempt.map_err(|violation| violation.within("attempt"))?;
+    let target = request.target.as_ref();
+    if attempt.is_some() && target.is_some_and(|target| !target.idempotency_key.is_empty()) {
+        let rule = "is not allowed with target.idempotency_key: send one of them";
+        return Err(Violation::new(ViolationReason::Malformed, rule).within("attempt"));
+    }
+    Ok(attempt)
 }
 
 fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent>, Violation> {

@@ -1,16 +1,22 @@
 //! Creates a conversation.
 
-use domain::bounds::TITLE_BYTES_MAX;
+use domain::bounds::{CREATE_EVENTS_MAX, TITLE_BYTES_MAX};
 use domain::event::ConversationCreated;
-use domain::{Action, AgentId, Command, ConversationId, Expectation, Violation};
+use domain::{
+    Action, AgentId, Command, ConversationId, Expectation, NewEvent, Violation, ViolationReason,
+};
 use event_log::registry::Scope;
+use prost::Message as _;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
+use wire::proto::event::v1::Event;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
-use super::{Problem, Request, Writer, execute};
+use super::append_events::converted;
+use super::{Problem, Request, Writer, commit_in_turn};
 use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
+use crate::token_count::count_tokens;
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -18,7 +24,7 @@ pub(super) async fn handle(
 ) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.
@@ -42,9 +48,12 @@ pub(super) async fn intent_of(
     let fork_from = request.forked_from.take().map(fork_point_from_proto);
     let fork_from = fork_from.transpose();
     let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
+    let bytes = request.encoded_len();
+    let events = new_events(std::mem::take(&mut request.events))?;
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
+    check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     let access = caller
         .authorize(writer, Scope::Append, &agent, "agent_id")
         .await?;
@@ -54,6 +63,7 @@ pub(super) async fn intent_of(
         has_key: key.is_some(),
         key_field: "idempotency_key",
         request_digest,
+        attempt: None,
         command: Command {
             commit,
             agent,
@@ -61,10 +71,34 @@ pub(super) async fn intent_of(
             action: Action::Create {
                 created: Box::new(created),
                 occurred_at,
+                events: count_tokens(events, bytes).await?,
             },
         },
         fork_from,
     })
+}
+
+/// The events after the creation, without their token counts.
+fn new_events(events: Vec<Event>) -> Result<Vec<NewEvent>, Violation> {
+    let count = events.len();
+    if count > CREATE_EVENTS_MAX {
+        let rule = format!(
+            "has {count} events, one commit has at most {CREATE_EVENTS_MAX} besides the creation: append several commits"
+        );
+        let violation = Violation::new(ViolationReason::TooManyEvents, rule);
+        return Err(violation.within("events"));
+    }
+    converted(events)
+}
+
+/// The writer itself creates audit logs.
+fn check_no_audit_log(id: &ConversationId) -> Result<(), Violation> {
+    if !id.is_audit_log() {
+        return Ok(());
+    }
+    let prefix = ConversationId::AUDIT_PREFIX;
+    let rule = format!("begins with `{prefix}`, which is reserved: choose another id");
+    Err(Violation::new(ViolationReason::Reserved, rule))
 }
 
 fn created(

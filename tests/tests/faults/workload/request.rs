@@ -55,6 +55,7 @@ impl Request {
             return Self::Append(write::AppendEventsRequest {
                 target: Some(target),
                 events: asked.events.iter().map(event_of).collect(),
+                ..write::AppendEventsRequest::default()
             });
         };
         match lifecycle {

@@ -81,11 +81,19 @@ async fn of_targets() {
     for (name, reason, field, change) in TARGETS {
         let target = Some(with(agent.target(CONVERSATION), change));
         let events = vec![user("x")];
-        let command = Command::Append(proto::AppendEventsRequest { target, events });
+        let command = Command::Append(proto::AppendEventsRequest {
+            target,
+            events,
+            ..proto::AppendEventsRequest::default()
+        });
         check(&agent, (name, command, reason, field)).await;
     }
     let (target, events) = (None, vec![user("x")]);
-    let command = Command::Append(proto::AppendEventsRequest { target, events });
+    let command = Command::Append(proto::AppendEventsRequest {
+        target,
+        events,
+        ..proto::AppendEventsRequest::default()
+    });
     check(&agent, ("no target", command, "FIELD_MISSING", "target")).await;
     let bad = || agent.target("a/b");
     for command in [

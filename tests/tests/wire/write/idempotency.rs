@@ -42,6 +42,7 @@ async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> R
     let request = proto::AppendEventsRequest {
         target: Some(target),
         events: vec![event],
+        ..proto::AppendEventsRequest::default()
     };
     let first = agent.try_append(request.clone()).await.expect("a commit");
     RetryCase {
@@ -159,6 +160,7 @@ async fn future_keys_are_rejected() {
     let request = proto::AppendEventsRequest {
         target: Some(target),
         events: vec![user("x")],
+        ..proto::AppendEventsRequest::default()
     };
     let refused = (
         InvalidArgument,

@@ -1,6 +1,7 @@
 //! `hansard.write.v1.WriteService`.
 
 mod append_stream;
+mod attempts;
 mod bad_events;
 mod bad_fields;
 mod bounds;

@@ -26,6 +26,7 @@ fn parent(behind: Option<ForkPoint>) -> Option<Head> {
     let create = Action::Create {
         created,
         occurred_at: None,
+        events: Vec::new(),
     };
     head_after(vec![create, append([said("a"), said("b")])])
 }

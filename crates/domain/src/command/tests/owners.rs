@@ -36,6 +36,18 @@ fn owner_changes() {
     );
 }
 
+#[test]
+fn events_of_an_expected_owner() {
+    let to = |owner: &str| append_to(Some(session(owner)), [said("a")]);
+    let mismatch = || Err(Rejection::OwnerMismatch);
+    check(vec![created()], to("s1"), Ok(1));
+    check(vec![created()], to("s2"), mismatch());
+    // Another owner does not learn the state of the conversation.
+    check(vec![created(), Action::Archive], to("s2"), mismatch());
+    check(vec![created(), ERASE], to("s1"), Err(Rejection::Erased));
+    check(vec![], to("s1"), Err(Rejection::NotFound));
+}
+
 /// A conversation of a channel; `s1` owns the others.
 fn of_channel() -> Action {
     let Action::Create { mut created, .. } = created() else {
@@ -45,6 +57,7 @@ fn of_channel() -> Action {
     Action::Create {
         created,
         occurred_at: None,
+        events: Vec::new(),
     }
 }
 

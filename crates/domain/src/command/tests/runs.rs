@@ -11,7 +11,7 @@ fn run(n: u128) -> RunId {
 }
 
 fn new_events(facts: impl IntoIterator<Item = Fact>) -> Vec<NewEvent> {
-    let Action::Append(events) = append(facts) else {
+    let Action::Append { events, .. } = append(facts) else {
         panic!("another command")
     };
     events

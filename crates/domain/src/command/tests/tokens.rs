@@ -106,7 +106,8 @@ proptest! {
         for (n, commit) in (1_u32..).zip(commits) {
             let events = commit.into_iter().map(new_event);
             let events = events.zip(&mut numbers).map(|(event, number)| with_own_call(event, number));
-            let events = events_of(Some(&head), Action::Append(events.collect()));
+            let action = Action::Append { events: events.collect(), expected: None };
+            let events = events_of(Some(&head), action);
             for event in &events {
                 let before = sum;
                 sum += event.context_tokens();

@@ -8,6 +8,8 @@ use event_log::registry::{AgentAccess, Scope};
 use history::Target;
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
+use wire::conversation::owner_to_proto;
+use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
@@ -105,6 +107,13 @@ impl OpenAiCaller {
             (None, Some(user)) => parse_user(user, field).map(Some),
             (None, None) => Ok(None),
         }
+    }
+
+    /// The owner that a conversation must have, if the header names an end user.
+    #[must_use]
+    pub fn expected_owner(&self) -> Option<event::Owner> {
+        let user = self.user.clone();
+        user.map(|user| owner_to_proto(&Owner::User(user)))
     }
 
     /// Checks the owner of a conversation: if the header names an end user, it is that user.

@@ -18,6 +18,10 @@ async fn bounds_at_their_edges() {
             assert_eq!(error(&client.post(&path, &body).await), expected, "{path}");
         }
     }
+    let many = |count: usize| json!({"items": vec![message("x"); count]});
+    client.post(PATH, &many(499)).await.ok(200);
+    let expected = (400, "TOO_MANY_EVENTS".to_owned(), "items".to_owned());
+    assert_eq!(error(&client.post(PATH, &many(500)).await), expected);
     let reference = json!({"items": [message("x"), {"type": "item_reference", "id": "msg_none"}]});
     let refused = client.post(&format!("{path}/items"), &reference).await;
     assert_eq!(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::http_client::HttpClient;
 
 use super::{ALL, append, back_end, created, error, items, message, texts};
-use crate::fixture::{Fixture, text};
+use crate::fixture::{Fixture, list, text};
 
 async fn pop(client: &HttpClient, path: &str) -> Value {
     let newest = client.get(&format!("{path}/items?limit=1")).await.ok(200);
@@ -46,20 +46,42 @@ async fn the_newest_item_is_deleted() {
     assert_eq!(again.status, 200);
     assert_eq!(client.delete(&newest).await.status, 404);
     assert_eq!(items(&client, &path).await, all[..3]);
-    // The call stays closed, so that the other output is kept verbatim.
-    assert_eq!(
-        text(&pop(&client, &path).await, "type"),
-        "function_call_output"
-    );
-    let other = json!({"type": "function_call_output", "call_id": "c", "output": "2"});
-    let made = append(&client, &path, json!([other])).await;
-    assert_eq!(made["data"][0]["output"], "2");
+    another_output(&client, &path).await;
     for expected in ["function_call_output", "function_call", "message"] {
         assert_eq!(text(&pop(&client, &path).await, "type"), expected);
     }
     assert_eq!(items(&client, &path).await, Vec::<Value>::new());
     append(&client, &path, json!([message("three")])).await;
     assert_eq!(texts(&client, &path).await, ["three"]);
+}
+
+/// An output replaces one that was deleted, and models read it. The call and the new output are the newest items afterwards.
+async fn another_output(client: &HttpClient, path: &str) {
+    let popped = pop(client, path).await;
+    assert_eq!(text(&popped, "type"), "function_call_output");
+    let other = json!({"type": "function_call_output", "call_id": "c", "output": "2"});
+    let made = append(client, path, json!([other])).await;
+    assert_eq!(list(&made, "data").len(), 1);
+    let retry = client.with("x-stainless-retry-count", "1");
+    assert_eq!(append(&retry, path, json!([other])).await, made);
+    let kinds: Vec<String> = items(client, path).await.iter().map(type_of).collect();
+    assert_eq!(kinds, ["message", "function_call", "function_call_output"]);
+    let own = path.replace("/openai/v1/conversations/", "/v1/conversations/");
+    let context = format!("{own}/context?format=openai-chat");
+    let body = client.get(&context).await.ok(200)["body"].clone();
+    let last = list(&body, "messages").last().cloned().unwrap_or_default();
+    assert_eq!(
+        (&last["role"], &last["content"]),
+        (&json!("tool"), &json!("2"))
+    );
+    // An output of a call that nobody made is kept verbatim.
+    let unknown = json!({"type": "function_call_output", "call_id": "x", "output": "3"});
+    append(client, path, json!([unknown])).await;
+    assert_eq!(pop(client, path).await["output"], "3");
+}
+
+fn type_of(item: &Value) -> String {
+    text(item, "type").to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]

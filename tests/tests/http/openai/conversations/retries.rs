@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
+use tests::http_client::HttpClient;
 
 use super::{ALL, append, back_end, created, error, items, message, texts};
 use crate::fixture::{Fixture, list};
@@ -24,11 +25,31 @@ async fn a_request_is_recorded_once_and_a_second_equal_one_again() {
     // The first attempt did not arrive.
     append(&retry, &path, json!([message("new")])).await;
     assert_eq!(texts(&client, &path).await, ["ok", "ok", "no", "new"]);
+    calls_and_users(&client).await;
     concurrent(&client).await;
 }
 
+/// A retry of a call finds it, although the call is open since the first attempt. Another end user finds nothing.
+async fn calls_and_users(client: &HttpClient) {
+    let ada = client.with("x-hansard-user", "ada");
+    let path = created(&ada, json!([])).await;
+    let call = json!({"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "1"});
+    for items in [json!([call, output("x")]), json!([output("c")])] {
+        let first = append(&ada, &path, items.clone()).await;
+        let retry = ada.with("x-stainless-retry-count", "1");
+        assert_eq!(append(&retry, &path, items.clone()).await, first);
+        let eve = client.with("x-hansard-user", "eve");
+        let eve = eve.with("x-stainless-retry-count", "1");
+        let url = format!("{path}/items");
+        let answer = eve.post(&url, &json!({"items": items})).await;
+        assert_eq!(answer.status, 404);
+    }
+    assert_eq!(items(client, &path).await.len(), 3);
+}
+
 /// Equal concurrent requests are one, different ones lose the race.
-async fn concurrent(client: &tests::http_client::HttpClient) {
+async fn concurrent(client: &HttpClient) {
     let mut locked = 0;
     for round in 0..20 {
         let path = created(client, json!([message("first")])).await;

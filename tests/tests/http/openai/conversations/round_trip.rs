@@ -114,6 +114,7 @@ async fn a_conversation_is_the_same_in_every_api() {
         {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c", "output": "a cat"},
         {"type": "function_call_output", "call_id": "c", "output": "again"},
+        {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "f"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A cat.", "annotations": []}]}
     ]});
     let made = ada.post(PATH, &body).await.ok(200);
@@ -182,6 +183,7 @@ async fn in_own_apis(fixture: &Fixture, client: &HttpClient, id: &str) {
             "ToolCalled",
             "ToolReturned",
             message_kind,
+            message_kind,
             message_kind
         ]
     );
@@ -202,6 +204,7 @@ async fn in_own_apis(fixture: &Fixture, client: &HttpClient, id: &str) {
             "reasoning",
             "function_call",
             "function_call_output",
+            "reasoning",
             "message"
         ]
     );

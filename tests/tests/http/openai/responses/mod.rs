@@ -3,6 +3,7 @@
 mod access;
 mod chains;
 mod in_conversations;
+mod model_server;
 mod requests;
 mod streams;
 
@@ -21,9 +22,13 @@ const ALL: [Scope; 3] = [Scope::Append, Scope::Read, Scope::Erase];
 
 /// A system whose agents `support` and `sales` have the scripted model, and a key of `support`.
 async fn setup(model: &Model) -> (Stack, HttpClient) {
+    setup_with(model.settings_as("scripted")).await
+}
+
+/// The same with other settings of the server `scripted`.
+async fn setup_with(models: Value) -> (Stack, HttpClient) {
     let mut stack = Setup::tasks().prepare().await;
-    stack.gateway.settings.gateway.models =
-        serde_json::from_value(model.settings_as("scripted")).unwrap();
+    stack.gateway.settings.gateway.models = serde_json::from_value(models).unwrap();
     stack.start().await;
     let operator = stack.operator().await;
     for agent in ["support", "sales"] {

@@ -152,6 +152,43 @@ async fn wrong_requests_name_their_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn values_at_their_bounds() {
+    let model = answering().await;
+    let (_stack, client) = setup(&model).await;
+    let tools = |count: usize| -> Vec<Value> {
+        (0..count)
+            .map(|index| json!({"type": "function", "name": format!("f{index}")}))
+            .collect()
+    };
+    let pairs = |count: usize, value: usize| -> Value {
+        let pairs = (0..count).map(|pair| (pair.to_string(), json!("x".repeat(value))));
+        Value::Object(pairs.collect())
+    };
+    let key = |chars: usize| json!({"k".repeat(chars): "x"});
+    for (name, at, past) in [
+        ("tools", json!(tools(128)), json!(tools(129))),
+        ("metadata", pairs(16, 512), pairs(17, 1)),
+        ("metadata", key(64), key(65)),
+        ("metadata", pairs(1, 512), pairs(1, 513)),
+        ("temperature", json!(2), json!(2.01)),
+        ("top_p", json!(1), json!(1.01)),
+        ("max_output_tokens", json!(1), json!(0)),
+        ("user", json!("x".repeat(256)), json!("x".repeat(257))),
+    ] {
+        create(&client, json!({"input": "x", name: at}))
+            .await
+            .ok(200);
+        let (status, _, param) = error(&create(&client, json!({"input": "x", name: past})).await);
+        assert_eq!((status, param.as_str()), (400, name));
+    }
+    let sized =
+        |bytes: usize| json!({"model": "support", "input": "x", "unknown": "x".repeat(bytes)});
+    let room = 4 * 1024 * 1024 - sized(0).to_string().len();
+    client.post(PATH, &sized(room)).await.ok(200);
+    assert_eq!(client.post(PATH, &sized(room + 1)).await.status, 413);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_items_at_its_bound() {
     let model = answering().await;
     let (_stack, client) = setup(&model).await;

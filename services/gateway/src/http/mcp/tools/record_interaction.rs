@@ -108,7 +108,11 @@ async fn append(
             let target = service.command_target(state, id, key.text()).await?;
             let target = Some(target);
             let mut writer = state.commands.write_for(&service.call);
-            let answer = writer.append_events(AppendEventsRequest { target, events });
+            let answer = writer.append_events(AppendEventsRequest {
+                target,
+                events,
+                ..AppendEventsRequest::default()
+            });
             result_for_caller(answer.await, |answer| answer.result)
         }
         McpCaller::User(caller) => {
@@ -118,7 +122,11 @@ async fn append(
                 return Err(assistant_not_allowed());
             }
             let target = Some(chat.command_target(key.text()));
-            let request = AppendEventsRequest { target, events };
+            let request = AppendEventsRequest {
+                target,
+                events,
+                ..AppendEventsRequest::default()
+            };
             let answer = state.commands.write().append_events(request).await;
             result(answer, |answer| answer.result)
         }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use domain::JsonText;
+use domain::bounds::CREATE_EVENTS_MAX;
 use event_log::registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
@@ -9,8 +10,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use wire::conversation::owner_to_proto;
-use wire::proto::event::v1 as event;
-use wire::proto::write::v1::{self as write, CommitResult};
+use wire::proto::write::v1 as write;
 
 use super::items::NewItems;
 use super::write::rejected;
@@ -19,12 +19,13 @@ use crate::http::body::Verbatim;
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversation_ids::NewConversation;
+use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
 
 /// The first items and the metadata. Both are optional.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub struct CreateOpenAiConversationBody {
-    /// Its first items, in order; at most 500.
+    /// Its first items, in order; at most 499.
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     items: Option<Vec<Box<RawValue>>>,
@@ -36,7 +37,7 @@ pub struct CreateOpenAiConversationBody {
 /// Create a conversation.
 ///
 /// The owner is the end user of the header `x-hansard-user`; without it, the conversation has an owner of its own, which no frontend
-/// can be. Nothing is created if an item is invalid.
+/// can be. The conversation and its items are one commit.
 #[utoipa::path(
     post,
     path = "/openai/v1/conversations",
@@ -54,24 +55,23 @@ pub(in crate::http) async fn create_openai_conversation(
     Json(body): Json<CreateOpenAiConversationBody>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let metadata_json = metadata::checked(body.metadata.as_deref())?;
-    let events = NewItems::read(&body.items.unwrap_or_default())?.into_events(&[])?;
+    let items = body.items.unwrap_or_default();
+    let items = NewItems::read_field("items", CREATE_EVENTS_MAX, &items)?;
+    let events = items.into_events(OpenBefore::Known(&[]))?;
     let access = caller.access(&state, Scope::Append, None).await?;
-    let agent_id = access.agent.as_str().to_owned();
     let user = caller.user("user", None)?;
     let new = NewConversation::of(&access.agent, user, Uuid::now_v7())?;
     let request = write::CreateConversationRequest {
-        agent_id: agent_id.clone(),
+        agent_id: access.agent.as_str().to_owned(),
         conversation_id: new.id.to_string(),
         owner: Some(owner_to_proto(&new.owner)),
         metadata_json: metadata_json.clone(),
+        events,
         ..write::CreateConversationRequest::default()
     };
     let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.create_conversation(request).await;
     let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
-    if !events.is_empty() {
-        append(&state, &caller, &agent_id, &created, events).await?;
-    }
     let recorded_at = created.recorded_at.map(wire::time::from_proto);
     let recorded_at = recorded_at.and_then(Result::ok);
     let metadata = Verbatim(JsonText::recorded(metadata_json));
@@ -81,27 +81,4 @@ pub(in crate::http) async fn create_openai_conversation(
         created_at,
         Some(metadata),
     )))
-}
-
-/// Appends the first items. The conversation has a new id, so that nobody else writes.
-async fn append(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    agent_id: &str,
-    created: &CommitResult,
-    events: Vec<event::Event>,
-) -> Result<(), HttpProblem> {
-    let request = write::AppendEventsRequest {
-        target: Some(write::CommandTarget {
-            agent_id: agent_id.to_owned(),
-            conversation_id: created.conversation_id.clone(),
-            expected_version: Some(created.version),
-            ..write::CommandTarget::default()
-        }),
-        events,
-    };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.append_events(request).await;
-    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
-    Ok(())
 }

@@ -2,12 +2,11 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use domain::{ConversationKey, Owner, Status};
+use domain::{ConversationKey, Status};
 use event_log::registry::{AgentAccess, Scope};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
 use super::retry::{is_retry, is_within_window};
@@ -60,9 +59,8 @@ pub(in crate::http) async fn delete_openai_conversation(
     if is_retry(&headers) && was_erased(&state, &caller, &access, &conversation).await? {
         return Ok(Json(deleted));
     }
-    let user = caller.user("user", None)?;
     let erase = write::EraseConversationRequest {
-        expected_owner: user.map(|user| owner_to_proto(&Owner::User(user))),
+        expected_owner: caller.expected_owner(),
         target: Some(command_target(&access.agent, &id, String::new())),
         ..write::EraseConversationRequest::default()
     };

@@ -1,8 +1,11 @@
 //! Retries of clients that send no idempotency key.
 //!
-//! The key of a request is derived from the conversation, its version before the request and the request. So an attempt that
-//! overtakes another one of the same request gets its answer. After the first attempt the version is another one, and only the
-//! header `x-stainless-retry-count`, which OpenAI's libraries send, distinguishes a retry from a second, equal request.
+//! A request that appends items sends its hash to the writer, which finds other attempts.
+//!
+//! The key of a request that depends on what it has read is derived from the conversation, its version before the request and the
+//! request. So an attempt that overtakes another one of the same request gets its answer. After the first attempt the version is
+//! another one, and only the header `x-stainless-retry-count`, which OpenAI's libraries send, distinguishes a retry from a second,
+//! equal request.
 
 use std::time::Duration;
 
@@ -10,6 +13,7 @@ use axum::http::HeaderMap;
 use domain::{CommitId, ConversationKey, Head, RecentCommit, Timestamp, Version};
 use sha2::{Digest as _, Sha256};
 use uuid::Builder;
+use wire::proto::write::v1 as write;
 
 /// How long the answer of a request is given again to its retries. OpenAI's libraries retry within ten seconds.
 pub(in crate::http::openai) const RETRY_WINDOW: Duration = Duration::from_mins(1);
@@ -34,6 +38,14 @@ impl RequestHash {
             hash.update(text);
         }
         Self(hash.finalize().into())
+    }
+
+    /// An attempt of the request, for the writer to find another one.
+    pub(in crate::http::openai) fn attempt(self, headers: &HeaderMap) -> write::Attempt {
+        write::Attempt {
+            request_hash: self.0.to_vec().into(),
+            is_retry: is_retry(headers),
+        }
     }
 
     /// The key of the request after a version, which was recorded at this time. As the key has the time of the commit before

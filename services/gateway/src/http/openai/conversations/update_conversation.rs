@@ -40,7 +40,7 @@ pub(in crate::http) async fn update_openai_conversation(
     let metadata_json = metadata::checked(Some(&body.metadata))?;
     let writable = Writable::find(&state, &caller, &id).await?;
     let request = write::UpdateConversationRequest {
-        target: Some(writable.target()),
+        target: Some(writable.destination.target()),
         update_mask: Some(prost_types::FieldMask {
             paths: vec!["metadata_json".to_owned()],
         }),

@@ -16,12 +16,43 @@ use crate::http::owned_chat::{head_from_leader, is_not_owned, not_found};
 use crate::http::state::HttpState;
 use crate::writer::command_target;
 
-/// A conversation that a request changes.
+/// A conversation that a request names. It is not read: the writer checks whether the caller has it.
 #[derive(Debug)]
-pub(in crate::http::openai) struct Writable {
+pub(in crate::http::openai) struct Destination {
     access: AgentAccess,
     /// The conversation.
     pub(in crate::http::openai) key: ConversationKey,
+}
+
+impl Destination {
+    /// The conversation of a path.
+    ///
+    /// # Errors
+    /// 403 without the scope `append`; 404 if no conversation can have the id.
+    pub(in crate::http::openai) async fn find(
+        state: &HttpState,
+        caller: &OpenAiCaller,
+        id: &str,
+    ) -> Result<Self, HttpProblem> {
+        let id = record_id(id)?;
+        let found = caller
+            .service
+            .conversation(state, Scope::Append, id.as_str());
+        let (access, key) = found.await?;
+        Ok(Self { access, key })
+    }
+
+    /// The target of a command without an idempotency key, at any version.
+    pub(in crate::http::openai) fn target(&self) -> write::CommandTarget {
+        command_target(&self.access.agent, &self.key.conversation, String::new())
+    }
+}
+
+/// A conversation that a request changes.
+#[derive(Debug)]
+pub(in crate::http::openai) struct Writable {
+    /// The conversation.
+    pub(in crate::http::openai) destination: Destination,
     /// Its head, read from the leader.
     pub(in crate::http::openai) head: Head,
 }
@@ -36,22 +67,14 @@ impl Writable {
         caller: &OpenAiCaller,
         id: &str,
     ) -> Result<Self, HttpProblem> {
-        let id = record_id(id)?;
-        let found = caller
-            .service
-            .conversation(state, Scope::Append, id.as_str());
-        let (access, key) = found.await?;
-        let (head, _) = head_from_leader(state, &key, caller.service.call.deadline).await?;
-        if head.agent != access.agent {
+        let destination = Destination::find(state, caller, id).await?;
+        let deadline = caller.service.call.deadline;
+        let (head, _) = head_from_leader(state, &destination.key, deadline).await?;
+        if head.agent != destination.access.agent {
             return Err(not_found());
         }
         caller.check_owner(head.owner.as_ref())?;
-        Ok(Self { access, key, head })
-    }
-
-    /// The target of a command without an idempotency key, at any version.
-    pub(in crate::http::openai) fn target(&self) -> write::CommandTarget {
-        command_target(&self.access.agent, &self.key.conversation, String::new())
+        Ok(Self { destination, head })
     }
 
     /// Appends events directly after the head.
@@ -69,9 +92,10 @@ impl Writable {
             target: Some(write::CommandTarget {
                 idempotency_key: request.next_key(&self.head).to_string(),
                 expected_version: Some(self.head.version.0),
-                ..self.target()
+                ..self.destination.target()
             }),
             events,
+            ..write::AppendEventsRequest::default()
         };
         let mut writer = state.commands.write_for(&caller.service.call);
         let answer = writer.append_events(request).await;

@@ -122,6 +122,7 @@ async fn hide(
             ..command_target(&found.target.access.agent, conversation, String::new())
         }),
         events: vec![wire::event::fact_to_proto(&rewound)],
+        ..write::AppendEventsRequest::default()
     };
     let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.append_events(append).await;

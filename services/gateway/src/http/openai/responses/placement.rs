@@ -69,7 +69,7 @@ impl Placement {
             return Err(in_conversation(not_found()));
         }
         Ok(Self {
-            key: writable.key,
+            key: writable.destination.key,
             version: writable.head.version,
             open_calls: writable.head.open_calls.clone(),
             repeated: Vec::new(),

@@ -23,6 +23,7 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::rejected;
+use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
 use crate::http::turns::problems::not_started;
 use crate::http::{positions, problem};
@@ -146,7 +147,7 @@ async fn record(
         input_from: placement.version.plus(placement.repeated.len()).next().0,
     };
     let note = noted.to_event()?;
-    let events = items.into_events(&placement.open_calls)?;
+    let events = items.into_events(OpenBefore::Known(&placement.open_calls))?;
     let mut events = new_events(events)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
     let mut events = append_first(state, caller, &request.access, &mut placement, events).await?;
@@ -223,6 +224,7 @@ async fn append_first(
                 ..target
             }),
             events: chunk.iter().map(to_proto).collect(),
+            ..write::AppendEventsRequest::default()
         };
         let mut writer = state.commands.write_for(&caller.service.call);
         let answer = writer.append_events(request).await;

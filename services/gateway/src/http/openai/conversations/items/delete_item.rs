@@ -13,6 +13,7 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::Writable;
 use crate::http::openai::conversations::{ConversationObject, object, open, target};
+use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::state::HttpState;
 
@@ -40,7 +41,7 @@ pub(in crate::http) async fn delete_openai_item(
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let writable = Writable::find(&state, &caller, &id).await?;
     let target = target(&state, &caller, &id).await?;
-    let request = RequestHash::of(&writable.key, ["delete item", &item_id]);
+    let request = RequestHash::of(&writable.destination.key, ["delete item", &item_id]);
     let earlier = request.earlier(&headers, &writable.head, state.now());
     if earlier.is_none() {
         let snapshot = open(&state, &caller, &target).await?;
@@ -72,6 +73,6 @@ fn without_last(
     });
     let others: Vec<_> = items.into_iter().map(|item| item.json).collect();
     let mut events = vec![wire::event::fact_to_proto(&rewound)];
-    events.extend(NewItems::read(&others)?.into_events(&[])?);
+    events.extend(NewItems::read(&others)?.into_events(OpenBefore::Known(&[]))?);
     Ok(events)
 }

@@ -9,7 +9,7 @@ use wire::status::Problem;
 
 use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
-use super::{ItemListObject, item_query, items_of};
+use super::{ITEMS_BYTES_MAX, ItemListObject, item_query, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, open_with, target};
 use crate::http::openai::items::item_id::ItemPlace;
@@ -17,9 +17,6 @@ use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
-
-/// A page ends before its events exceed this size.
-pub const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// List the items of a conversation.
 ///

@@ -1,5 +1,6 @@
 //! `/openai/v1/conversations/{id}/items`: the items of a conversation.
 
+mod append_items;
 pub mod create_items;
 pub mod delete_item;
 pub(in crate::http::openai) mod find_item;
@@ -7,6 +8,7 @@ pub mod get_item;
 pub mod list_items;
 pub mod list_query;
 pub(in crate::http::openai) mod new_items;
+mod reopened_calls;
 
 pub(in crate::http::openai) use new_items::{Appended, NewItems};
 
@@ -27,6 +29,9 @@ pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] = [
     EventKind::ToolCalled,
     EventKind::ToolReturned,
 ];
+
+/// A page ends before its events exceed this size.
+pub(in crate::http::openai) const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The items in one direction.
 fn item_query(direction: Direction) -> Query<'static> {

@@ -3,8 +3,8 @@
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::event::{Event, EventTokens};
 use domain::{
-    CommitId, ConversationId, EventId, Fact, OpenCall, RecordedEvent, Timestamp, Version,
-    Violation, ViolationReason,
+    CallId, CommitId, ConversationId, EventId, Fact, RecordedEvent, Timestamp, Version, Violation,
+    ViolationReason,
 };
 use prost::Message as _;
 use runtime::http::HttpProblem;
@@ -15,7 +15,7 @@ use wire::proto::write::v1::CommitResult;
 
 use super::{ItemListObject, items_of};
 use crate::http::openai::items::new_item::{ItemEvent, NewItem, read};
-use crate::http::openai::items::open_calls::with_open_calls;
+use crate::http::openai::items::open_calls::{OpenBefore, with_open_calls};
 use crate::http::problem;
 
 /// The items of a request.
@@ -82,6 +82,27 @@ impl NewItems {
         references.collect()
     }
 
+    /// The number of items.
+    pub(in crate::http::openai) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The calls that the outputs among the items answer.
+    pub(in crate::http::openai) fn answered_calls(&self) -> BTreeSet<CallId> {
+        let items = self.items.iter();
+        let calls = items.filter_map(|item| match item {
+            NewItem::Event(event) => match &event.fact {
+                Fact::ToolReturned(result) => Some(result.call_id.clone()),
+                Fact::MessageAppended(_)
+                | Fact::ToolCalled(_)
+                | Fact::Annotation(_)
+                | Fact::Lifecycle(_) => None,
+            },
+            NewItem::Reference(_) => None,
+        });
+        calls.collect()
+    }
+
     /// Replaces the reference at an index by the item that it refers to.
     pub(in crate::http::openai) fn resolve(&mut self, index: usize, item: NewItem) {
         if let Some(reference) = self.items.get_mut(index) {
@@ -114,13 +135,13 @@ impl NewItems {
         facts.collect()
     }
 
-    /// The events after a head with these open calls.
+    /// The events of a commit.
     ///
     /// # Errors
     /// 400: an item is larger than an event can be, or is an unresolved reference.
     pub(in crate::http::openai) fn into_events(
         self,
-        open_calls: &[OpenCall],
+        before: OpenBefore<'_>,
     ) -> Result<Vec<proto::Event>, HttpProblem> {
         let mut events: Vec<ItemEvent> = Vec::with_capacity(self.items.len());
         for (index, item) in self.items.into_iter().enumerate() {
@@ -129,7 +150,7 @@ impl NewItems {
                 NewItem::Reference(_) => return Err(unresolved(self.field, index)),
             }
         }
-        let events = with_open_calls(events, open_calls).map_err(problem::from_violation)?;
+        let events = with_open_calls(events, before).map_err(problem::from_violation)?;
         let events = events.into_iter().enumerate().map(|(index, event)| {
             let event = to_proto(event);
             event.map_err(|violation| {
@@ -171,6 +192,8 @@ fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
 pub(in crate::http::openai) struct Appended {
     /// The events, as they were sent.
     pub(in crate::http::openai) events: Vec<proto::Event>,
+    /// The number of events before those of the items.
+    pub(in crate::http::openai) preceding: usize,
     /// The writer's answer.
     pub(in crate::http::openai) result: CommitResult,
 }
@@ -185,7 +208,8 @@ impl Appended {
         let conversation = ConversationId::parse(self.result.conversation_id);
         let conversation = conversation.map_err(problem::from_violation)?;
         let mut items = Vec::with_capacity(self.events.len());
-        for (index, event) in self.events.into_iter().enumerate() {
+        let events = self.events.into_iter().enumerate();
+        for (index, event) in events.skip(self.preceding) {
             let event = wire::event::new_event_from_proto(event);
             let event = event.map_err(problem::from_violation)?;
             let event = RecordedEvent {

@@ -105,6 +105,7 @@ async fn append_document(
             ..target
         }),
         events,
+        ..write::AppendEventsRequest::default()
     };
     let mut writer = state.commands.write_for(&service.call);
     let answer = writer.append_events(request).await;

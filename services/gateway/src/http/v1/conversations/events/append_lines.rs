@@ -112,6 +112,7 @@ impl Import<'_> {
                 ..self.target.clone()
             }),
             events: commit.events,
+            ..write::AppendEventsRequest::default()
         };
         let bearer = self.call.bearer().unwrap_or_default().to_owned();
         let call = Call::new(bearer, Deadline::until(None).at_most(left));

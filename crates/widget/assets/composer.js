@@ -1,0 +1,138 @@
+// The input: text that is kept until it is sent, attached files, and one button that sends or stops.
+
+import { attach } from './attachments.js';
+import { button, h, icon } from './dom.js';
+import { textOf } from './message.js';
+import { uuid } from './store.js';
+
+/**
+ * `onSend(parts, {draft, replaces})` resolves to whether the message was accepted. `accepted` are the media types of files;
+ * none: nothing can be attached.
+ */
+export function createComposer({ texts, store, accepted, onSend, onStop, onRefusal, chatId }) {
+  let files = [];
+  let replaces;
+  let shownId;
+  const text = h('textarea', { rows: 1, dir: 'auto', part: 'input', 'aria-label': texts.input, placeholder: texts.placeholder, oninput: keep, onkeydown: onKey });
+  const send = h('button', { type: 'submit', part: 'button primary send' }, texts.send);
+  const stop = button(texts.stop, onStop, { part: 'button stop', hidden: true });
+  const input = h('input', { type: 'file', multiple: true, hidden: true, accept: accepted.join(','), 'aria-label': texts.attach, onchange: () => add([...input.files]) });
+  const pick = button(icon('attach'), () => input.click(), { part: 'button attach', 'aria-label': texts.attach, hidden: !accepted.length });
+  const chips = h('div', { className: 'row' });
+  const editing = h('div', { className: 'note', hidden: true }, `${texts.editing} `, button(texts.cancel, () => endEdit(), { part: 'button' }));
+  const node = h('form', { className: 'composer', part: 'composer', onsubmit: (event) => (event.preventDefault(), submit()), ondragover: (event) => accepted.length && event.preventDefault(), ondrop: onDrop, onpaste: onPaste }, editing, chips, h('div', { className: 'row' }, pick, input, text, stop, send));
+  let draft = read();
+  text.value = draft.text ?? '';
+
+  function read() {
+    try {
+      return JSON.parse(store.get('draft') ?? '{}') ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  /** A changed text is another message. */
+  function keep() {
+    if (replaces) return;
+    draft = { text: text.value };
+    if (text.value) store.set('draft', JSON.stringify(draft));
+    else store.remove('draft');
+  }
+
+  function onKey(event) {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  }
+
+  function onDrop(event) {
+    if (!accepted.length) return;
+    event.preventDefault();
+    add([...event.dataTransfer.files]);
+  }
+
+  function onPaste(event) {
+    const pasted = [...event.clipboardData.files];
+    if (!accepted.length || !pasted.length) return;
+    event.preventDefault();
+    add(pasted);
+  }
+
+  async function add(added) {
+    input.value = '';
+    const { parts, refused } = await attach(added, files, accepted);
+    show(parts);
+    if (refused) onRefusal(refused);
+  }
+
+  function show(parts) {
+    files = parts;
+    const remove = (part) => button(`× ${part.filename}`, () => show(files.filter((file) => file !== part)), { part: 'button', 'aria-label': `${texts.remove}: ${part.filename}` });
+    chips.replaceChildren(...files.map(remove));
+  }
+
+  async function submit() {
+    const value = text.value.trim();
+    if ((!value && !files.length) || send.hidden || send.disabled) return;
+    const parts = [...(value ? [{ type: 'text', text: value }] : []), ...files];
+    if (!replaces) {
+      draft = { id: uuid(), chat: chatId() ?? uuid(), ...draft, text: text.value };
+      store.set('draft', JSON.stringify(draft));
+    }
+    const sent = { draft, replaces, text: text.value, files };
+    clear();
+    if (await onSend(parts, sent)) {
+      if (!text.value) store.remove('draft');
+    } else if (!text.value && !files.length) restore(sent);
+  }
+
+  function clear() {
+    text.value = '';
+    show([]);
+    endEdit();
+  }
+
+  /** What was not accepted is in the input again, under the same id. */
+  function restore(sent) {
+    draft = sent.draft;
+    text.value = sent.text;
+    show(sent.files);
+    if (sent.replaces) beginEdit(sent.replaces);
+  }
+
+  function beginEdit(id) {
+    replaces = id;
+    editing.hidden = false;
+  }
+
+  function endEdit() {
+    if (!replaces) return;
+    replaces = undefined;
+    editing.hidden = true;
+    text.value = draft.text ?? '';
+  }
+
+  function edit(message) {
+    if (!replaces) keep();
+    text.value = textOf(message);
+    show(message.parts.filter(({ type }) => type === 'file'));
+    beginEdit(message.id);
+    text.focus();
+  }
+
+  function update({ id, phase, status }) {
+    // The text is for another conversation now.
+    if (shownId && !id) draft = { text: text.value };
+    shownId = id;
+    const isAnswering = phase === 'answering' || phase === 'stopping';
+    const hadFocus = [send, stop].includes(node.getRootNode().activeElement);
+    send.hidden = isAnswering;
+    send.disabled = phase !== 'idle' || status === 'archived';
+    stop.hidden = !isAnswering;
+    stop.disabled = phase === 'stopping';
+    if (hadFocus) text.focus();
+  }
+
+  return { node, update, edit, submit, focus: () => text.focus(), hasFocus: () => node.getRootNode().activeElement === text };
+}
