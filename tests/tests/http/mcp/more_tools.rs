@@ -26,7 +26,8 @@ async fn a_search_finds_the_callers_conversations() {
     let fixture = Fixture::new().await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let id = mcp.created("ada").await;
-    mcp.record(&id, "Where is the parcel?", "Behind the oak.").await;
+    mcp.record(&id, "Where is the parcel?", "Behind the oak.")
+        .await;
     let found = eventually("a result", || async {
         let found = mcp.ok("search_conversations", json!({"query": "PARCEL"}));
         let found = found.await;
@@ -36,17 +37,32 @@ async fn a_search_finds_the_callers_conversations() {
     let result = &found["results"][0];
     assert_eq!(result["conversation_id"], id.as_str());
     assert_eq!(result["snippet"], "Where is the parcel?");
-    assert_eq!((&result["kind"], &found["has_more"]), (&json!("message"), &json!(false)));
+    assert_eq!(
+        (&result["kind"], &found["has_more"]),
+        (&json!("message"), &json!(false))
+    );
     let limited = json!({"query": "the", "limit": 1, "by_relevance": true});
     let limited = mcp.ok("search_conversations", limited).await;
-    assert_eq!((limited["results"].as_array().unwrap().len(), &limited["has_more"]), (1, &json!(true)));
+    assert_eq!(
+        (
+            limited["results"].as_array().unwrap().len(),
+            &limited["has_more"]
+        ),
+        (1, &json!(true))
+    );
     // A user finds their own conversations.
     for (user, count) in [("ada", 1), ("bob", 0)] {
         let mcp = McpClient::new(&fixture.user(user), REVISIONS[0]);
         let found = mcp.ok("search_conversations", json!({"query": "parcel"}));
-        assert_eq!(found.await["results"].as_array().unwrap().len(), count, "{user}");
+        assert_eq!(
+            found.await["results"].as_array().unwrap().len(),
+            count,
+            "{user}"
+        );
     }
-    let (text, code) = mcp.failure("search_conversations", json!({"query": ""})).await;
+    let (text, code) = mcp
+        .failure("search_conversations", json!({"query": ""}))
+        .await;
     assert_eq!(code, "SEARCH_QUERY_INVALID");
     assert!(text.starts_with("Error: query names nothing"), "{text}");
 }
