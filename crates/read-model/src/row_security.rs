@@ -95,7 +95,7 @@ mod tests {
             "SELECT attname::text, CASE WHEN attname = 'tenant_id' THEN '''t'' || n'
                  WHEN atttypid = 'text'::regtype THEN '''x''' WHEN atttypid = 'bytea'::regtype THEN '''x''::bytea'
                  WHEN atttypid = 'boolean'::regtype THEN 'false' WHEN atttypid = 'uuid'::regtype THEN 'gen_random_uuid()'
-                 WHEN atttypid = 'bigint[]'::regtype THEN '''{}''::bigint[]'
+                 WHEN atttypid = 'bigint[]'::regtype THEN '''{{}}''::bigint[]'
                  WHEN atttypid = 'date'::regtype THEN 'current_date' WHEN atttypid = 'timestamptz'::regtype THEN 'now()'
                  ELSE '1' END
              FROM pg_attribute
