@@ -150,6 +150,7 @@ mod tests {
     use std::io::Read as _;
 
     use super::*;
+    use crate::bundle::code_lines;
 
     #[test]
     fn the_loader_and_all_files_are_small() {
@@ -191,7 +192,7 @@ mod tests {
     fn modules_keep_the_rules_of_the_bundle() {
         let mut earlier = BTreeSet::new();
         for (name, source) in MODULES {
-            for line in source.lines() {
+            for line in code_lines(source) {
                 let is_import = line.starts_with("import ");
                 let from = line
                     .split_once(" from './")
