@@ -73,7 +73,8 @@ def data_folder():
 def gateway(hansard, data, model_server=None, model=None, port_base=None):
     """Runs all roles with a model server, given as KIND=URL, or with the built-in `echo`.
 
-    Yields the HTTP address, the headers of a caller with its own session, and the environment of operator commands.
+    Yields the HTTP address, the headers of a caller with its own session, and the environment of operator commands, with what
+    the program printed as DEV_OUTPUT.
     """
     command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(port_base or free_port())]
     if model_server:
@@ -94,7 +95,7 @@ def gateway(hansard, data, model_server=None, model=None, port_base=None):
         names["HANSARD_READ_MODEL__DATABASE_URL"] = re.search(r"Postgres +(\S+)", output)[1]
         who = {"x-api-key": key[1]}
         who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]
-        yield url[1], who, {**os.environ, **names}
+        yield url[1], who, {**os.environ, **names, "DEV_OUTPUT": output}
 
 
 def secret_key(hansard, environment, *scopes):

@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use bytes::Bytes;
-use reqwest::{Certificate, Client, Method};
+use reqwest::header::HeaderValue;
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
 
 use crate::eventually::{eventually, within};
@@ -38,7 +40,11 @@ impl HttpClient {
     pub fn at(addr: SocketAddr) -> Self {
         // The first caller installs the provider for all; it is always the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder().no_proxy().build();
+        // Tests check where an answer leads.
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(Policy::none())
+            .build();
         Self {
             base: format!("http://{addr}"),
             client: client.expect("a client"),
@@ -138,15 +144,7 @@ impl HttpClient {
             request = request.json(body);
         }
         let answer = within(path, request.send()).await.expect("an answer");
-        let text = |value: &reqwest::header::HeaderValue| value.to_str().map(str::to_owned);
-        let headers = answer.headers().iter();
-        let headers =
-            headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
-        Answer {
-            status: answer.status().as_u16(),
-            headers: headers.collect(),
-            body: within(path, answer.bytes()).await.expect("a body"),
-        }
+        Answer::read(path, answer).await
     }
 
     /// Gets.
@@ -171,6 +169,28 @@ impl HttpClient {
 }
 
 impl Answer {
+    /// Reads a whole answer.
+    ///
+    /// # Panics
+    /// When there is no whole body in time.
+    pub async fn read(path: &str, answer: Response) -> Self {
+        let text = |value: &HeaderValue| value.to_str().map(str::to_owned);
+        let headers = answer.headers().iter();
+        let headers =
+            headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
+        Self {
+            status: answer.status().as_u16(),
+            headers: headers.collect(),
+            body: within(path, answer.bytes()).await.expect("a body"),
+        }
+    }
+
+    /// The body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// The body as JSON.
     ///
     /// # Panics

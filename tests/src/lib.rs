@@ -28,6 +28,7 @@ pub mod checker;
 pub mod chitchat;
 pub mod client;
 pub mod collector;
+pub mod dashboard;
 pub mod deploy_files;
 pub mod disk;
 pub mod errors;

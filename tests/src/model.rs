@@ -134,9 +134,9 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
     });
     let completed = json!({"id": "resp_1", "model": "m", "status": "completed", "output": items});
     let completed = json!({"type": "response.completed", "response": completed});
-    let events = done.clone().chain([completed]);
-    let body: String = events.map(|event| format!("data: {event}\n\n")).collect();
-    ([("content-type", "text/event-stream")], body).into_response()
+    let events = done.chain([completed]);
+    let events: Vec<String> = events.map(|event| format!("data: {event}\n\n")).collect();
+    ([("content-type", "text/event-stream")], events.concat()).into_response()
 }
 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {

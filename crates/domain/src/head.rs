@@ -124,6 +124,15 @@ pub struct CommitFacts<'a> {
 }
 
 impl Head {
+    /// The number of events that the conversation itself recorded.
+    #[must_use]
+    pub fn own_versions(&self) -> u64 {
+        let inherited = self.forked_from.as_ref().map(|from| from.version);
+        self.version
+            .0
+            .saturating_sub(inherited.unwrap_or_default().0)
+    }
+
     /// The head after a commit: the fold of writer and verifier.
     ///
     /// `None` if there is no previous head and the first event is not `ConversationCreated`.

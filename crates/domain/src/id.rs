@@ -115,9 +115,29 @@ uuid_newtypes! {
     LogId;
 }
 
+impl AgentId {
+    /// The agent of audit logs. No tenant can create it, and the registry does not have it, so no token may act for it.
+    pub const AUDIT_LOG: &'static str = "hansard-audit-log";
+
+    /// Whether it is the agent of audit logs.
+    #[must_use]
+    pub fn is_audit_log(&self) -> bool {
+        self.as_str() == Self::AUDIT_LOG
+    }
+}
+
 impl ConversationId {
     /// The prefix of the ids of histories under a caller's key. It is reserved: only a channel owns such a conversation.
     pub const HISTORY_PREFIX: &'static str = "history:";
+
+    /// The prefix of the ids of audit logs: only the writer itself appends to them.
+    pub const AUDIT_PREFIX: &'static str = "history:audit:";
+
+    /// Whether the id is one of an audit log.
+    #[must_use]
+    pub fn is_audit_log(&self) -> bool {
+        self.0.starts_with(Self::AUDIT_PREFIX)
+    }
 
     /// Whether the id is one of a history under a caller's key.
     #[must_use]

@@ -74,7 +74,7 @@ pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixErro
 pub use restore::{Restore, RestoreError};
 pub use seek::TimedSequence;
 pub use snapshot::{Snapshot, StreamDescription};
-pub use subjects::ListedConversation;
+pub use subjects::{ConversationMessages, ListedConversation};
 pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};
 pub use topology::PartitionBounds;
 pub use wire::commit::StoredCommit;

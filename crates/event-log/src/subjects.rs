@@ -11,6 +11,17 @@ use crate::{Record, Unavailable, topology};
 /// Maximum replies of a server about one stream: 100,000 subjects each.
 const PAGES_MAX: usize = 10_000;
 
+/// The messages of a conversation in the record's streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConversationMessages {
+    /// Its commits in the record.
+    pub commits: u64,
+    /// Batches of streamed parts of its runs.
+    pub part_batches: u64,
+    /// Its logged calls of model servers.
+    pub logged_calls: u64,
+}
+
 /// A conversation of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedConversation {
@@ -72,6 +83,32 @@ impl Record {
         let route = self.route(key);
         let subjects = self.subjects(&route.stream, &route.subject).await?;
         Ok(subjects.values().sum())
+    }
+
+    /// The messages of a conversation, from the leaders of their streams: what an erasure overwrites, and the tombstone after it.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn messages_of(
+        &self,
+        key: &ConversationKey,
+    ) -> Result<ConversationMessages, Unavailable> {
+        let partition = self.partition_of(key);
+        let parts_stream = topology::parts_stream_name(partition);
+        let parts = topology::all_parts_subjects(partition, key);
+        let parts = self.subjects(&parts_stream, &parts).await?;
+        let logged_calls = if self.logs_bounds().await?.is_some() {
+            let logs = topology::logs::subject(key);
+            let logs = self.subjects(topology::logs::STREAM, &logs).await?;
+            logs.values().sum()
+        } else {
+            0
+        };
+        Ok(ConversationMessages {
+            commits: self.commits_of(key).await?,
+            part_batches: parts.values().sum(),
+            logged_calls,
+        })
     }
 
     /// The subjects of a stream that match a filter, with their numbers of messages.

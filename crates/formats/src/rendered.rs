@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::loss::{Loss, LostContent, Replacement};
 use crate::names::Names;
+use crate::outline::{Layout, Outline, Section, SectionEnd};
 
 /// A context in the format of a provider. Equal transcripts and options always give equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Rendered {
     pub names: Names,
     /// The content that the format could not represent, by version.
     pub losses: Vec<Loss>,
+    /// Where the sections of the transcript are in the body.
+    pub outline: Outline,
 }
 
 /// The names and losses of a transcript while it is rendered.
@@ -26,9 +29,20 @@ pub(crate) struct Notes {
     pub(crate) names: Names,
     /// The losses, in the order of rendering.
     pub(crate) losses: Vec<Loss>,
+    /// The ends of the sections, in the order of rendering.
+    ends: Vec<SectionEnd>,
 }
 
 impl Notes {
+    /// Records the end of a section: the number of messages, and of the parts of the last one in formats that merge messages.
+    pub(crate) fn end_section(&mut self, section: Section, messages: usize, parts: usize) {
+        self.ends.push(SectionEnd {
+            section,
+            messages,
+            parts,
+        });
+    }
+
     /// Records a loss.
     pub(crate) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
         self.losses.push(Loss {
@@ -77,11 +91,15 @@ impl Notes {
         clippy::expect_used,
         reason = "writing to memory cannot fail, and every key of a body is a string"
     )]
-    pub(crate) fn rendered(self, body: &impl Serialize) -> Rendered {
+    pub(crate) fn rendered(self, body: &impl Serialize, layout: &'static Layout) -> Rendered {
         Rendered {
             body: serde_json::to_vec(body).expect("a body is plain structs, lists and texts"),
             names: self.names,
             losses: self.losses,
+            outline: Outline {
+                layout,
+                ends: self.ends,
+            },
         }
     }
 }

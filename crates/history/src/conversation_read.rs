@@ -7,24 +7,16 @@ use std::sync::Arc;
 
 use domain::{AgentId, Conversation, ForkPoint, Head, Sequence, Status};
 use event_log::{StoredCommit, StoredMessage};
-use read_model::queries::{self, EventQuery};
+use read_model::queries;
 use read_model::{EventRow, HeadRow, ReadModelError};
 use wire::status::Problem;
 
 use crate::lineage_rows::LineageRows;
 use crate::position::CommitPosition;
 use crate::problem;
+use crate::query::RowQuery;
 use crate::tail::Tail;
 use crate::target::{Reader, Target};
-
-/// What to read from the rows, in one statement.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RowQuery<'q> {
-    /// The complete conversation without events.
-    Conversation,
-    /// The head and these events.
-    Events(&'q EventQuery),
-}
 
 /// The rows of a conversation; empty if it has none.
 #[derive(Debug, Default)]
@@ -38,7 +30,7 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 pub(crate) struct ConversationRead {
     pub(crate) rows: Rows,
-    /// The rows of a fork's ancestors, if they were read with the last commit.
+    /// The rows of a fork's ancestors and inherited events, if they were read with the last commit.
     pub(crate) lineage: LineageRows,
     /// The position of the last known commit.
     pub(crate) position: CommitPosition,
@@ -53,7 +45,7 @@ impl ConversationRead {
         let read = Self {
             position: head_row.map_or_else(CommitPosition::default, CommitPosition::from_row),
             rows,
-            lineage: Vec::new(),
+            lineage: LineageRows::default(),
             ahead: None,
         };
         match last {
@@ -85,6 +77,15 @@ impl ConversationRead {
     /// The fork point, if the conversation is a fork.
     pub(crate) fn forked_from(&self) -> Option<&ForkPoint> {
         self.head().and_then(|head| head.forked_from.as_ref())
+    }
+
+    /// The lineage that was read with the last commit, if it begins at this fork point.
+    pub(crate) fn take_lineage(&mut self, from: &ForkPoint) -> LineageRows {
+        let first = self.lineage.ancestors.first();
+        if first.is_some_and(|first| first.from == *from) {
+            return std::mem::take(&mut self.lineage);
+        }
+        LineageRows::default()
     }
 
     /// The position of the rows; without rows, the position before the first own event.

@@ -9,12 +9,12 @@ use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
 
-use crate::conversation_read::{RowQuery, rows};
+use crate::conversation_read::rows;
 use crate::event::{decode, event_rows, size_bytes};
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Query};
+use crate::query::{Batch, Query, RowQuery};
 use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
 

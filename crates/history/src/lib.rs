@@ -3,7 +3,7 @@
 //! A request opens one [`Snapshot`]: the row of the conversation, its last commit in the record, read concurrently, and the
 //! ancestors of a fork. A [`Cursor`] over the snapshot returns events in either direction, from the rows and from the tail.
 //! The caller chooses a [`View`]: everything that was recorded, or the effective history, without events that a rewind hides.
-//! [`Newest`] and [`Page`] collect events from a cursor within bounds.
+//! [`EffectiveHistory`] and [`Page`] collect events from a cursor within bounds.
 
 mod commits_after;
 mod consistency;
@@ -12,6 +12,7 @@ mod cursor;
 mod deadline;
 mod effective;
 mod event;
+mod known_lineages;
 mod lineage;
 mod lineage_rows;
 mod newest;
@@ -29,7 +30,8 @@ pub use commits_after::commits_after;
 pub use cursor::{Cursor, CursorEvent, View};
 pub use deadline::{ANSWER_MARGIN, Deadline, WAIT_DEFAULT};
 pub use event::{decode, event_rows};
-pub use newest::{Coverage, Newest};
+pub use known_lineages::{KnownLineages, LINEAGES_KNOWN_MAX};
+pub use newest::{Coverage, EffectiveHistory, Newest};
 pub use page::{Page, PageBounds, PageStart};
 pub use position::CommitPosition;
 pub use prefetched::Prefetched;

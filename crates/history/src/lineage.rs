@@ -1,30 +1,32 @@
 //! The ancestors of a fork, read concurrently.
 //!
-//! One statement reads their rows. Then the last commit of each is read concurrently from the record, because an erased
-//! ancestor makes the fork unreadable at once; meanwhile other statements read the first inherited events of a query, and the
+//! One statement reads their rows and the first inherited events of a query. Then the last commit of each is read concurrently
+//! from the record, because an erased ancestor makes the fork unreadable at once; meanwhile another statement reads the
 //! events of the other fork points, for their token counts. An ancestor without a row is read by itself.
 
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::{ConversationId, ConversationKey, ForkPoint, Inherited, Version};
+use domain::{ConversationId, ForkPoint, Inherited, Version};
 use futures::future::{try_join, try_join_all};
-use read_model::queries::EventRange;
-use read_model::{EventRow, HeadRow};
+use read_model::EventRow;
+use read_model::queries::InheritedQuery;
 use wire::status::Problem;
 
 use crate::consistency;
 use crate::conversation_read::{ConversationRead, Rows};
 use crate::event::{decode, event_rows};
 use crate::lineage_rows::{
-    LineageRows, before, first_own, inherited_in_rows, lineage_rows, read_versions,
+    AncestorRow, LineageRows, before, first_own, inherited_in_rows, lineage_rows, read_versions,
 };
 use crate::position::CommitPosition;
-use crate::prefetched::{InheritedBatch, Prefetched};
+use crate::prefetched::Prefetched;
 use crate::problem;
 use crate::target::{Reader, Target};
 
 /// A conversation from which a fork inherits events.
 #[derive(Debug)]
 pub(crate) struct Ancestor {
+    /// The fork point at which the nearer conversation begins.
+    pub(crate) from: ForkPoint,
     pub(crate) target: Target,
     pub(crate) read: ConversationRead,
     pub(crate) inherited: Inherited,
@@ -52,8 +54,9 @@ pub(crate) async fn read(
     fork: &Target,
     from: &ForkPoint,
 ) -> Result<Vec<Ancestor>, Problem> {
-    let read = read_with(reader, fork, from.clone(), Vec::new(), None).await?;
-    Ok(read.0)
+    let (rows, query) = (LineageRows::default(), InheritedQuery::default());
+    let (ancestors, _) = read_with(reader, fork, from.clone(), rows, query).await?;
+    Ok(ancestors)
 }
 
 /// Like [`read`], with the rows that were read before, if any, and with the first inherited events of a query.
@@ -65,84 +68,51 @@ pub(crate) async fn read_with(
     fork: &Target,
     from: ForkPoint,
     mut rows: LineageRows,
-    mut batch: Option<InheritedBatch<'_>>,
+    mut query: InheritedQuery<'_>,
 ) -> Result<(Vec<Ancestor>, Prefetched), Problem> {
-    let (mut ancestors, mut events) = (Vec::<Ancestor>::new(), Vec::new());
+    let (mut ancestors, mut fork_points) = (Vec::<Ancestor>::new(), Vec::new());
     let mut prefetched = Prefetched::default();
     let mut next = Some(from);
     while let Some(from) = next {
-        if rows.is_empty() {
-            rows = lineage_rows(reader, fork, from).await?;
+        if rows.ancestors.is_empty() {
+            rows = lineage_rows(reader, fork, from, query).await?;
         }
-        let depth = u32::try_from(ancestors.len() + rows.len()).unwrap_or(u32::MAX);
+        // The events behind an ancestor without a row are not prefetched.
+        query = InheritedQuery::default();
+        let LineageRows {
+            ancestors: found,
+            inherited,
+        } = std::mem::take(&mut rows);
+        let depth = u32::try_from(ancestors.len() + found.len()).unwrap_or(u32::MAX);
         if depth > FORK_DEPTH_MAX {
             return Err(contradiction(fork));
         }
-        let in_rows = inherited_in_rows(&rows, last_inherited(&ancestors));
-        let reads = std::mem::take(&mut rows);
-        let reads = reads
-            .into_iter()
-            .map(|(point, row)| ancestor(reader, fork, point, row));
-        let events_in_rows = events_in_rows(reader, fork, &in_rows, batch.take());
-        let (read, (fork_points, first)) = try_join(try_join_all(reads), events_in_rows).await?;
-        ancestors.extend(read);
-        events.extend(fork_points);
-        prefetched.append(first);
+        prefetched.append(inherited);
+        let in_rows = inherited_in_rows(&found, last_inherited(&ancestors)).into_iter();
+        let others = in_rows.filter(|range| prefetched.find(range.last).is_none());
+        let others = others.map(|range| (range.conversation, range.last));
+        let others = read_versions(reader, fork, others);
+        let reads = found.into_iter().map(|one| ancestor(reader, fork, one));
+        let (reads, others) = try_join(try_join_all(reads), others).await?;
+        ancestors.extend(reads);
+        fork_points.extend(others);
         inherit(&mut ancestors);
         let last = ancestors.last().and_then(|last| last.read.forked_from());
         next = last.cloned();
     }
-    count_tokens(reader, fork, &mut ancestors, events).await?;
+    count_tokens(reader, fork, &mut ancestors, fork_points, &prefetched).await?;
     Ok((ancestors, prefetched))
 }
 
-/// The newest event of each range, as far as it can be read at once, and the first events of a query.
-async fn events_in_rows(
-    reader: &Reader,
-    fork: &Target,
-    in_rows: &[EventRange],
-    batch: Option<InheritedBatch<'_>>,
-) -> Result<(Vec<EventRow>, Prefetched), Problem> {
-    let batch = batch.map(|batch| batch.select(in_rows));
-    let is_prefetched = |range: &&EventRange| {
-        let mut batch = batch.iter();
-        batch.any(|batch| batch.has_last_of(range))
-    };
-    let others = in_rows.iter().filter(|range| !is_prefetched(range));
-    let others = others.map(|range| (range.conversation.clone(), range.last));
-    let others = read_versions(reader, fork, others);
-    let first = async {
-        match &batch {
-            Some(batch) => batch.read(reader, fork).await,
-            None => Ok(Prefetched::default()),
-        }
-    };
-    let (mut fork_points, first) = try_join(others, first).await?;
-    let is_last = |event: &&EventRow| in_rows.iter().any(|range| range.last == event.version);
-    fork_points.extend(first.events.iter().filter(is_last).cloned());
-    Ok((fork_points, first))
-}
-
 /// Reads one ancestor. It contains at least the version of the fork point: it did when the fork was recorded.
-async fn ancestor(
-    reader: &Reader,
-    fork: &Target,
-    from: ForkPoint,
-    row: Option<HeadRow>,
-) -> Result<Ancestor, Problem> {
-    let target = Target {
-        key: ConversationKey {
-            tenant: fork.key.tenant.clone(),
-            conversation: from.conversation,
-        },
-        fence: None,
-        ..fork.clone()
-    };
+async fn ancestor(reader: &Reader, fork: &Target, found: AncestorRow) -> Result<Ancestor, Problem> {
+    let AncestorRow { from, row, last } = found;
+    let target = fork.of(from.conversation.clone());
     let rows = Rows {
         head_row: row,
         ..Rows::default()
     };
-    let mut read = consistency::read_with(reader, &target, rows).await?;
+    let mut read = consistency::read_with(reader, &target, rows, last).await?;
     if read.position.version < from.version {
         let leader = reader.record.last_from_leader(&target.key);
         if let Some(message) = target.deadline.record(leader).await? {
@@ -159,6 +129,7 @@ async fn ancestor(
             last: from.version,
             tokens_through: 0,
         },
+        from,
         target,
         read,
     })
@@ -180,21 +151,24 @@ fn last_inherited(ancestors: &[Ancestor]) -> Version {
     farthest.map_or(Version(u64::MAX), |farthest| before(farthest.inherited))
 }
 
-/// Sets the token count of each ancestor at its last inherited version. `events` are those that were read; the others are in
-/// rows of other kinds, in tails, or in rows that are newer than those of the lineage.
+/// Sets the token count of each ancestor at its last inherited version. `events` and `prefetched` contain those that were read;
+/// the others are in tails, or in rows that are newer than those of the lineage.
 async fn count_tokens(
     reader: &Reader,
     fork: &Target,
     ancestors: &mut [Ancestor],
     mut events: Vec<EventRow>,
+    prefetched: &Prefetched,
 ) -> Result<(), Problem> {
-    let is_read = |one: &Ancestor, events: &[EventRow]| {
+    let find = |events: &[EventRow], version: Version| {
         let mut events = events.iter();
-        events.any(|event| event.version == one.inherited.last)
+        let found = events.find(|event| event.version == version);
+        found.or_else(|| prefetched.find(version)).cloned()
     };
     let newer = ancestors.iter().filter(|one| {
         let Inherited { first, last, .. } = one.inherited;
-        first <= last && last <= one.read.row_position().version && !is_read(one, &events)
+        let is_in_rows = first <= last && last <= one.read.row_position().version;
+        is_in_rows && find(&events, last).is_none()
     });
     let newer = newer.map(|one| (one.target.key.conversation.clone(), one.inherited.last));
     let newer: Vec<(ConversationId, Version)> = newer.collect();
@@ -204,9 +178,8 @@ async fn count_tokens(
         if inherited.first > inherited.last {
             continue;
         }
-        let mut events = events.iter();
-        let row = match events.find(|event| event.version == inherited.last) {
-            Some(row) => row.clone(),
+        let row = match find(&events, inherited.last) {
+            Some(row) => row,
             None => last_of_tail(reader, ancestor).await?,
         };
         let event = decode(&ancestor.target.key, &row)?;

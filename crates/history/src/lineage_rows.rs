@@ -1,37 +1,63 @@
 //! The rows of a fork's ancestors, and the inherited events in rows.
 //!
-//! A read of a fork asks for the rows of its ancestors as soon as the record has answered with the fork point.
+//! A read of a fork asks for both, in one statement, as soon as the record has answered with the fork point.
 
 use domain::{ConversationId, ForkPoint, Inherited, Version};
 use event_log::StoredMessage;
-use read_model::queries::{self, EventRange, RangesQuery, is_rare};
+use futures::future::{try_join, try_join_all};
+use read_model::queries::{self, EventRange, InheritedQuery, RangesQuery};
 use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
 
+use crate::known_lineages::KnownLineage;
+use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Direction, Query, RANGES_PER_READ_MAX};
+use crate::query::RowQuery;
 use crate::target::{Reader, Target};
 
-/// The fork points of a lineage, the nearest first, with the rows of their conversations. Only the last can be without a row.
-pub(crate) type LineageRows = Vec<(ForkPoint, Option<HeadRow>)>;
+/// The ancestors of a fork according to the rows, and the first inherited events of a query.
+#[derive(Debug, Default)]
+pub(crate) struct LineageRows {
+    /// The nearest first. Only the last can be without a row.
+    pub(crate) ancestors: Vec<AncestorRow>,
+    pub(crate) inherited: Prefetched,
+}
 
-/// Reads the fork points from `from` on that have rows, and the first without a row, in one statement.
+/// An ancestor of a fork.
+#[derive(Debug)]
+pub(crate) struct AncestorRow {
+    pub(crate) from: ForkPoint,
+    pub(crate) row: Option<HeadRow>,
+    /// Its last commit, if that was read early.
+    pub(crate) last: Option<StoredMessage>,
+}
+
+/// Reads the fork points from `from` on that have rows, the first without a row, and inherited events, in one statement.
 pub(crate) async fn lineage_rows(
     reader: &Reader,
     fork: &Target,
     from: ForkPoint,
+    query: InheritedQuery<'_>,
 ) -> Result<LineageRows, Problem> {
-    let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from.conversation);
+    let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from, query);
     let rows = fork.deadline.rows(rows).await?;
-    let (mut lineage, mut next) = (Vec::with_capacity(rows.len()), Some(from));
-    let mut rows = rows.into_iter();
-    while let Some(point) = next {
-        let row = rows.next().filter(|(id, _)| *id == point.conversation);
+    let mut ancestors = Vec::with_capacity(rows.ancestors.len() + 1);
+    let (mut rows_of, mut next) = (rows.ancestors.into_iter(), Some(from));
+    while let Some(from) = next {
+        let row = rows_of.next().filter(|(id, _)| *id == from.conversation);
         let row = row.map(|(_, row)| row);
         next = row.as_ref().and_then(|row| row.head.forked_from.clone());
-        lineage.push((point, row));
+        ancestors.push(AncestorRow {
+            from,
+            row,
+            last: None,
+        });
     }
-    Ok(lineage)
+    let in_rows = inherited_in_rows(&ancestors, query.to);
+    Ok(LineageRows {
+        inherited: Prefetched::inherited(rows.inherited, query, &in_rows),
+        ancestors,
+    })
 }
 
 /// The lineage of a conversation with this last commit; empty if it is not a fork.
@@ -39,24 +65,48 @@ pub(crate) async fn lineage_rows_of(
     reader: &Reader,
     target: &Target,
     last: Option<&StoredMessage>,
+    query: RowQuery<'_>,
 ) -> Result<LineageRows, Problem> {
     let head = last.map(StoredMessage::open_head).transpose();
     let head = head.map_err(|corrupt| problem::of_corrupt(&corrupt))?;
-    match head.and_then(|head| head.forked_from) {
-        // Boxed, to keep the future small: few conversations are forks.
-        Some(from) => Box::pin(lineage_rows(reader, target, from)).await,
-        None => Ok(Vec::new()),
+    let fork = head.and_then(|head| Some((head.forked_from.clone()?, head.own_versions())));
+    let Some((from, own)) = fork else {
+        return Ok(LineageRows::default());
+    };
+    // Boxed, to keep the future small: few conversations are forks.
+    Box::pin(lineage_rows(reader, target, from, query.inherited(own))).await
+}
+
+/// The lineage of a fork that was read before, with the last commits of its ancestors.
+pub(crate) async fn known_lineage_rows(
+    reader: &Reader,
+    fork: &Target,
+    known: &KnownLineage,
+    query: RowQuery<'_>,
+) -> Result<LineageRows, Problem> {
+    let Some(from) = known.points.first() else {
+        return Ok(LineageRows::default());
+    };
+    let lasts = known
+        .points
+        .iter()
+        .map(|point| async { fork.of(point.conversation.clone()).last(reader).await });
+    let rows = lineage_rows(reader, fork, from.clone(), query.inherited(known.own));
+    let (lasts, mut rows) = try_join(try_join_all(lasts), rows).await?;
+    for ((ancestor, point), last) in rows.ancestors.iter_mut().zip(&known.points).zip(lasts) {
+        ancestor.last = last.filter(|_| ancestor.from == *point);
     }
+    Ok(rows)
 }
 
 /// The inherited versions of the nearest ancestors whose rows contain them, the newest first; `last` limits the first one.
-pub(crate) fn inherited_in_rows(lineage: &LineageRows, mut last: Version) -> Vec<EventRange> {
-    let mut ranges = Vec::with_capacity(lineage.len());
-    for (point, row) in lineage {
+pub(crate) fn inherited_in_rows(ancestors: &[AncestorRow], mut last: Version) -> Vec<EventRange> {
+    let mut ranges = Vec::with_capacity(ancestors.len());
+    for AncestorRow { from, row, .. } in ancestors {
         let Some(row) = row else { break };
         let inherited = Inherited {
             first: first_own(row.head.forked_from.as_ref()),
-            last: last.min(point.version),
+            last: last.min(from.version),
             tokens_through: 0,
         };
         last = before(inherited);
@@ -67,38 +117,12 @@ pub(crate) fn inherited_in_rows(lineage: &LineageRows, mut last: Version) -> Vec
             break;
         }
         ranges.push(EventRange {
-            conversation: point.conversation.clone(),
+            conversation: from.conversation.clone(),
             first: inherited.first,
             last: inherited.last,
         });
     }
     ranges
-}
-
-/// The ranges of a query that reads backward, as many as one statement reads: enough to fill the batch, unless the events are
-/// rare.
-pub(crate) fn ranges_of_batch(
-    query: &Query<'_>,
-    ranges: &[EventRange],
-    batch: Batch,
-) -> Vec<EventRange> {
-    if query.direction == Direction::Forward || batch.events_max == 0 || batch.bytes_max == 0 {
-        return Vec::new();
-    }
-    let enough = u64::try_from(batch.events_max).unwrap_or(u64::MAX);
-    let mut versions = 0_u64;
-    let clipped = ranges.iter().map(|range| EventRange {
-        first: range.first.max(query.from),
-        last: range.last.min(query.to),
-        ..range.clone()
-    });
-    let ranges = clipped.filter(|range| range.first <= range.last);
-    let ranges = ranges.take_while(|range| {
-        let is_needed = versions < enough || is_rare(query.kinds);
-        versions = versions.saturating_add(range.last.0 - range.first.0 + 1);
-        is_needed
-    });
-    ranges.take(RANGES_PER_READ_MAX).collect()
 }
 
 /// Reads events of ranges in one statement, newest first.

@@ -1,11 +1,14 @@
 //! The newest events of a history: first as many as a caller probably needs, then up to the bounds.
 
-use domain::Version;
+use domain::{Segments, Version};
 use read_model::EventRow;
 use wire::status::Problem;
 
-use crate::cursor::Cursor;
-use crate::query::Batch;
+use crate::cursor::{Cursor, View};
+use crate::prefetched::Prefetched;
+use crate::query::{Batch, Query};
+use crate::snapshot::Snapshot;
+use crate::target::{Reader, Target};
 use crate::window::{Window, WindowBounds};
 
 /// How far back [`Newest`] goes.
@@ -19,6 +22,59 @@ pub enum Coverage {
     Partial,
 }
 
+/// The effective history of a conversation up to the last version of a query. Its newest events are read with the snapshot.
+#[derive(Debug)]
+pub struct EffectiveHistory<'a> {
+    snapshot: Snapshot<'a>,
+    segments: Segments,
+    query: Query<'a>,
+    bounds: WindowBounds,
+    likely: Batch,
+    first: Option<Prefetched>,
+}
+
+impl<'a> EffectiveHistory<'a> {
+    /// Opens a snapshot for a query that reads backward within bounds, `likely` events at first.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`] and [`Snapshot::effective`].
+    pub async fn open(
+        reader: &'a Reader,
+        target: &'a Target,
+        query: Query<'a>,
+        bounds: WindowBounds,
+        likely: usize,
+    ) -> Result<Self, Problem> {
+        let likely = Batch {
+            events_max: likely.min(bounds.events_max),
+            bytes_max: bounds.bytes_max,
+        };
+        let (snapshot, first) = Snapshot::open_with(reader, target, &query, likely).await?;
+        Ok(Self {
+            segments: snapshot.effective(query.to).await?,
+            snapshot,
+            query,
+            bounds,
+            likely,
+            first: Some(first),
+        })
+    }
+
+    /// The newest events, as many as are likely needed.
+    ///
+    /// # Errors
+    /// As [`Cursor::next`].
+    pub async fn newest(&mut self) -> Result<Newest<'_>, Problem> {
+        let (view, first) = (View::Effective(&self.segments), self.first.take());
+        let mut newest = Newest {
+            window: Window::new(self.bounds),
+            cursor: Cursor::new(&self.snapshot, self.query, view, first),
+        };
+        newest.read_batch(self.likely.events_max).await?;
+        Ok(newest)
+    }
+}
+
 /// The newest events of a history.
 #[derive(Debug)]
 pub struct Newest<'s> {
@@ -27,30 +83,6 @@ pub struct Newest<'s> {
 }
 
 impl<'s> Newest<'s> {
-    /// Reads the newest events of a cursor that reads backward, `likely` of them at first.
-    ///
-    /// # Errors
-    /// As [`Cursor::next`].
-    pub async fn read(
-        cursor: Cursor<'s>,
-        bounds: WindowBounds,
-        likely: usize,
-    ) -> Result<Self, Problem> {
-        let window = Window::new(bounds);
-        let mut newest = Self { window, cursor };
-        newest.read_batch(likely.min(bounds.events_max)).await?;
-        Ok(newest)
-    }
-
-    /// The first batch of [`Newest::read`], to be prefetched with the snapshot.
-    #[must_use]
-    pub fn first_batch(bounds: WindowBounds, likely: usize) -> Batch {
-        Batch {
-            events_max: likely.min(bounds.events_max),
-            bytes_max: bounds.bytes_max,
-        }
-    }
-
     /// Reads older events, as many as the bounds allow.
     ///
     /// # Errors
@@ -79,10 +111,16 @@ impl<'s> Newest<'s> {
         self.window.push_newer(event);
     }
 
-    /// The cursor that it reads.
+    /// The snapshot that it reads.
     #[must_use]
-    pub fn cursor(&self) -> &Cursor<'s> {
-        &self.cursor
+    pub fn snapshot(&self) -> &'s Snapshot<'s> {
+        self.cursor.snapshot()
+    }
+
+    /// The segments of the history.
+    #[must_use]
+    pub fn segments(&self) -> &'s Segments {
+        self.cursor.segments()
     }
 
     /// The events, newest first.

@@ -2,12 +2,9 @@
 
 use domain::Version;
 use read_model::EventRow;
-use read_model::queries::{EventRange, RangesQuery, is_rare};
-use wire::status::Problem;
+use read_model::queries::{EventQuery, EventRange, InheritedQuery};
 
-use crate::lineage_rows::{ranges_of_batch, read_ranges};
-use crate::query::{Batch, Query};
-use crate::target::{Reader, Target};
+use crate::query::Batch;
 
 /// The first events of a query.
 #[derive(Debug, Default)]
@@ -21,10 +18,10 @@ pub struct Prefetched {
 }
 
 impl Prefetched {
-    /// Own events, as one statement returned them for this batch.
-    pub(crate) fn own(events: Vec<EventRow>, batch: Batch) -> Self {
-        let is_filled = batch.of_one_statement().is_filled_by(&events);
-        let last = events.last().filter(|_| is_filled);
+    /// Own events, as one statement returned them.
+    pub(crate) fn own(events: Vec<EventRow>, query: &EventQuery) -> Self {
+        let batch = Batch::of(query.limit, query.bytes_max);
+        let last = events.last().filter(|_| batch.is_filled_by(&events));
         Self {
             through: last.map(|event| event.version),
             has_inherited: false,
@@ -32,62 +29,43 @@ impl Prefetched {
         }
     }
 
-    /// Adds inherited events after all own ones.
+    /// Inherited events, as one statement returned them. `in_rows` are the inherited versions of the nearest ancestors whose
+    /// rows contain them, the newest first; other rows can be incomplete.
+    pub(crate) fn inherited(
+        mut events: Vec<EventRow>,
+        query: InheritedQuery<'_>,
+        in_rows: &[EventRange],
+    ) -> Self {
+        let mut newer = 0_u64;
+        let searched = in_rows.iter().take_while(|range| {
+            let is_searched = newer < u64::from(query.limit);
+            newer = newer.saturating_add(range.last.0 - range.first.0 + 1);
+            is_searched
+        });
+        let Some(oldest) = searched.last() else {
+            return Self::default();
+        };
+        events.retain(|event| event.version >= oldest.first);
+        let batch = Batch::of(query.limit, query.bytes_max);
+        let last = events.last().filter(|_| batch.is_filled_by(&events));
+        Self {
+            through: Some(last.map_or(oldest.first, |event| event.version)),
+            has_inherited: true,
+            events,
+        }
+    }
+
+    /// Adds inherited events after all own ones, unless the own ones fill the batch.
     pub(crate) fn append(&mut self, inherited: Self) {
-        if inherited.has_inherited {
+        if self.through.is_none() && inherited.has_inherited {
             self.events.extend(inherited.events);
             self.through = inherited.through;
             self.has_inherited = true;
         }
     }
-}
 
-/// The inherited events to prefetch: those of a query that reads backward, after the own events.
-#[derive(Debug)]
-pub(crate) struct InheritedBatch<'q> {
-    query: Query<'q>,
-    batch: Batch,
-    ranges: Vec<EventRange>,
-}
-
-impl<'q> InheritedBatch<'q> {
-    /// `None`: the own events fill the batch.
-    pub(crate) fn after(query: &Query<'q>, batch: Batch, own: &Prefetched) -> Option<Self> {
-        own.through.is_none().then(|| Self {
-            query: *query,
-            batch: batch.of_one_statement().after(&own.events),
-            ranges: Vec::new(),
-        })
-    }
-
-    /// Selects the ranges to read from those in rows, the newest first.
-    pub(crate) fn select(mut self, in_rows: &[EventRange]) -> Self {
-        self.ranges = ranges_of_batch(&self.query, in_rows, self.batch);
-        self
-    }
-
-    /// Whether the newest event of a range is probably read: its kind or the bounds of the batch can exclude it.
-    pub(crate) fn has_last_of(&self, range: &EventRange) -> bool {
-        let is_last = |read: &EventRange| read.last == range.last;
-        !is_rare(self.query.kinds) && self.ranges.iter().any(is_last)
-    }
-
-    pub(crate) async fn read(&self, reader: &Reader, fork: &Target) -> Result<Prefetched, Problem> {
-        let Some(oldest) = self.ranges.last() else {
-            return Ok(Prefetched::default());
-        };
-        let query = RangesQuery {
-            ranges: &self.ranges,
-            kinds: self.query.kinds,
-            limit: u32::try_from(self.batch.events_max).unwrap_or(u32::MAX),
-            bytes_max: self.batch.bytes_max,
-        };
-        let events = read_ranges(reader, fork, query).await?;
-        let last = events.last().filter(|_| self.batch.is_filled_by(&events));
-        Ok(Prefetched {
-            through: Some(last.map_or(oldest.first, |event| event.version)),
-            has_inherited: true,
-            events,
-        })
+    /// The event with this version.
+    pub(crate) fn find(&self, version: Version) -> Option<&EventRow> {
+        self.events.iter().find(|event| event.version == version)
     }
 }

@@ -3,7 +3,7 @@
 use domain::{EventKind, Version};
 use read_model::EventRow;
 pub use read_model::queries::Direction;
-use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery};
+use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery, InheritedQuery, is_rare};
 
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
@@ -54,6 +54,39 @@ impl Query<'_> {
     }
 }
 
+/// What to read from the rows, in one statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowQuery<'q> {
+    /// The complete conversation without events.
+    Conversation,
+    /// The head and these events.
+    Events(&'q EventQuery),
+}
+
+impl<'q> RowQuery<'q> {
+    /// The inherited events to read for a fork with this number of own versions: those of a read backward of common kinds,
+    /// unless own events probably fill it.
+    pub(crate) fn inherited(self, own: u64) -> InheritedQuery<'q> {
+        match self {
+            Self::Events(query)
+                if query.direction == Direction::Backward
+                    && own < u64::from(query.limit)
+                    && query.bytes_max > 0
+                    && !is_rare(&query.kinds) =>
+            {
+                InheritedQuery {
+                    from: query.from,
+                    to: query.to,
+                    kinds: &query.kinds,
+                    limit: query.limit,
+                    bytes_max: query.bytes_max,
+                }
+            }
+            Self::Events(_) | Self::Conversation => InheritedQuery::default(),
+        }
+    }
+}
+
 /// The bounds of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
@@ -70,19 +103,18 @@ impl Batch {
         bytes_max: 1,
     };
 
+    /// The bounds of a statement.
+    pub(crate) fn of(limit: u32, bytes_max: u64) -> Self {
+        Self {
+            events_max: usize::try_from(limit).unwrap_or(usize::MAX),
+            bytes_max,
+        }
+    }
+
     /// Whether these events fill the batch; otherwise a read that returned them has reached its end.
     pub(crate) fn is_filled_by(self, events: &[EventRow]) -> bool {
         events.len() >= self.events_max
             || events.iter().map(size_bytes).sum::<u64>() >= self.bytes_max
-    }
-
-    /// The rest of the batch after these events.
-    pub(crate) fn after(self, events: &[EventRow]) -> Self {
-        let bytes = events.iter().map(size_bytes).sum::<u64>();
-        Self {
-            events_max: self.events_max.saturating_sub(events.len()),
-            bytes_max: self.bytes_max.saturating_sub(bytes),
-        }
     }
 
     /// The part that one statement reads.

@@ -8,12 +8,13 @@ use domain::{
 use wire::status::{Problem, Reason};
 
 use crate::consistency;
-use crate::conversation_read::{ConversationRead, RowQuery};
+use crate::conversation_read::ConversationRead;
+use crate::known_lineages::KnownLineage;
 use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
-use crate::prefetched::{InheritedBatch, Prefetched};
+use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Query};
+use crate::query::{Batch, Query, RowQuery};
 use crate::target::{Reader, Target};
 
 /// One view of a conversation.
@@ -35,12 +36,12 @@ impl<'a> Snapshot<'a> {
     /// is not reached in time.
     pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
         let read = consistency::read(reader, target, RowQuery::Conversation).await?;
-        let (snapshot, _) = Self::from_read(reader, target, read, None).await?;
+        let (snapshot, _) = Self::from_read(reader, target, read, RowQuery::Conversation).await?;
         Ok(snapshot)
     }
 
-    /// Opens a snapshot and reads the first events of a query: own events with the row, inherited ones together with the last
-    /// commits of the ancestors. Give them to [`Snapshot::cursor_from`].
+    /// Opens a snapshot and reads the first events of a query: own events with the row, inherited ones with the rows of the
+    /// ancestors. Give them to [`Snapshot::cursor_from`].
     ///
     /// # Errors
     /// As [`Snapshot::open`].
@@ -50,32 +51,37 @@ impl<'a> Snapshot<'a> {
         query: &Query<'_>,
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
-        let rows = query.to_event_query(batch);
-        let read = consistency::read(reader, target, RowQuery::Events(&rows)).await?;
-        Self::from_read(reader, target, read, Some((query, batch))).await
+        let query = query.to_event_query(batch);
+        let query = RowQuery::Events(&query);
+        let read = consistency::read(reader, target, query).await?;
+        Self::from_read(reader, target, read, query).await
     }
 
     async fn from_read(
         reader: &'a Reader,
         target: &'a Target,
         mut read: ConversationRead,
-        first: Option<(&Query<'_>, Batch)>,
+        query: RowQuery<'_>,
     ) -> Result<(Self, Prefetched), Problem> {
         read.check_visible(&target.access.agent)?;
-        let events = std::mem::take(&mut read.rows.events);
-        let mut prefetched = match first {
-            Some((_, batch)) => Prefetched::own(events, batch),
-            None => Prefetched::default(),
+        let mut prefetched = match query {
+            RowQuery::Events(query) => {
+                Prefetched::own(std::mem::take(&mut read.rows.events), query)
+            }
+            RowQuery::Conversation => Prefetched::default(),
         };
         let ancestors = match read.forked_from().cloned() {
             Some(from) => {
-                let rows = std::mem::take(&mut read.lineage);
-                let batch = first
-                    .and_then(|(query, batch)| InheritedBatch::after(query, batch, &prefetched));
+                let own = read.head().map_or(0, Head::own_versions);
+                let (rows, query) = (read.take_lineage(&from), query.inherited(own));
                 // Boxed, to keep the future small: few conversations are forks.
-                let lineage = lineage::read_with(reader, target, from, rows, batch);
-                let (ancestors, inherited) = Box::pin(lineage).await?;
+                let lineage = Box::pin(lineage::read_with(reader, target, from, rows, query));
+                let (ancestors, inherited) = lineage.await?;
                 prefetched.append(inherited);
+                reader.known_lineages.insert(&target.key, || KnownLineage {
+                    points: ancestors.iter().map(|one| one.from.clone()).collect(),
+                    own,
+                });
                 ancestors
             }
             None => Vec::new(),
@@ -221,7 +227,7 @@ impl Readable {
             return Ok(Self::No);
         }
         let owner = read.head().and_then(|head| head.owner.clone());
-        match Snapshot::from_read(reader, target, read, None).await {
+        match Snapshot::from_read(reader, target, read, RowQuery::Conversation).await {
             Ok(_) => Ok(Self::Yes(owner)),
             Err(problem) if problem.reason() == Reason::ConversationNotFound => {
                 Ok(Self::AncestorErased(owner))

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use domain::{ConversationKey, Position};
-use event_log::Record;
+use domain::{ConversationId, ConversationKey, Position};
 use event_log::registry::AgentAccess;
+use event_log::{Record, StoredMessage};
 use read_model::ReadModel;
+use wire::status::Problem;
 
 use crate::deadline::Deadline;
+use crate::known_lineages::KnownLineages;
 
 /// The record, the read model and the timeout of fences. Clones share them.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub struct Reader {
     pub record: Record,
     /// The read model.
     pub read_model: ReadModel,
+    /// The lineages of forks that were read.
+    pub known_lineages: KnownLineages,
     /// The longest wait until a fence is reached.
     pub fence_wait: Duration,
 }
@@ -33,6 +37,33 @@ pub struct Target {
     pub fence: Option<Position>,
     /// The deadline of reads from record and rows.
     pub deadline: Deadline,
+}
+
+impl Target {
+    /// The same read of another conversation, without the fence.
+    pub(crate) fn of(&self, conversation: ConversationId) -> Self {
+        Self {
+            key: ConversationKey {
+                tenant: self.key.tenant.clone(),
+                conversation,
+            },
+            fence: None,
+            ..self.clone()
+        }
+    }
+
+    /// The last commit of the record, from the source that the freshness requires.
+    pub(crate) async fn last(&self, reader: &Reader) -> Result<Option<StoredMessage>, Problem> {
+        let record = &reader.record;
+        match self.freshness {
+            Freshness::Eventual => Ok(None),
+            Freshness::Fresh => self.deadline.record(record.last(&self.key)).await,
+            Freshness::Leader => {
+                let last = record.last_from_leader(&self.key);
+                self.deadline.record(last).await
+            }
+        }
+    }
 }
 
 /// The freshness of a read.

@@ -102,6 +102,18 @@ impl Claims {
         subject.ok_or(TokenError::Claim { claim: "sub" })
     }
 
+    pub(crate) fn token_id(&self) -> Result<Option<&str>, TokenError> {
+        text("jti", self.jti.as_ref())
+    }
+
+    pub(crate) fn issued_at(&self) -> Result<Option<Timestamp>, TokenError> {
+        timestamp("iat", self.iat.as_ref())
+    }
+
+    pub(crate) fn expires_at(&self) -> Result<Option<Timestamp>, TokenError> {
+        timestamp("exp", self.exp.as_ref())
+    }
+
     pub(crate) fn tenant(&self) -> Result<Option<&str>, TokenError> {
         text("tenant", self.tenant.as_ref())
     }
@@ -133,6 +145,14 @@ fn nanos(claim: &'static str, value: Option<&Value>) -> Result<Option<i128>, Tok
         }
         Some(_) => Err(TokenError::Claim { claim }),
     }
+}
+
+fn timestamp(claim: &'static str, value: Option<&Value>) -> Result<Option<Timestamp>, TokenError> {
+    let Some(nanos) = nanos(claim, value)? else {
+        return Ok(None);
+    };
+    let nanos = i64::try_from(nanos).map_err(|_| TokenError::Claim { claim })?;
+    Ok(Some(Timestamp(nanos)))
 }
 
 fn whole(seconds: &Number) -> Option<i128> {

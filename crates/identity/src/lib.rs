@@ -1,4 +1,4 @@
-//! Verifies tokens of users and administrators, and issues and verifies sessions.
+//! Verifies tokens of users and administrators, and issues and verifies sessions of frontends and of the dashboard.
 //!
 //! Pure: keys and the time are arguments; nothing is fetched or stored. Keys come from the registry and from its JWK sets. The
 //! caller grants access by the verified identity. Errors and `Debug` never contain tokens or their content.
@@ -8,9 +8,12 @@
 mod admin;
 mod bounds;
 mod claims;
+mod dashboard;
 mod error;
+mod id_token;
 mod key;
 mod ring_backend;
+mod role;
 mod rules;
 mod session;
 mod token;
@@ -22,8 +25,14 @@ pub use bounds::{
     TOKEN_BYTES_MAX,
 };
 pub use claims::{AUDIENCE, LEEWAY};
+pub use dashboard::{
+    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX,
+    DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
+};
 pub use error::{KeyError, TokenError};
+pub use id_token::{IdTokenClaims, IdTokenRules, verify_id_token};
 pub use key::{Key, jwk_set};
+pub use role::Role;
 pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
 pub use session::{
     ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES,

@@ -2,12 +2,18 @@
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Header, Validation, decode, decode_header};
+use serde::de::DeserializeOwned;
 
 use crate::claims::Claims;
 use crate::{KEYS_TRIED_MAX, Key, TOKEN_BYTES_MAX, TokenError, ring_backend};
 
-/// The claims of a token that was signed with one of the keys.
+/// The checked claims of a token that was signed with one of the keys.
 pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
+    signed(token, keys)
+}
+
+/// The content of a token that was signed with one of the keys.
+pub(crate) fn signed<T: DeserializeOwned>(token: &str, keys: &[Key]) -> Result<T, TokenError> {
     ring_backend::install();
     let header = header(token)?;
     let matching = keys.iter().filter(|key| matches_header(key, &header));
@@ -45,7 +51,7 @@ fn matches_header(key: &Key, header: &Header) -> bool {
     has_id && key.algorithm() == header.alg
 }
 
-fn verify(token: &str, key: &Key) -> Result<Claims, TokenError> {
+fn verify<T: DeserializeOwned>(token: &str, key: &Key) -> Result<T, TokenError> {
     let mut validation = Validation::new(key.algorithm());
     // This crate checks the claims, with the time as an argument.
     validation.required_spec_claims.clear();

@@ -5,6 +5,7 @@ mod inputs;
 pub mod outcome;
 mod receipt;
 mod unrecorded;
+pub mod verification;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
@@ -13,8 +14,8 @@ use context::{
     select,
 };
 use domain::{EventTokens, Fact, RecordedEvent, Version};
-use formats::Names;
-use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
+use formats::{Names, Outline};
+use history::{Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
@@ -45,6 +46,8 @@ const EVENT_TOKENS_MIN: u64 = 8;
 pub struct AssembledContext {
     /// The rendered context.
     pub body: Vec<u8>,
+    /// Where the sections are in the body.
+    pub outline: Outline,
     /// The call ids and tool names that the format rewrites.
     pub names: Names,
     /// Its receipt.
@@ -60,7 +63,7 @@ pub struct AssembledContext {
 /// Assembles a context as if the `unrecorded` facts had been appended to the conversation.
 ///
 /// # Errors
-/// As [`Snapshot::open`]; the version does not exist yet; the budget is too small; a template fails.
+/// As [`EffectiveHistory::open`]; the version does not exist yet; the budget is too small; a template fails.
 pub async fn assemble(
     gateway: &Gateway,
     target: &Target,
@@ -74,19 +77,19 @@ pub async fn assemble(
         kinds: &CONTEXT_KINDS,
         ..Query::all(Direction::Backward)
     };
-    let first = Newest::first_batch(bounds, likely);
-    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
-    let (snapshot, first) = opened.await?;
+    let history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely);
+    let mut history = history.await?;
+    let mut newest = history.newest().await?;
+    let (snapshot, effective) = (newest.snapshot(), newest.segments());
     let at = request.version(snapshot.position().version)?;
-    let effective = snapshot.effective(at).await?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-    let mut newest = Newest::read(cursor, bounds, likely).await?;
-    let summary = inputs::newest_summary(&snapshot, &effective, policy, at).await?;
+    let summary = inputs::newest_summary(snapshot, effective, policy, at).await?;
     let shared = effective.inherited_before(at);
-    let inherited = effective.inherited_before(at.next());
-    let after = After { at, inherited };
-    unrecorded::push(&mut newest, after, unrecorded)?;
-    let client = inputs::client(&snapshot, policy, shared.next()).await?;
+    if !unrecorded.is_empty() {
+        let inherited = effective.inherited_before(at.next());
+        let after = After { at, inherited };
+        unrecorded::push(&mut newest, after, unrecorded)?;
+    }
+    let client = inputs::client(snapshot, policy, shared.next()).await?;
     let rewind = effective.latest_rewind();
     let settings = Settings {
         policy,
@@ -100,7 +103,7 @@ pub async fn assemble(
     };
     let mut assembled = run_plan(request, settings.clone(), &mut newest).await?;
     if assembled.report.is_without_the_beginning()
-        && let Some(own) = inputs::first_instructions(&snapshot, &effective, at).await?
+        && let Some(own) = inputs::first_instructions(snapshot, effective, at).await?
     {
         let own = Some(own);
         let with_own = run_plan(request, Settings { own, ..settings }, &mut newest).await;
@@ -108,14 +111,12 @@ pub async fn assemble(
     }
     let options = request.options(Some(cache_key(target)));
     let rendered = formats::render(request.format, &assembled.transcript, &options);
-    let turns = assembled.transcript.turns.len();
-    let mut receipt = receipt::of(&assembled.report, &rendered, policy);
-    receipt.turns = u32::try_from(turns).unwrap_or(u32::MAX);
-    request.fill(target, at, &mut receipt);
+    let receipt = receipt::of(request, target, at, &assembled, &rendered);
     let mut outcomes = assembled.report.outcomes;
-    outcomes.extend(outcome::of_history(&effective));
+    outcomes.extend(outcome::of_history(effective));
     Ok(AssembledContext {
         body: rendered.body,
+        outline: rendered.outline,
         names: rendered.names,
         receipt,
         outcomes,
@@ -143,8 +144,8 @@ async fn run_plan(
 ) -> Result<Assembled, Problem> {
     let plan = Plan::new(settings).map_err(|error| problem(&error))?;
     let selected = loop {
-        let key = newest.cursor().snapshot().key();
-        let mut counts = newest.cursor().segments().token_counts();
+        let key = newest.snapshot().key();
+        let mut counts = newest.segments().token_counts();
         let events = newest.newest_first();
         let events = events.map(|row| {
             let event = with_token_count(decode(key, row)?);

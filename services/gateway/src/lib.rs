@@ -16,6 +16,7 @@ pub mod jwks;
 pub mod keyed_histories;
 pub mod listing;
 pub mod metrics;
+pub mod openid;
 pub mod page_token;
 pub mod policies;
 pub mod problem;

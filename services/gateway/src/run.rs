@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egress::Policy;
 use event_log::{Record, Registry};
-use history::Reader;
+use history::{KnownLineages, Reader};
 use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
@@ -25,6 +25,7 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
+use crate::openid::Provider;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
@@ -67,7 +68,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     retention::start(deps, &config.retention, shutdown);
     shutdown.spawn_cancellable(search::publish(gateway.clone()));
     let generations = generations(&config, &gateway, shutdown)?;
+    let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
+    let provider = provider.map_err(StartError::dependency)?;
     let state = HttpState {
+        provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),
         generations,
@@ -120,6 +124,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         reader: Reader {
             record,
             read_model,
+            known_lineages: KnownLineages::default(),
             fence_wait: Duration::from_millis(config.fence_wait_ms),
         },
         watchers: Watchers::new(

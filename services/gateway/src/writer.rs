@@ -14,6 +14,7 @@ use runtime::config::Secret;
 use runtime::grpc::{Authenticated, Bearer};
 use runtime::tls::{self, EndpointError};
 use tonic::transport::{Channel, Endpoint};
+use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::write::v1::CommandTarget;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -68,6 +69,12 @@ impl WriterClient {
     #[must_use]
     pub fn runs(&self) -> RunServiceClient<Authenticated> {
         RunServiceClient::new(self.own(ATTEMPT_MAX))
+    }
+
+    /// The registry service under the gateway's token; `timeout` is the deadline of each call.
+    #[must_use]
+    pub fn registry(&self, timeout: Duration) -> RegistryServiceClient<Authenticated> {
+        RegistryServiceClient::new(self.own(timeout))
     }
 
     fn own(&self, timeout: Duration) -> Authenticated {

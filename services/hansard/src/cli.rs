@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key, mcp,
-    migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search, signing_key,
-    status, tail, tenant, token, verify, verify_receipt, watch, widget,
+    agent, archive, backup, bootstrap, context, dashboard, dev, erase, history, import, key,
+    master_key, mcp, migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search,
+    signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -55,6 +55,7 @@ Examples:
     Migrate(migrate::Args),
     ReceiptKey(receipt_key::Args),
     Token(token::Args),
+    Dashboard(dashboard::Args),
     Import(import::Args),
     Context(context::Args),
     VerifyReceipt(verify_receipt::Args),
@@ -92,6 +93,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(args).await,
             Self::ReceiptKey(args) => receipt_key::run(args).await,
             Self::Token(args) => token::run(args).await,
+            Self::Dashboard(args) => dashboard::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,

@@ -22,6 +22,16 @@ pub(crate) const REBASES_MAX: u32 = 8;
 /// Maximum wait before the first new decision, with jitter; it doubles each time.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
+/// Executes a command when the commands before it in the queue of its conversation have ended.
+/// Errors: as [`commit`], or the queue is full.
+pub(crate) async fn commit_in_turn(
+    writer: &Writer,
+    intent: Intent,
+) -> Result<proto::CommitResult, Problem> {
+    let ticket = writer.queues.enter(&intent.key);
+    commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
+}
+
 /// Executes a command in its turn in the queue of the conversation.
 /// Errors: a [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key
 /// returns or completes it.

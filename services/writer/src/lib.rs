@@ -5,6 +5,7 @@
 //! request, `request` converts it into an intent, `commit` executes it.
 
 mod attempt;
+mod audit;
 mod commit;
 mod config;
 mod egress_rules;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{generated, source};
 
 /// The files with the structs of settings, each with its bounds.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "crates/egress/src/config.rs",
     "crates/event-log/src/config.rs",
     "crates/models/src/config/mod.rs",
@@ -25,6 +25,7 @@ const FILES: [&str; 13] = [
     "services/gateway/src/config.rs",
     "services/gateway/src/generation/config.rs",
     "services/gateway/src/http/config.rs",
+    "services/gateway/src/openid/config.rs",
     "services/gateway/src/retention/config.rs",
 ];
 /// The other roles' files, and shared bounds.

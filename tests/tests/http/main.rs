@@ -7,6 +7,7 @@ mod access;
 mod bounds;
 mod chat;
 mod chats;
+mod dashboard;
 mod egress;
 mod fixture;
 mod live;

@@ -25,6 +25,8 @@ pub enum KeyPurpose {
     Session,
     /// Deriving the ids of histories from the keys of their callers.
     Channel,
+    /// Signing links and sessions of the dashboard.
+    Dashboard,
 }
 
 impl KeyPurpose {
@@ -33,6 +35,7 @@ impl KeyPurpose {
         match self {
             Self::Session => b"hansard/tenant/session",
             Self::Channel => b"hansard/tenant/channel",
+            Self::Dashboard => b"hansard/tenant/dashboard",
         }
     }
 }
@@ -133,6 +136,10 @@ mod tests {
         assert_eq!(
             key(KeyPurpose::Channel),
             "0020beca51cf6676e5d658bd4b115f51202db1378098fd8425d9028647208be3"
+        );
+        assert_eq!(
+            key(KeyPurpose::Dashboard),
+            "e271705a1e3daea562dfc7a357deb0f752916149d76a8b22167478af68845a61"
         );
     }
 

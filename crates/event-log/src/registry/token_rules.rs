@@ -96,6 +96,22 @@ impl Registry {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
         let kept_until = kept_until(self.token_rules(tenant).lifetime_max, at);
+        self.revoke_until(tenant, token_id, kept_until, at).await?;
+        Ok(kept_until)
+    }
+
+    /// Revokes a token and keeps the revocation until a time. Returns whether this call revoked it: of concurrent calls for
+    /// the same token, one does.
+    ///
+    /// # Errors
+    /// [`RegistryError::TooMany`] past [`REVOKED_TOKENS_MAX`], or [`RegistryError::Unavailable`].
+    pub(super) async fn revoke_until(
+        &self,
+        tenant: &TenantId,
+        token_id: &str,
+        kept_until: Timestamp,
+        at: Timestamp,
+    ) -> Result<bool, RegistryError> {
         let created = RevokedToken {
             token_id_sha256: token_id_digest(token_id).to_vec().into(),
             expires_at: Some(time::to_proto(kept_until)),
@@ -105,12 +121,18 @@ impl Registry {
             let shared = self.shared();
             let entry = shared.read(|entries| entries.revoked_tokens.get(tenant).cloned());
             let (revision, current) = entry.map(|entry| (entry.revision, entry.value.0)).unzip();
+            let current = current.unwrap_or_default().tokens;
+            let known_until = revoked_until(&current, &created.token_id_sha256);
+            let was_revoked = known_until.is_some_and(|until| until > at);
+            if was_revoked && known_until >= Some(kept_until) {
+                return Ok(false);
+            }
             let revoked = RevokedTokens {
                 tenant_id: tenant.as_str().to_owned(),
-                tokens: with(current.unwrap_or_default().tokens, &created, at)?,
+                tokens: with(current, &created, at)?,
             };
             if shared.put(&key, &revoked, revision).await? == PutOutcome::Stored {
-                return Ok(kept_until);
+                return Ok(!was_revoked);
             }
         }
         Err(Unavailable::new("the revoked tokens keep changing").into())
@@ -129,6 +151,14 @@ fn kept_until(lifetime_max: Duration, at: Timestamp) -> Timestamp {
     let longest = lifetime_max + LEEWAY * 2;
     let nanos = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     Timestamp(at.0.saturating_add(nanos))
+}
+
+/// Until when a token is revoked; `None`: it is not.
+fn revoked_until(current: &[RevokedToken], digest: &[u8]) -> Option<Timestamp> {
+    let mut same = current
+        .iter()
+        .filter(|token| token.token_id_sha256 == digest);
+    same.next()?.expires_at.map(time::from_proto)?.ok()
 }
 
 /// The unexpired revoked tokens and the new one.

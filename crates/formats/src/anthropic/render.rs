@@ -5,11 +5,18 @@ use domain::event::Role;
 
 use crate::loss::LostContent;
 use crate::options::RenderOptions;
+use crate::outline::{Layout, Section};
 use crate::rendered::{Notes, Rendered};
 
 use super::blocks::{Block, Body, CacheControl, Message, Speaker};
 use super::target::Target;
 use super::{content, list, turn};
+
+const LAYOUT: Layout = Layout {
+    list: "messages",
+    parts: Some("content"),
+    fields: &[("system", Section::Instructions)],
+};
 
 /// Renders `{"system": […], "messages": […]}`, without `system` if there are no instructions.
 ///
@@ -29,8 +36,10 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         list::push(&mut messages, Speaker::User, vec![Block::text(opening)]);
         mark(&mut messages, options);
     }
+    end_section(Section::Opening, &messages, &mut notes);
     for turn in transcript.turns.iter().skip(leading) {
         push_turn(&mut messages, turn, options, &mut notes);
+        end_section(Section::Turn(turn.version), &messages, &mut notes);
     }
     if options.cache_key.is_some() {
         mark_last(&mut system);
@@ -39,8 +48,14 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     if let Some(closing) = &transcript.closing {
         list::push(&mut messages, Speaker::User, vec![Block::text(closing)]);
     }
+    end_section(Section::Closing, &messages, &mut notes);
     list::close(&mut messages);
-    notes.rendered(&Body { system, messages })
+    notes.rendered(&Body { system, messages }, &LAYOUT)
+}
+
+fn end_section(section: Section, messages: &[Message<'_>], notes: &mut Notes) {
+    let parts = messages.last().map_or(0, |last| last.content.len());
+    notes.end_section(section, messages.len(), parts);
 }
 
 /// The instructions, and instructions at the start of the conversation, one block per text (A1).

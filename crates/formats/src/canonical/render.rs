@@ -8,8 +8,18 @@ use domain::{JsonText, MediaSource, Part};
 use serde_json::value::RawValue;
 
 use super::json;
-use crate::names::Names;
-use crate::rendered::Rendered;
+use crate::outline::{Layout, Section};
+use crate::rendered::{Notes, Rendered};
+
+const LAYOUT: Layout = Layout {
+    list: "turns",
+    parts: None,
+    fields: &[
+        ("instructions", Section::Instructions),
+        ("opening", Section::Opening),
+        ("closing", Section::Closing),
+    ],
+};
 
 /// Renders a context without losses and with the recorded names.
 #[must_use]
@@ -20,11 +30,11 @@ pub fn render(transcript: &Transcript) -> Rendered {
         turns: transcript.turns.iter().map(turn).collect(),
         closing: transcript.closing.as_deref().map(Cow::from),
     };
-    Rendered {
-        body: serde_json::to_vec(&context).unwrap_or_default(),
-        names: Names::default(),
-        losses: Vec::new(),
+    let mut notes = Notes::default();
+    for (messages, turn) in (1..).zip(&transcript.turns) {
+        notes.end_section(Section::Turn(turn.version), messages, 0);
     }
+    notes.rendered(&context, &LAYOUT)
 }
 
 fn turn(turn: &Turn) -> json::Turn<'_> {

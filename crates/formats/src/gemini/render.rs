@@ -8,8 +8,15 @@ use super::calls::{written_answers, written_calls};
 use super::parts::{framed, instruction_parts, turn_parts};
 use super::{CONTINUE, OPENER};
 use crate::loss::LostContent;
+use crate::outline::{Layout, Section};
 use crate::rendered::Notes;
 use crate::{RenderOptions, Rendered, Thoughts};
+
+const LAYOUT: Layout = Layout {
+    list: "contents",
+    parts: Some("parts"),
+    fields: &[("systemInstruction", Section::Instructions)],
+};
 
 /// Renders the context as `systemInstruction`, which is omitted without instructions, and `contents`.
 ///
@@ -26,10 +33,13 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
 
     let mut contents = Contents::default();
     contents.push_text(transcript.opening.as_deref());
+    contents.end_section(Section::Opening, &mut notes);
     for turn in turns {
         write_turn(turn, options.thoughts, &mut contents, &mut notes);
+        contents.end_section(Section::Turn(turn.version), &mut notes);
     }
     contents.push_text(transcript.closing.as_deref());
+    contents.end_section(Section::Closing, &mut notes);
     let body = Body {
         system_instruction: (!instructions.is_empty()).then_some(Instruction {
             parts: instructions,
@@ -37,7 +47,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         contents: contents.ended(),
     };
     notes.sort_losses();
-    notes.rendered(&body)
+    notes.rendered(&body, &LAYOUT)
 }
 
 /// Splits off the leading turns with instructions, which join the instructions (G1).
@@ -93,6 +103,11 @@ impl<'a> Contents<'a> {
             Some(last) if last.role == role => last.parts.extend(parts),
             _ => self.list.push(Content { role, parts }),
         }
+    }
+
+    fn end_section(&self, section: Section, notes: &mut Notes) {
+        let parts = self.list.last().map_or(0, |last| last.parts.len());
+        notes.end_section(section, self.list.len(), parts);
     }
 
     /// Adds a user text.

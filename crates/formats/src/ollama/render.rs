@@ -11,12 +11,18 @@ use super::outgoing::{Arguments, Body, Function, Message, ModelOptions, ToolCall
 use crate::chat::texts;
 use crate::loss::LostContent;
 use crate::options::RenderOptions;
+use crate::outline::{Layout, Section};
 use crate::rendered::{Notes, Rendered};
 
 /// The instructions of a context without instructions. Otherwise the server uses those of the model file (L4).
 pub const INSTRUCTIONS: &str = "You are a helpful assistant.";
 /// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
+const LAYOUT: Layout = Layout {
+    list: "messages",
+    parts: None,
+    fields: &[],
+};
 
 /// Renders `truncate`, `options.num_ctx` if it is known, and `messages`.
 ///
@@ -32,19 +38,24 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut messages = vec![Message::System {
         content: instructions,
     }];
+    notes.end_section(Section::Instructions, messages.len(), 0);
     messages.extend(transcript.opening.as_deref().map(user));
+    notes.end_section(Section::Opening, messages.len(), 0);
     for turn in &transcript.turns {
         push_turn(&mut messages, turn, options, &mut notes);
+        notes.end_section(Section::Turn(turn.version), messages.len(), 0);
     }
     messages.extend(transcript.closing.as_deref().map(user));
+    notes.end_section(Section::Closing, messages.len(), 0);
     notes.sort_losses();
-    notes.rendered(&Body {
+    let body = Body {
         truncate: false,
         options: options
             .context_tokens_max
             .map(|num_ctx| ModelOptions { num_ctx }),
         messages,
-    })
+    };
+    notes.rendered(&body, &LAYOUT)
 }
 
 fn user(text: &str) -> Message<'_> {

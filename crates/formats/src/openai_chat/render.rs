@@ -9,12 +9,18 @@ use super::content;
 use super::outgoing::{Body, Content, ContentPart, Function, Message, TextMessage, ToolCall};
 use crate::chat::texts;
 use crate::options::{InstructionsRole, RenderOptions};
+use crate::outline::{Layout, Section};
 use crate::rendered::{Notes, Rendered};
 
 /// The user message of an empty context, because the list must not be empty (O1).
 pub const NOTHING_SAID: &str = "(Nothing has been said yet.)";
 /// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
+const LAYOUT: Layout = Layout {
+    list: "messages",
+    parts: None,
+    fields: &[],
+};
 
 /// Renders `prompt_cache_key` and `messages`.
 ///
@@ -29,23 +35,28 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         let message = text_only(Cow::Owned(instructions));
         messages.push(instructions_message(message, options.instructions_role));
     }
+    notes.end_section(Section::Instructions, messages.len(), 0);
     messages.extend(transcript.opening.as_deref().map(user));
+    notes.end_section(Section::Opening, messages.len(), 0);
     for turn in &transcript.turns {
         if turn.role == Role::Assistant {
             push_unit(&mut messages, turn, &mut notes);
         } else {
             messages.extend(text_message(turn, options.instructions_role, &mut notes));
         }
+        notes.end_section(Section::Turn(turn.version), messages.len(), 0);
     }
     messages.extend(transcript.closing.as_deref().map(user));
+    notes.end_section(Section::Closing, messages.len(), 0);
     if messages.is_empty() {
         messages.push(user(NOTHING_SAID));
     }
     notes.sort_losses();
-    notes.rendered(&Body {
+    let body = Body {
         prompt_cache_key: options.prompt_cache_key(),
         messages,
-    })
+    };
+    notes.rendered(&body, &LAYOUT)
 }
 
 fn user(text: &str) -> Message<'_> {

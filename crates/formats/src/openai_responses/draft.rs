@@ -7,6 +7,7 @@ use domain::Version;
 
 use crate::loss::LostContent;
 use crate::options::{RenderOptions, Thoughts};
+use crate::outline::Section;
 use crate::rendered::Notes;
 
 use super::body::Item;
@@ -39,6 +40,11 @@ impl<'a> Draft<'a> {
             ids: BTreeSet::new(),
             thought: None,
         }
+    }
+
+    /// Records the end of a section.
+    pub(super) fn end_section(&mut self, section: Section) {
+        self.notes.end_section(section, self.items.len(), 0);
     }
 
     /// Whether an item of the model other than reasoning may be sent: it has an answer, and was not sent before.

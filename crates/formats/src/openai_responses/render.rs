@@ -6,6 +6,7 @@ use domain::event::Role;
 
 use crate::loss::LostContent;
 use crate::options::RenderOptions;
+use crate::outline::{Layout, Section};
 use crate::rendered::Rendered;
 
 use super::assistant::assistant;
@@ -18,6 +19,11 @@ use super::own_item::{OwnItem, classify, own_part};
 pub const EMPTY_INPUT: &str = "(The conversation is empty.)";
 /// The separator of instructions.
 const SECTION_BREAK: &str = "\n\n";
+const LAYOUT: Layout = Layout {
+    list: "input",
+    parts: None,
+    fields: &[("instructions", Section::Instructions)],
+};
 /// Maximum characters of an output (R5).
 const OUTPUT_CHARS_MAX: usize = 10_485_760;
 
@@ -34,6 +40,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let instructions = instructions(&mut draft, &transcript.instructions, leading);
     let opening = transcript.opening.as_deref();
     draft.items.extend(opening.map(Item::user_text));
+    draft.end_section(Section::Opening);
     for turn in turns {
         draft.notes.omit_author(turn);
         if turn.role != Role::Assistant {
@@ -47,18 +54,21 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
                 push_message(&mut draft, turn, role, Target::Instructions);
             }
         }
+        draft.end_section(Section::Turn(turn.version));
     }
     draft.drop_reasoning();
     let closing = transcript.closing.as_deref();
     draft.items.extend(closing.map(Item::user_text));
+    draft.end_section(Section::Closing);
     if draft.items.is_empty() {
         draft.items.push(Item::user_text(EMPTY_INPUT));
     }
-    draft.notes.rendered(&Body {
+    let body = Body {
         instructions,
         prompt_cache_key: options.prompt_cache_key(),
         input: draft.items,
-    })
+    };
+    draft.notes.rendered(&body, &LAYOUT)
 }
 
 /// Splits off the leading turns that join the instructions: instructions that contain only text.

@@ -18,6 +18,7 @@ mod omissions;
 mod properties;
 mod reading;
 mod revision;
+mod sections;
 mod telling;
 mod thoughts;
 mod whole;

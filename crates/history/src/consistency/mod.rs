@@ -15,9 +15,10 @@ use runtime::backoff::Backoff;
 use wire::status::Problem;
 
 use self::decision::{ReadState, Source, Step, step};
-use crate::conversation_read::{ConversationRead, RowQuery, Rows, rows};
-use crate::lineage_rows::lineage_rows_of;
+use crate::conversation_read::{ConversationRead, Rows, rows};
+use crate::lineage_rows::{LineageRows, known_lineage_rows, lineage_rows_of};
 use crate::problem;
+use crate::query::RowQuery;
 use crate::target::{Freshness, Reader, Target};
 
 /// The first wait between two reads.
@@ -37,19 +38,27 @@ pub(crate) async fn read(
     query: RowQuery<'_>,
 ) -> Result<ConversationRead, Problem> {
     let rows = target.deadline.rows(rows(reader, target, query));
-    let last = async {
-        let last = last(reader, target).await?;
-        let lineage = lineage_rows_of(reader, target, last.as_ref()).await?;
-        Ok((last, lineage))
-    };
+    let known = reader.known_lineages.get(&target.key);
     // The record first: its answer passes through more tasks.
-    let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
+    let (last, lineage, rows) = if let Some(known) = &known {
+        let last = target.last(reader);
+        let lineage = Box::pin(known_lineage_rows(reader, target, known, query));
+        tokio::try_join!(last, lineage, rows)?
+    } else {
+        let last = async {
+            let last = target.last(reader).await?;
+            let lineage = lineage_rows_of(reader, target, last.as_ref(), query).await?;
+            Ok((last, lineage))
+        };
+        let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
+        (last, lineage, rows)
+    };
     let mut read = ConversationRead::new(rows, last)?;
     read.lineage = lineage;
     read_until_reached(reader, target, query, read).await
 }
 
-/// Like [`read`], with rows that were read before.
+/// Like [`read`], with rows and a last commit that were read before.
 ///
 /// # Errors
 /// As [`read`].
@@ -57,19 +66,14 @@ pub(crate) async fn read_with(
     reader: &Reader,
     target: &Target,
     rows: Rows,
+    last: Option<StoredMessage>,
 ) -> Result<ConversationRead, Problem> {
-    let read = ConversationRead::new(rows, last(reader, target).await?)?;
+    let last = match last {
+        Some(last) => Some(last),
+        None => target.last(reader).await?,
+    };
+    let read = ConversationRead::new(rows, last)?;
     read_until_reached(reader, target, RowQuery::Conversation, read).await
-}
-
-/// The last commit of the record, from the source that the freshness requires.
-async fn last(reader: &Reader, target: &Target) -> Result<Option<StoredMessage>, Problem> {
-    let (record, deadline) = (&reader.record, target.deadline);
-    match target.freshness {
-        Freshness::Eventual => Ok(None),
-        Freshness::Fresh => deadline.record(record.last(&target.key)).await,
-        Freshness::Leader => deadline.record(record.last_from_leader(&target.key)).await,
-    }
 }
 
 /// Repeats a read until it reaches the fence; see `decision::step`.
@@ -110,6 +114,8 @@ async fn read_until_reached(
                 let bounds = reader.record.bounds_of(partition);
                 let partition = deadline.record(bounds).await?.last;
                 source = Source::Leader { partition };
+                // After a wait, ancestors are read again: one can be erased meanwhile.
+                read.lineage = LineageRows::default();
                 if partition < fence {
                     backoff.wait().await;
                 }

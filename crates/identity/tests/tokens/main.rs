@@ -3,6 +3,8 @@
 
 mod admins;
 mod claims;
+mod dashboard;
+mod id_tokens;
 mod keys;
 mod properties;
 mod rules;

@@ -1,4 +1,4 @@
-//! Finds forks of conversations, direct and indirect, and their ancestors.
+//! Finds forks of conversations, direct and indirect.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,6 @@ use sqlx::postgres::PgRow;
 use crate::arguments::arguments;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, HeadRow};
 
 /// Maximum number of forks of one read.
 pub const FORKS_PER_READ_MAX: u32 = 1_000;
@@ -22,6 +21,8 @@ pub struct ForkRow {
     pub id: ConversationId,
     /// The owner of the fork.
     pub owner: Owner,
+    /// The conversation that it continues.
+    pub parent: ConversationId,
     /// The distance to the conversation: 1 for a direct fork.
     pub depth: u32,
 }
@@ -78,41 +79,17 @@ pub async fn parents_of_forks(
     ids.collect()
 }
 
-/// A conversation, its parent and its further ancestors, in this order, at most [`FORK_DEPTH_MAX`]. The list ends before the
-/// first one without a row.
-///
-/// # Errors
-/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn lineage(
-    model: &ReadModel,
-    access: &TenantAccess,
-    conversation: &ConversationId,
-) -> Result<Vec<(ConversationId, HeadRow)>, ReadModelError> {
-    let (tenant, conversation) = (access.tenant(), conversation.as_str());
-    let arguments = || {
-        let depth_max = FORK_DEPTH_MAX.cast_signed();
-        arguments![tenant.as_str(), conversation, depth_max]
-    };
-    let sql = include_str!("lineage.sql");
-    let rows = model.read(access, sql, arguments).await?;
-    let ancestors = rows.iter().map(|row| {
-        let columns = Columns::new(row, tenant, conversation);
-        let id: &str = columns.get(5, "conversation_id")?;
-        let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
-        Ok((id, columns.head_row()?))
-    });
-    ancestors.collect()
-}
-
 fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
     let id: &str = row.try_get(0)?;
     let corrupt = |field: &str| {
         ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
     };
     let depth: i32 = row.try_get(4)?;
+    let parent: &str = row.try_get(5)?;
     Ok(ForkRow {
         id: ConversationId::parse(id).map_err(|_| corrupt("conversation_id"))?,
         owner: owner(row)?.ok_or_else(|| corrupt("user_id"))?,
+        parent: ConversationId::parse(parent).map_err(|_| corrupt("forked_from"))?,
         depth: u32::try_from(depth).map_err(|_| corrupt("forked_from"))?,
     })
 }

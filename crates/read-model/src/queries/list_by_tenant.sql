@@ -7,6 +7,7 @@ CROSS JOIN LATERAL (
     WHERE tenant_id = $1
       AND conversation.status = wanted.status
       AND partition >= 0
+      AND agent_id <> 'hansard-audit-log'
       AND (last_event_at, conversation_id) < ($3, $4)
       AND last_event_at >= $6
     ORDER BY last_event_at DESC, conversation_id DESC

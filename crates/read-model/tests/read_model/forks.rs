@@ -1,9 +1,12 @@
-//! Direct and indirect forks of a conversation.
+//! Direct and indirect forks of a conversation, and the ancestors of a fork.
 
-use domain::{ChannelId, ConversationId, Fact, ForkPoint, Lifecycle, Owner, UserId, Version};
+use domain::{
+    ChannelId, ConversationId, EventKind, Fact, ForkPoint, Lifecycle, Owner, UserId, Version,
+};
+use read_model::queries::{InheritedQuery, lineage};
 use read_model::{ForkRow, forks};
 
-use crate::fixture::{Author, Projection, access};
+use crate::fixture::{Author, Projection, access, message};
 
 fn id(id: &str) -> ConversationId {
     ConversationId::parse(id).unwrap()
@@ -62,4 +65,87 @@ async fn forks_are_found_at_any_depth() {
     // The forks of an erased conversation are unreadable, so they are not listed.
     check(&projection, ("acme", "root", 3), &all[..1]).await;
     check(&projection, ("acme", "near", 3), &[("far", 1)]).await;
+}
+
+fn from(parent: &str, version: u64) -> ForkPoint {
+    ForkPoint {
+        conversation: id(parent),
+        version: Version(version),
+        depth: 1,
+    }
+}
+
+/// Reads the lineage of a fork of `parent`, and checks its ancestors and the versions of the inherited events.
+async fn check_lineage(
+    projection: &Projection,
+    query: InheritedQuery<'_>,
+    (parent, version): (&str, u64),
+    expected: (&[&str], &[u64]),
+) {
+    let point = from(parent, version);
+    let found = lineage(&projection.model, &access("acme"), &point, query).await;
+    let found = found.unwrap();
+    let ancestors: Vec<&str> = found.ancestors.iter().map(|(id, _)| id.as_str()).collect();
+    let versions: Vec<u64> = found.inherited.iter().map(|row| row.version.0).collect();
+    assert_eq!((&*ancestors, &*versions), expected, "{query:?}");
+}
+
+#[tokio::test]
+async fn inherited_events_are_read_with_the_ancestors() {
+    let mut projection = Projection::new().await;
+    let mut root = author("root", None);
+    let mut near = author("near", None);
+    near.created.forked_from = Some(from("root", 2));
+    // The versions 1, 2 and 3 of the root, and 3, 4 and 5 of its fork.
+    let commits = vec![
+        root.begin(1),
+        root.commit(2, vec![message("2"), message("3")]),
+        near.begin(3),
+        near.commit(4, vec![message("4"), message("5")]),
+    ];
+    projection.apply(commits).await;
+    let all = InheritedQuery {
+        from: Version(1),
+        to: Version(u64::MAX),
+        kinds: &[],
+        limit: 9,
+        bytes_max: u64::MAX,
+    };
+    let messages: &[EventKind] = &[EventKind::MessageAppended];
+    let some = |kinds, limit| InheritedQuery {
+        kinds,
+        limit,
+        ..all
+    };
+    let between = |from, to| {
+        let (from, to) = (Version(from), Version(to));
+        InheritedQuery { from, to, ..all }
+    };
+    let bytes_max = 1;
+    let cases: [(InheritedQuery<'_>, &[u64]); 9] = [
+        (all, &[4, 3, 2, 1]),
+        (InheritedQuery::default(), &[]),
+        (some(messages, 9), &[4, 2]),
+        (between(2, 9), &[4, 3, 2]),
+        (between(1, 2), &[2, 1]),
+        (some(&[], 1), &[4]),
+        (some(&[], 3), &[4, 3, 2]),
+        // The nearer conversation has as many versions, so the root is not searched.
+        (some(messages, 2), &[4]),
+        (InheritedQuery { bytes_max, ..all }, &[4]),
+    ];
+    for (query, versions) in cases {
+        check_lineage(
+            &projection,
+            query,
+            ("near", 4),
+            (&["near", "root"], versions),
+        )
+        .await;
+    }
+    check_lineage(&projection, all, ("root", 3), (&["root"], &[3, 2, 1])).await;
+    check_lineage(&projection, all, ("unknown", 3), (&[], &[])).await;
+    let erased = near.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
+    projection.apply(vec![erased]).await;
+    check_lineage(&projection, all, ("near", 4), (&["near"], &[])).await;
 }

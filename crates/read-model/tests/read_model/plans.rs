@@ -28,7 +28,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 38] = [
+const CASES: [Case; 40] = [
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -51,6 +51,8 @@ const CASES: [Case; 38] = [
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, NULL") by "model_usage_pkey"),
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "model_usage_pkey"),
     case!("parents_of_forks" ("'t1', '{c5,c7,c9}'") by "conversation_by_fork"),
+    case!("lineage" ("'t1', 'c5', 64, 4, 1, 10, NULL, 1000") by "conversation_pkey"),
+    case!("lineage" ("'t1', 'c5', 64, 4, 1, 10, '{1}', 1000") by "event_pkey"),
     case!("forks" ("'t1', 'c5', 64, 1000") by "conversation_by_fork"),
     case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),

@@ -31,7 +31,7 @@ pub struct ContextRequest {
     pub instructions: Option<String>,
     /// Whether the response contains what the stages omitted or changed.
     pub with_outcomes: bool,
-    render: proto::RenderSettings,
+    pub(super) render: proto::RenderSettings,
 }
 
 impl ContextRequest {
@@ -142,18 +142,6 @@ impl ContextRequest {
             cache_key,
             context_tokens_max: Some(u32::try_from(tokens).unwrap_or(u32::MAX)),
         }
-    }
-
-    /// Fills the fields of a receipt that come from the request.
-    pub fn fill(&self, target: &Target, at: Version, receipt: &mut proto::Receipt) {
-        receipt.conversation_id = target.key.conversation.to_string();
-        receipt.agent_id = target.access.agent.to_string();
-        receipt.version = at.0;
-        receipt.policy_digest = self.policy.digest.0.to_vec().into();
-        receipt.format = self.format.number();
-        receipt.render = Some(self.render);
-        let count = self.messages_max.map_or(0, |count| count.0);
-        receipt.messages_max = u32::try_from(count).unwrap_or(u32::MAX);
     }
 }
 

@@ -2,19 +2,38 @@
 
 use context::report::{LeftOut, Reason};
 use context::stages::redact::Dropped;
-use context::{ASSEMBLY_REVISION, Effect, Epoch, Outcome, Policy, Report};
+use context::{ASSEMBLY_REVISION, Assembled, Effect, Epoch, Outcome, Report};
+use domain::Version;
 use formats::{Loss, Rendered};
+use history::Target;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
 
-/// The receipt of a context, without the fields of the request.
-pub(super) fn of(report: &Report, rendered: &Rendered, policy: &Policy) -> proto::Receipt {
+use super::ContextRequest;
+
+/// The receipt of a context at a version.
+pub(super) fn of(
+    request: &ContextRequest,
+    target: &Target,
+    at: Version,
+    assembled: &Assembled,
+    rendered: &Rendered,
+) -> proto::Receipt {
+    let report = &assembled.report;
     let versions = |effect| {
         let versions = context::outcome::versions(&report.outcomes, &effect);
         versions.map(|version| version.0).collect::<Vec<u64>>()
     };
-    let digest = policy.tool_digest.as_ref();
+    let digest = request.policy.policy.tool_digest.as_ref();
     proto::Receipt {
+        conversation_id: target.key.conversation.to_string(),
+        agent_id: target.access.agent.to_string(),
+        version: at.0,
+        policy_digest: request.policy.digest.0.to_vec().into(),
+        format: request.format.number(),
+        render: Some(request.render),
+        messages_max: number(request.messages_max.map_or(0, |count| count.0)),
+        turns: number(assembled.transcript.turns.len()),
         body_sha256: Sha256::digest(&rendered.body).to_vec().into(),
         body_bytes: u64::try_from(rendered.body.len()).unwrap_or(u64::MAX),
         epoch: Some(epoch(report.epoch)),
@@ -46,6 +65,10 @@ pub(super) fn of(report: &Report, rendered: &Rendered, policy: &Policy) -> proto
         call_ids: rendered.names.calls().map(written).collect(),
         ..proto::Receipt::default()
     }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn epoch(epoch: Epoch) -> proto::Epoch {

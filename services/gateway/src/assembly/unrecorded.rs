@@ -28,14 +28,14 @@ pub(super) struct After {
 
 /// Appends facts to the newest events, with the versions and token counts that the writer will give them.
 pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Result<(), Problem> {
-    let key = newest.cursor().snapshot().key();
+    let key = newest.snapshot().key();
     let last = newest.newest_first().next();
     let last = last.map(|row| decode(key, row)).transpose()?;
     let recorded_at = last.as_ref().map_or(Timestamp(0), |last| last.recorded_at);
     let own = last.filter(|last| last.version > after.inherited);
     let own = own.map_or(0, |last| last.event.tokens.through);
     // Token counts include hidden events.
-    let rewind = newest.cursor().segments().latest_rewind();
+    let rewind = newest.segments().latest_rewind();
     let rewind = rewind.filter(|rewind| rewind.at > after.inherited);
     let through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
     for (version, event) in events(after.at, through, facts.iter().cloned()) {

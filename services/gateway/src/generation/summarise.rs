@@ -9,7 +9,7 @@ use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
 use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
-use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
+use history::{Coverage, Direction, EffectiveHistory, Query, Target, WindowBounds, decode};
 use models::ModelRequest;
 use tonic_types::StatusExt as _;
 use uuid::Uuid;
@@ -123,13 +123,12 @@ impl Task {
             kinds: &CONTEXT_KINDS,
             ..Query::all(Direction::Backward)
         };
-        let first = Newest::first_batch(WINDOW, EVENTS_LIKELY);
-        let opened = Snapshot::open_with(&gateway.reader, &self.target, &query, first);
-        let (snapshot, first) = opened.await?;
-        let effective = snapshot.effective(snapshot.position().version).await?;
-        let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-        let mut newest = Newest::read(cursor, WINDOW, EVENTS_LIKELY).await?;
-        let latest = snapshot.head().and_then(|head| head.latest_summary);
+        let (reader, target) = (&gateway.reader, &self.target);
+        let history = EffectiveHistory::open(reader, target, query, WINDOW, EVENTS_LIKELY);
+        let mut history = history.await?;
+        let mut newest = history.newest().await?;
+        let head = newest.snapshot().head();
+        let latest = head.and_then(|head| head.latest_summary);
         let after = latest.map_or(Version::ZERO, |latest| latest.through);
         let has_all = newest.oldest().is_some_and(|oldest| oldest <= after.next());
         if newest.coverage() == Coverage::Partial && !has_all {

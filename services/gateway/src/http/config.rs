@@ -11,6 +11,8 @@ use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::openid::config::OidcSection;
+
 /// The default port.
 const PORT: u16 = 7303;
 const RATE: Bounds<u32> = Bounds::new(1..=1_000_000, "requests");
@@ -42,6 +44,15 @@ pub struct HttpSection {
     pub session_age_max_days: u32,
     /// The endpoint `/mcp`.
     pub mcp: McpSection,
+    /// The dashboard.
+    pub dashboard: DashboardSection,
+}
+
+/// Settings of the dashboard.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DashboardSection {
+    /// Signing in with OpenID Connect.
+    pub oidc: OidcSection,
 }
 
 /// Settings of the endpoint `/mcp`.
@@ -106,6 +117,7 @@ impl Default for HttpSection {
             trusted_proxies: Vec::new(),
             session_age_max_days: SESSION_AGE_MAX_DAYS,
             mcp: McpSection::default(),
+            dashboard: DashboardSection::default(),
         }
     }
 }
@@ -138,6 +150,7 @@ impl Validate for HttpSection {
         checks.section("limits", &self.limits);
         checks.section("live", &self.live);
         checks.section("mcp", &self.mcp);
+        checks.section("dashboard", &self.dashboard);
         checks.bounds(
             "session_age_max_days",
             self.session_age_max_days,
@@ -150,6 +163,12 @@ impl Validate for HttpSection {
             );
             checks.invalid("trusted_proxies", error);
         }
+    }
+}
+
+impl Validate for DashboardSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("oidc", &self.oidc);
     }
 }
 

@@ -53,7 +53,8 @@ pub(super) fn set_positions(agent: &AgentId, tokens: &str) -> Option<HeaderValue
     set(POSITION_PREFIX, agent, tokens, POSITION_LIFETIME)
 }
 
-fn value(headers: &HeaderMap, name: &str) -> Option<String> {
+/// The value of a cookie.
+pub(super) fn value(headers: &HeaderMap, name: &str) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut pairs = cookies
         .filter_map(|cookies| cookies.to_str().ok())

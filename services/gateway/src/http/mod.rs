@@ -18,6 +18,7 @@ pub mod commands;
 pub mod config;
 mod cookies;
 pub mod cors;
+pub mod dashboard;
 pub mod get_health;
 pub mod idempotency;
 pub mod live;

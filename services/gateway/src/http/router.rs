@@ -61,7 +61,7 @@ use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
 use super::v1::search_conversations;
 use super::widget::{get_loader, get_widget_file};
-use super::{cors, get_health, mcp, openapi, positions};
+use super::{cors, dashboard, get_health, mcp, openapi, positions};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -191,11 +191,12 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
         .merge(mcp::routes(&state))
+        .merge(dashboard::routes::routes(&state))
         .layer(from_fn_with_state(record, positions::layer))
         .with_state(state))
 }
 
-/// Adds rate limits, CORS, renewed sessions and the errors of the OpenAI APIs. Each request counts towards the limit of its service token, if `token_id`
+/// Adds rate limits, CORS, renewed sessions, the errors of the OpenAI APIs, and the headers and errors of pages. Each request counts towards the limit of its service token, if `token_id`
 /// returns the token's id, or else of its client's address.
 pub fn guarded(
     routes: Router,
@@ -211,4 +212,5 @@ pub fn guarded(
         .layer(from_fn_with_state(admission, rate_limits::layer))
         .layer(from_fn(cors::layer))
         .layer(from_fn(errors::layer))
+        .layer(from_fn(dashboard::responses::layer))
 }

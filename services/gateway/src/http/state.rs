@@ -15,6 +15,7 @@ use super::config::HttpSection;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
+use crate::openid::Provider;
 
 /// What every handler gets. Clones share it.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct HttpState {
     pub health: Health,
     /// The settings.
     pub section: Arc<HttpSection>,
+    /// The provider that people of the dashboard sign in with.
+    pub provider: Option<Arc<Provider>>,
     /// The clock.
     pub clock: Clock,
 }

@@ -3,7 +3,7 @@
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
 use history::{
-    CommitPosition, Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds,
+    CommitPosition, Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds,
     decode,
 };
 use keyed_history::StoredHistory;
@@ -56,7 +56,8 @@ impl History {
         self.versions.partition_point(is_seen)
     }
 
-    fn of(snapshot: &Snapshot<'_>, newest: &Newest<'_>) -> Result<Self, Problem> {
+    fn of(newest: &Newest<'_>) -> Result<Self, Problem> {
+        let snapshot = newest.snapshot();
         let mut history = Self {
             position: snapshot.position(),
             owner: snapshot.owner().cloned(),
@@ -91,21 +92,17 @@ pub async fn read(
         kinds: &[EventKind::MessageAppended],
         ..Query::all(Direction::Backward)
     };
-    let first = Newest::first_batch(bounds, likely);
-    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
-    let (snapshot, first) = match opened.await {
-        Ok(opened) => opened,
+    let opened = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await;
+    let mut opened = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
-        Err(problem) => return Err(problem),
+        opened => opened?,
     };
-    let effective = snapshot.effective(snapshot.position().version).await?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-    let mut newest = Newest::read(cursor, bounds, likely).await?;
-    let history = History::of(&snapshot, &newest)?;
+    let mut newest = opened.newest().await?;
+    let history = History::of(&newest)?;
     let is_enough = history.count_seen(end.seen) >= end.messages;
     if is_enough || newest.coverage() != Coverage::Partial {
         return Ok(Some(history));
     }
     newest.read_older().await?;
-    History::of(&snapshot, &newest).map(Some)
+    History::of(&newest).map(Some)
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use context::{CONTEXT_KINDS, Extent, MessageCount, Selected, Selection, Unit, select};
 use formats::canonical;
-use history::{Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
+use history::{Direction, EffectiveHistory, Query, Snapshot, Target, WindowBounds, decode};
 use tonic::{Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
@@ -87,13 +87,11 @@ async fn unformatted(
         kinds: &CONTEXT_KINDS,
         ..Query::all(Direction::Backward)
     };
-    let first = Newest::first_batch(bounds, likely);
-    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
-    let (snapshot, first) = opened.await?;
+    let history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely);
+    let mut history = history.await?;
+    let mut newest = history.newest().await?;
+    let snapshot = newest.snapshot();
     let version = snapshot.position().version;
-    let effective = snapshot.effective(version).await?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-    let mut newest = Newest::read(cursor, bounds, likely).await?;
     let selected = loop {
         let events = newest.newest_first();
         let events = events.map(|event| decode(&target.key, event));
@@ -104,7 +102,7 @@ async fn unformatted(
         }
     };
     Span::current().record("commit.version", version.0);
-    let report = report(&selected, &snapshot);
+    let report = report(&selected, snapshot);
     let messages = canonical::messages(selected.units).map(render::context_message);
     let response = proto::AssembleContextResponse {
         messages: messages.collect(),

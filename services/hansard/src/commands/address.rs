@@ -10,6 +10,8 @@ use crate::ids::secret;
 pub const WRITER_PORT: u16 = 7301;
 /// The default port of the gateway in `hansard dev`.
 pub const GATEWAY_PORT: u16 = 7302;
+/// The default port of the gateway's HTTP listener in `hansard dev`.
+pub const GATEWAY_HTTP_PORT: u16 = 7303;
 
 /// The address of a writer.
 #[derive(Debug, Clone, Args)]

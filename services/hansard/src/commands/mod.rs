@@ -7,6 +7,7 @@ pub(crate) mod backup;
 pub(crate) mod bootstrap;
 mod commit_printer;
 pub mod context;
+pub(crate) mod dashboard;
 pub(crate) mod dev;
 pub(crate) mod erase;
 pub(crate) mod history;

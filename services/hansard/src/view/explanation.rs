@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use gateway::assembly::outcome::text;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1::{ContextFormat, Receipt, RecordedEvent, StageEffect, StageOutcome};
@@ -116,27 +117,6 @@ fn event_row(
         texts => texts.join("; "),
     };
     Some([version.to_string(), what, event.tokens.to_string(), text])
-}
-
-fn text(effect: StageEffect) -> &'static str {
-    match effect {
-        StageEffect::Unspecified => "changed by a stage that this version does not know",
-        StageEffect::Rewound => "omitted: the history was rewound",
-        StageEffect::Summarised => "omitted: the summary covers it",
-        StageEffect::Carried => "included: its turn continues after the summary",
-        StageEffect::MovedToInstructions => "included with the instructions",
-        StageEffect::OverBudget => "omitted: the budget has no room",
-        StageEffect::OverBound => "omitted: a bound on messages",
-        StageEffect::Orphaned => "omitted: its call is missing",
-        StageEffect::Cleared => "cleared: a stub replaces it",
-        StageEffect::Repeated => "omitted: it repeats an earlier event",
-        StageEffect::Pending => "included; no result yet, a note says so",
-        StageEffect::Interrupted => "included; interrupted, a note says so",
-        StageEffect::Redacted => "included; secrets were replaced",
-        StageEffect::PartDropped => "included; a part with secrets was dropped",
-        StageEffect::Digested => "included in the digest, last",
-        StageEffect::NotDigested => "omitted: the digest has no room",
-    }
 }
 
 /// What an event is to a model; none for an event that models do not read.

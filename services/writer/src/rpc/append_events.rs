@@ -5,7 +5,7 @@ use domain::{Action, NewEvent, Violation, ViolationReason};
 use prost::Message as _;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
-use super::{Problem, Request, Writer, execute, optional_owner};
+use super::{Problem, Request, Writer, commit_in_turn, optional_owner};
 use crate::Intent;
 use crate::attempt::Attempt;
 use crate::request::{Caller, digest, intent};
@@ -17,7 +17,7 @@ pub(super) async fn handle(
 ) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.

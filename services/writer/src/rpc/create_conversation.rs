@@ -13,7 +13,7 @@ use wire::proto::event::v1::Event;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
 use super::append_events::converted;
-use super::{Problem, Request, Writer, execute};
+use super::{Problem, Request, Writer, commit_in_turn};
 use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 use crate::token_count::count_tokens;
@@ -24,7 +24,7 @@ pub(super) async fn handle(
 ) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The intent of a request, unary or from a stream.
@@ -53,6 +53,7 @@ pub(super) async fn intent_of(
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
+    check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     let access = caller
         .authorize(writer, Scope::Append, &agent, "agent_id")
         .await?;
@@ -88,6 +89,16 @@ fn new_events(events: Vec<Event>) -> Result<Vec<NewEvent>, Violation> {
         return Err(violation.within("events"));
     }
     converted(events)
+}
+
+/// The writer itself creates audit logs.
+fn check_no_audit_log(id: &ConversationId) -> Result<(), Violation> {
+    if !id.is_audit_log() {
+        return Ok(());
+    }
+    let prefix = ConversationId::AUDIT_PREFIX;
+    let rule = format!("begins with `{prefix}`, which is reserved: choose another id");
+    Err(Violation::new(ViolationReason::Reserved, rule))
 }
 
 fn created(

@@ -4,7 +4,7 @@ use domain::{Action, ForkRule, Violation, ViolationReason};
 use tonic::{Request, Status};
 use tracing::Instrument as _;
 
-use super::{Problem, Writer, execute, optional_owner, proto};
+use super::{Problem, Writer, commit_in_turn, optional_owner, proto};
 use crate::Intent;
 use crate::request::{intent, split};
 
@@ -31,7 +31,7 @@ fn action(request: &mut proto::EraseConversationRequest) -> Result<Action, Viola
 /// The result, and the number of commits that are not removed yet.
 async fn erase(writer: Writer, intent: Intent) -> Result<(proto::CommitResult, u64), Problem> {
     let key = intent.key.clone();
-    let result = execute(&writer, intent).await?;
+    let result = commit_in_turn(&writer, intent).await?;
     Ok((result, writer.removals.after_tombstone(&key).await))
 }
 

@@ -45,9 +45,9 @@ pub(crate) use append_stream::StreamSettings;
 pub(crate) use registry::RegistryRpc;
 pub(crate) use runs::RunRpc;
 
-use crate::commit::commit;
+use crate::Writer;
+use crate::commit::commit_in_turn;
 use crate::request::{Caller, intent};
-use crate::{Intent, Writer, problem};
 
 #[derive(Debug, Clone)]
 pub(crate) struct WriteRpc {
@@ -61,12 +61,6 @@ impl WriteRpc {
     }
 }
 
-/// Executes a command in its turn in the queue of the conversation.
-async fn execute(writer: &Writer, intent: Intent) -> Result<proto::CommitResult, Problem> {
-    let ticket = writer.queues.enter(&intent.key);
-    commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
-}
-
 /// Executes an action on a target.
 async fn execute_on(
     writer: &Writer,
@@ -76,7 +70,7 @@ async fn execute_on(
     action: Action,
 ) -> Result<proto::CommitResult, Problem> {
     let intent = intent(writer, caller, target.as_ref(), digest, action).await?;
-    execute(writer, intent).await
+    commit_in_turn(writer, intent).await
 }
 
 /// The field `expected_owner` of a request.

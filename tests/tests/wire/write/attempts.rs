@@ -14,7 +14,7 @@ use super::{Command, with};
 /// An attempt of the request with this number.
 fn attempt(agent: &Agent, request: u8, is_retry: bool) -> proto::AppendEventsRequest {
     with(
-        agent.append_request("c", vec![user(&request.to_string())]),
+        agent.append_request("c", vec![user(request.to_string())]),
         |append| {
             append.attempt = Some(proto::Attempt {
                 request_hash: vec![request; 32].into(),

@@ -34,4 +34,4 @@ pub use batch::{Applied, Batch, Item, ParkReason, Parked};
 pub use erase_long::ERASED_EVENTS_PER_TRANSACTION_MAX;
 pub use idle::idle_conversations;
 pub use residue::{delete_usage, residue};
-pub use wait::wait_until_reached;
+pub use wait::{projected_until, wait_until_reached};

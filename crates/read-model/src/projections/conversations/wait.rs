@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use domain::{Position, Sequence};
+use domain::{Position, Sequence, Timestamp};
+use sqlx::Row as _;
+use sqlx::postgres::PgArguments;
 use tokio::time::{Instant, sleep};
 
 use super::lease::{Checkpoint, checkpoints};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
+use crate::pg_timestamp::PgTimestamp;
 
 /// Interval between reads of the checkpoints.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
@@ -31,6 +34,20 @@ pub async fn wait_until_reached(
         }
         sleep(POLL_INTERVAL).await;
     }
+}
+
+/// The last time at which every partition was projected; `None`: a partition never was.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn projected_until(model: &ReadModel) -> Result<Option<Timestamp>, ReadModelError> {
+    let sql = "SELECT min(updated_at) FROM checkpoint";
+    let rows = model.fetch(sql, PgArguments::default).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let at: Option<PgTimestamp> = row.try_get(0)?;
+    Ok(at.map(|at| at.with_nanos(0)))
 }
 
 fn have_reached(checkpoints: &[Checkpoint], positions: &[Position]) -> bool {

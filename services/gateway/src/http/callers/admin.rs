@@ -56,13 +56,34 @@ impl FromRequestParts<HttpState> for Admin {
 }
 
 impl Admin {
-    /// How to read a conversation of the tenant, of any agent.
+    /// How to read a conversation of the tenant, of any agent. Audit logs look missing.
     ///
     /// # Errors
     /// [`not_found`] if the tenant has no conversation with this id, or has erased it; 503 if the record does not
     /// answer.
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
+        if conversation.is_audit_log() {
+            return Err(not_found());
+        }
+        self.target_of(state, conversation).await
+    }
+
+    /// How to read the audit log of a month, such as `2026-11`. The caller has checked the role.
+    ///
+    /// # Errors
+    /// As [`Admin::target`]; a month without entries has no log.
+    pub async fn audit_log(&self, state: &HttpState, month: &str) -> Result<Target, HttpProblem> {
+        let id = format!("{}{month}", ConversationId::AUDIT_PREFIX);
+        let id = ConversationId::parse(id).map_err(|_| not_found())?;
+        self.target_of(state, id).await
+    }
+
+    async fn target_of(
+        &self,
+        state: &HttpState,
+        conversation: ConversationId,
+    ) -> Result<Target, HttpProblem> {
         let key = ConversationKey {
             tenant: self.tenant.tenant().clone(),
             conversation,

@@ -11,10 +11,9 @@ use utoipa::{IntoParams, ToSchema};
 use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
-use super::forks::{self, Erasure, erase};
+use super::forks::{self, Eraser, Erasure, erase};
 use crate::http::owned_chat::{not_found, read_target};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
-use crate::identity::Caller;
 use history::{Freshness, Readable, Target};
 
 /// How to erase.
@@ -77,18 +76,22 @@ pub(in crate::http) async fn erase_chat(
         ..read_target(&state, &caller, &id)?
     };
     let chat = &target.key.conversation;
+    let eraser = Eraser {
+        access: &caller.access,
+        owner: Some(&caller.owner),
+    };
     let readable = Readable::read(&state.gateway.reader, &target).await;
     let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
     let erased = match readable.map_err(problem::from_problem)? {
         Readable::Yes(owner) if is_own(&owner) => {
-            forks::erase_with_forks(&state, &caller, chat, key, query.forks).await?
+            forks::erase_with_forks(&state, eraser, chat, key, query.forks).await?
         }
         // Its forks cannot be read either.
         Readable::AncestorErased(owner) if is_own(&owner) => {
-            erase(&state, &caller, chat, key, ForkRule::Sever).await?
+            erase(&state, eraser, chat, key, ForkRule::Sever).await?
         }
         Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => {
-            erased_before(&state, &caller, &target, key).await?
+            erased_before(&state, eraser, &target, key).await?
         }
     };
     match erased {
@@ -105,7 +108,7 @@ pub(in crate::http) async fn erase_chat(
 /// the key, so that this erases nothing and discloses nothing.
 async fn erased_before(
     state: &HttpState,
-    caller: &Caller,
+    eraser: Eraser<'_>,
     target: &Target,
     key: Option<CommitId>,
 ) -> Result<Erasure, HttpProblem> {
@@ -131,7 +134,7 @@ async fn erased_before(
     // The rule of the first request is part of the request that the key identifies.
     for rule in [ForkRule::Refuse, ForkRule::Sever] {
         let chat = &target.key.conversation;
-        match erase(state, caller, chat, Some(key), rule).await {
+        match erase(state, eraser, chat, Some(key), rule).await {
             Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {}
             answer => return answer,
         }

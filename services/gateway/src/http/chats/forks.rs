@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::{CommitId, ConversationId, Owner};
+use event_log::registry::AgentAccess;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::ForkRow;
 use runtime::http::HttpProblem;
@@ -13,7 +14,6 @@ use wire::status::Reason;
 
 use crate::http::owned_chat::is_not_owned;
 use crate::http::{HttpState, IdempotencyKey, commands, problem};
-use crate::identity::Caller;
 use crate::writer::command_target;
 
 /// Maximum number of forks that one request erases.
@@ -36,6 +36,15 @@ pub enum ForkRule {
     Erase,
 }
 
+/// Who erases. Handlers have checked that they may.
+#[derive(Debug, Clone, Copy)]
+pub struct Eraser<'a> {
+    /// The agent of the conversations, and its tenant.
+    pub access: &'a AgentAccess,
+    /// The owner that the conversations must have; `None`: any owner.
+    pub owner: Option<&'a Owner>,
+}
+
 /// The result of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erasure {
@@ -48,13 +57,13 @@ pub enum Erasure {
     NotOwned,
 }
 
-/// Erases a conversation if the caller owns it.
+/// Erases a conversation if the eraser may.
 ///
 /// # Errors
 /// The writer rejects the command or does not answer.
-pub(super) async fn erase(
+pub async fn erase(
     state: &HttpState,
-    caller: &Caller,
+    eraser: Eraser<'_>,
     chat: &ConversationId,
     key: Option<CommitId>,
     forks: proto::ForkRule,
@@ -62,8 +71,8 @@ pub(super) async fn erase(
     let key = IdempotencyKey(key);
     // The owner is part of the request that the key identifies: another owner's retry does not get the first answer.
     let request = proto::EraseConversationRequest {
-        target: Some(command_target(&caller.access.agent, chat, key.text())),
-        expected_owner: Some(owner_to_proto(&caller.owner)),
+        target: Some(command_target(&eraser.access.agent, chat, key.text())),
+        expected_owner: eraser.owner.map(owner_to_proto),
         forks: forks.into(),
     };
     let answer = state.commands.write().erase_conversation(request).await;
@@ -87,28 +96,28 @@ pub(super) async fn erase(
 /// 409 `HAS_FORKS` if forks are not erased; 503 while the rows lag; or the conversation or a fork cannot be erased.
 pub async fn erase_with_forks(
     state: &HttpState,
-    caller: &Caller,
+    eraser: Eraser<'_>,
     chat: &ConversationId,
     key: Option<CommitId>,
     rule: ForkRule,
 ) -> Result<Erasure, HttpProblem> {
     let mut looks = 1;
     loop {
-        let refusal = match erase(state, caller, chat, key, proto::ForkRule::Refuse).await {
+        let refusal = match erase(state, eraser, chat, key, proto::ForkRule::Refuse).await {
             Err(problem) if is_refusal(&problem) => problem,
             answer => return answer,
         };
-        let forks = read(state, caller, chat).await?;
+        let forks = list_forks(state, eraser.access, chat, FORKS_MAX + 1).await?;
         if looks == LOOKS_MAX && forks.is_empty() {
             return Err(refusal);
         }
         let must_stay = rule == ForkRule::Refuse || looks == LOOKS_MAX;
-        if !forks.is_empty() && (must_stay || !may_go(&forks, &caller.owner)) {
-            return Err(has_forks(&forks, &caller.owner));
+        if !forks.is_empty() && (must_stay || !may_go(&forks, eraser.owner)) {
+            return Err(has_forks(&forks, eraser.owner));
         }
         let by_depth = forks.chunk_by(|one, other| one.depth == other.depth);
         for forks_of_depth in by_depth.rev() {
-            erase_all(state, caller, forks_of_depth).await?;
+            erase_all(state, eraser, forks_of_depth).await?;
         }
         looks += 1;
     }
@@ -118,55 +127,63 @@ fn is_refusal(problem: &HttpProblem) -> bool {
     problem.code == Reason::HasForks.as_str()
 }
 
-/// The forks in the rows, the nearest first; at most one more than [`FORKS_MAX`].
-async fn read(
+/// The forks in the rows, the nearest first, at most `limit`.
+///
+/// # Errors
+/// The rows do not answer.
+pub async fn list_forks(
     state: &HttpState,
-    caller: &Caller,
+    access: &AgentAccess,
     chat: &ConversationId,
+    limit: u32,
 ) -> Result<Vec<ForkRow>, HttpProblem> {
-    let (model, tenant) = (&state.gateway.reader.read_model, &caller.access.tenant);
-    let forks = read_model::forks(model, tenant, chat, FORKS_MAX + 1).await;
+    let (model, tenant) = (&state.gateway.reader.read_model, &access.tenant);
+    let forks = read_model::forks(model, tenant, chat, limit).await;
     forks.map_err(|error| problem::from_problem(crate::problem::of_read_model(&error)))
 }
 
-fn may_go(forks: &[ForkRow], caller: &Owner) -> bool {
+fn may_go(forks: &[ForkRow], owner: Option<&Owner>) -> bool {
     let is_within = u32::try_from(forks.len()).is_ok_and(|forks| forks <= FORKS_MAX);
-    is_within && forks.iter().all(|fork| fork.owner == *caller)
+    is_within && forks.iter().all(|fork| is_of(fork, owner))
+}
+
+fn is_of(fork: &ForkRow, owner: Option<&Owner>) -> bool {
+    owner.is_none_or(|owner| fork.owner == *owner)
 }
 
 /// A fork that changed its owner or got a fork is found again by the next listing.
 async fn erase_all(
     state: &HttpState,
-    caller: &Caller,
+    eraser: Eraser<'_>,
     forks: &[ForkRow],
 ) -> Result<(), HttpProblem> {
     let ids: Vec<ConversationId> = forks.iter().map(|fork| fork.id.clone()).collect();
     let erasures = ids
         .into_iter()
-        .map(|id| async move { erase_fork(state, caller, &id).await });
+        .map(|id| async move { erase_fork(state, eraser, &id).await });
     let erasures = stream::iter(erasures).buffer_unordered(AT_ONCE);
     erasures.try_collect().await
 }
 
 async fn erase_fork(
     state: &HttpState,
-    caller: &Caller,
+    eraser: Eraser<'_>,
     fork: &ConversationId,
 ) -> Result<(), HttpProblem> {
-    match erase(state, caller, fork, None, proto::ForkRule::Refuse).await {
+    match erase(state, eraser, fork, None, proto::ForkRule::Refuse).await {
         Err(problem) if !is_refusal(&problem) => Err(problem),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
 /// Contains the number of forks, and names the caller's; others are only counted.
-fn has_forks(forks: &[ForkRow], caller: &Owner) -> HttpProblem {
-    let own = forks.iter().filter(|fork| fork.owner == *caller);
+fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> HttpProblem {
+    let own = forks.iter().filter(|fork| is_of(fork, owner));
     let own: Vec<&str> = own.map(|fork| fork.id.as_str()).collect();
     let (all, others) = (forks.len(), forks.len() - own.len());
     let remedy = if others > 0 {
         format!("{others} of them have other owners, who must erase them first")
-    } else if may_go(forks, caller) {
+    } else if may_go(forks, owner) {
         "erase them first, or together with ?forks=erase".to_owned()
     } else {
         format!("erase some of them first: at most {FORKS_MAX} are erased together")
@@ -196,6 +213,7 @@ mod tests {
         let forks = owners.map(|(depth, owner)| ForkRow {
             id: ConversationId::parse(format!("f{depth}")).unwrap(),
             owner: user(owner),
+            parent: ConversationId::parse("root").unwrap(),
             depth,
         });
         forks.collect()
@@ -206,20 +224,21 @@ mod tests {
         let bound = usize::try_from(FORKS_MAX).unwrap();
         let check = |count: usize, expected: bool| {
             let forks = forks(["ada"].into_iter().cycle().take(count));
-            assert_eq!(may_go(&forks, &user("ada")), expected, "{count}");
-            let advice = has_forks(&forks, &user("ada")).detail;
+            assert_eq!(may_go(&forks, Some(&user("ada"))), expected, "{count}");
+            let advice = has_forks(&forks, Some(&user("ada"))).detail;
             assert_eq!(advice.contains("?forks=erase"), expected, "{advice}");
         };
         check(1, true);
         check(bound, true);
         check(bound + 1, false);
-        assert!(!may_go(&forks(["ada", "bob"]), &user("ada")));
+        assert!(may_go(&forks(["ada", "bob"]), None));
+        assert!(!may_go(&forks(["ada", "bob"]), Some(&user("ada"))));
     }
 
     #[test]
     fn a_problem_names_the_callers_forks_up_to_the_bound() {
         let check = |forks: &[ForkRow], expected: (&str, Option<&str>)| {
-            let refusal = has_forks(forks, &user("ada"));
+            let refusal = has_forks(forks, Some(&user("ada")));
             let named = refusal.metadata.get("fork_ids").map(String::as_str);
             assert_eq!((refusal.metadata["forks"].as_str(), named), expected);
         };

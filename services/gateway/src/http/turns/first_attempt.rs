@@ -2,7 +2,7 @@
 
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
-use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, WindowBounds, decode};
+use history::{Direction, EffectiveHistory, Newest, Page, PageBounds, Query, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
 use crate::generation::run_started_by;
@@ -38,14 +38,10 @@ pub(in crate::http) async fn run_version(
         kinds: &[EventKind::RunStarted],
         ..Query::all(Direction::Backward)
     };
-    let first = Newest::first_batch(RUNS, RUNS_LIKELY);
-    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, first);
-    let (snapshot, first) = opened.await.map_err(from_read_error)?;
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-    let newest = Newest::read(cursor, RUNS, RUNS_LIKELY).await;
-    let mut newest = newest.map_err(from_read_error)?;
+    let (reader, target) = (&state.gateway.reader, &chat.target);
+    let history = EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await;
+    let mut history = history.map_err(from_read_error)?;
+    let mut newest = history.newest().await.map_err(from_read_error)?;
     if let Some(found) = find(&newest, chat, key)? {
         return Ok(Some(found));
     }

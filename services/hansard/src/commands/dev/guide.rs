@@ -13,6 +13,7 @@ use super::ports::PortBase;
 use super::roles::Roles;
 use crate::client::Service;
 use crate::commands::context::assemble;
+use crate::commands::dashboard::{self, LinkRole, NewLink};
 use crate::console;
 use crate::view::context;
 
@@ -52,13 +53,27 @@ impl Guide<'_> {
     }
 
     /// Prints all addresses and the next commands.
-    pub(super) fn show_addresses(&self, took: Duration) -> anyhow::Result<()> {
+    pub(super) async fn show_addresses(&self, took: Duration) -> anyhow::Result<()> {
+        let link = self.dashboard_link().await?;
         let mut out = console::out();
-        out.write_all(self.text(took, &program()).as_bytes())?;
+        out.write_all(self.text(took, &program(), &link).as_bytes())?;
         Ok(out.flush()?)
     }
 
-    fn text(&self, took: Duration, program: &str) -> String {
+    /// A link that signs the developer in to the dashboard, once.
+    async fn dashboard_link(&self) -> anyhow::Result<String> {
+        let writer = format!("http://{}", self.roles.writer);
+        let mut registry = Service::at(&writer, &self.demo.token)?.registry();
+        let new = NewLink {
+            tenant: NAME.to_owned(),
+            name: "developer".to_owned(),
+            role: LinkRole::Operator,
+            url: format!("http://{}", self.roles.gateway_http),
+        };
+        Ok(dashboard::create(&mut registry, new).await?.url)
+    }
+
+    fn text(&self, took: Duration, program: &str, link: &str) -> String {
         let roles = self.roles;
         let (writer, gateway, gateway_http) = (roles.writer, roles.gateway, roles.gateway_http);
         let (token, api_key) = (&self.demo.token, &self.demo.api_key);
@@ -74,6 +89,7 @@ impl Guide<'_> {
              \x20 writer    http://{writer} (gRPC, reflection on){}\n\
              \x20 gateway   http://{gateway} (gRPC, reflection on){}\n\
              \x20           http://{gateway_http} (HTTP, described at /openapi.json){}\n\
+             \x20 dashboard {link}\n\
              \x20 metrics   {metrics}\n\
              \x20 NATS      {}\n\
              \x20 Postgres  {}\n\
@@ -84,6 +100,7 @@ impl Guide<'_> {
              \x20        HANSARD_MASTER_KEY_FILE={}\n\
              \x20 {program} context {conversation}\n\
              \x20 {program} import chats.jsonl\n\
+             \x20 {program} dashboard link --tenant {NAME} --name you --role operator\n\
              \x20 {program} tail --nats-url {} | head -n 3\n\
              \x20 grpcurl -plaintext -H \"authorization: Bearer $HANSARD_TOKEN\" \\\n\
              \x20   -d '{request}' \\\n\

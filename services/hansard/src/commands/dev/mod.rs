@@ -96,7 +96,7 @@ async fn start_and_wait(
     if args.once {
         return Ok(());
     }
-    guide.show_addresses(started.elapsed())?;
+    guide.show_addresses(started.elapsed()).await?;
     tokio::select! {
         ended = stack.keep_running(&console::print_step) => match ended? {},
         () = shutdowns.begun() => anyhow::bail!("a role stopped unexpectedly: see its log above"),

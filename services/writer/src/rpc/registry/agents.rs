@@ -1,6 +1,6 @@
 //! Agents, and the secrets that sign their webhook calls.
 
-use domain::{AgentId, Violation};
+use domain::{AgentId, Violation, ViolationReason};
 use event_log::registry::{Principal, agent_id_of_tenant};
 
 use super::{
@@ -16,6 +16,7 @@ pub(super) async fn create(
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let agent = new_id(&operator, &request.agent_id)?;
+    check_not_reserved(&agent)?;
     display_name(&request.display_name)?;
     let created = writer
         .registry
@@ -55,6 +56,14 @@ fn new_id(operator: &Principal, name: &str) -> Result<AgentId, Violation> {
         return agent_id(name);
     };
     agent_id_of_tenant(tenant, name).map_err(|violation| violation.within("agent_id"))
+}
+
+fn check_not_reserved(agent: &AgentId) -> Result<(), Violation> {
+    if !agent.is_audit_log() {
+        return Ok(());
+    }
+    let rule = format!("is `{agent}`, which is reserved for audit logs: choose another id");
+    Err(Violation::new(ViolationReason::Reserved, rule).within("agent_id"))
 }
 
 /// The agent of a request, if the operator may see its tenant.

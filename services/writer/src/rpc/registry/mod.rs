@@ -4,6 +4,7 @@ mod agent_settings;
 mod agents;
 mod api_keys;
 mod context_policies;
+mod dashboard;
 mod service_tokens;
 mod signing_keys;
 mod tenant_search;
@@ -41,11 +42,21 @@ impl RegistryRpc {
 /// The operator and the message of a request.
 /// Errors: no valid token, or the scope `operate` is missing.
 async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal, M), Problem> {
+    principal(writer, request, Scope::Operate).await
+}
+
+/// The caller and the message of a request.
+/// Errors: no valid token, or the scope is missing.
+async fn principal<M>(
+    writer: &Writer,
+    request: Request<M>,
+    scope: Scope,
+) -> Result<(Principal, M), Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();
     let principal = caller.principal(writer).await?;
     principal
-        .require(Scope::Operate)
+        .require(scope)
         .map_err(|error| problem::access_problem(&error, "agent_id"))?;
     Ok((principal, message))
 }
@@ -142,6 +153,11 @@ rpcs! {
     set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse { tenant } = token_rules::set;
     set_tenant_search(SetTenantSearchRequest) -> SetTenantSearchResponse { tenant } = tenant_search::set;
     revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
+    create_dashboard_link(CreateDashboardLinkRequest) -> CreateDashboardLinkResponse { token, expires_at } = dashboard::create_link;
+    end_dashboard_token(EndDashboardTokenRequest) -> EndDashboardTokenResponse { has_ended } = dashboard::end_token;
+    set_dashboard_view(SetDashboardViewRequest) -> SetDashboardViewResponse { views } = dashboard::set_view;
+    record_dashboard_action(RecordDashboardActionRequest)
+        -> RecordDashboardActionResponse { position_token } = dashboard::record_action;
     create_agent(CreateAgentRequest) -> CreateAgentResponse { agent } = agents::create;
     list_agents(ListAgentsRequest) -> ListAgentsResponse { agents } = agents::list;
     set_context_policy(SetContextPolicyRequest) -> SetContextPolicyResponse { policy } = context_policies::set;

@@ -27,6 +27,9 @@ async fn forks_are_unreadable_after_the_erasure_of_the_parent() {
     fork(&agent, "beside", "root", 1).await;
     for (id, version) in [("one", 4), ("two", 6), ("beside", 2)] {
         agent.wait_for_rows(id, version).await;
+        // The gateway knows the lineage from now on.
+        let events = agent.events(agent.list_request(id)).await;
+        assert_eq!(u64::try_from(events.len()), Ok(version), "{id}");
     }
     let record = Record::open(settings::record(&stack.servers)).await;
     let record = record.expect("a record");

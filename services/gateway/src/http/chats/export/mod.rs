@@ -4,15 +4,18 @@ mod csv;
 pub mod export_chat;
 mod json;
 mod ndjson;
+mod openai;
 
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use domain::{Conversation, EventKind, Version};
+use domain::{Conversation, EventKind, Segments, Version};
 use futures::Stream;
 use futures::stream::try_unfold;
-use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, decode};
+use history::{
+    CommitPosition, Deadline, Direction, Page, PageBounds, Query, Snapshot, Target, decode,
+};
 use read_model::EventRow;
 use runtime::http::StreamSlot;
 use serde::Deserialize;
@@ -51,22 +54,26 @@ pub enum ExportFormat {
     Csv,
     /// One event in each line, as JSON; the last line is `{"end":{"version":N}}`.
     Ndjson,
+    /// The messages of the conversation as one JSON document for OpenAI chat completions, without what rewinds hide.
+    Openai,
 }
 
 impl ExportFormat {
     fn content_type(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Json | Self::Openai => "application/json",
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::Ndjson => NDJSON,
         }
     }
 
-    fn extension(self) -> &'static str {
+    /// The extension of its files.
+    pub(in crate::http) fn extension(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Ndjson => "ndjson",
+            Self::Openai => "openai.json",
         }
     }
 }
@@ -92,6 +99,9 @@ pub(in crate::http) struct Export {
     to: Version,
     kinds: Vec<EventKind>,
     is_started: bool,
+    /// The messages of OpenAI that wait for results, and the history that they are of.
+    messages: openai::Messages,
+    effective: Option<Segments>,
     /// The next version, and a commit before it; `None`: everything is written.
     next: Option<(Version, CommitPosition)>,
 }
@@ -112,6 +122,8 @@ impl Export {
             format,
             kinds: Vec::new(),
             is_started: false,
+            messages: openai::Messages::default(),
+            effective: None,
             next: Some((Version(1), CommitPosition::default())),
         }
     }
@@ -156,7 +168,7 @@ impl Export {
         };
         let mut chunk = Vec::new();
         if !std::mem::replace(&mut self.is_started, true) {
-            self.start(&mut chunk);
+            self.start(&mut chunk).await?;
         }
         if from <= self.to {
             let page = self.page(from, after).await?;
@@ -183,30 +195,44 @@ impl Export {
         Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await
     }
 
-    fn start(&self, chunk: &mut Vec<u8>) {
+    async fn start(&mut self, chunk: &mut Vec<u8>) -> Result<(), Problem> {
         match self.format {
             ExportFormat::Json => json::start(&self.conversation, chunk),
             ExportFormat::Csv => csv::start(chunk),
             ExportFormat::Ndjson => {}
+            ExportFormat::Openai => {
+                self.target.deadline = Deadline::until(None);
+                let snapshot = Snapshot::open(&self.gateway.reader, &self.target).await?;
+                self.effective = Some(snapshot.effective(self.to).await?);
+                openai::start(chunk);
+            }
         }
+        Ok(())
     }
 
-    fn event(&self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
+    fn event(&mut self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
         let event = decode(&self.target.key, row)?;
         match self.format {
             ExportFormat::Json => json::event(&event, &row.bytes, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),
             ExportFormat::Ndjson => ndjson::event(&event, chunk)?,
+            ExportFormat::Openai => {
+                let effective = self.effective.as_ref();
+                if effective.is_none_or(|effective| effective.contains(event.version)) {
+                    self.messages.push(event, chunk);
+                }
+            }
         }
         Ok(())
     }
 
-    fn end(&self, chunk: &mut Vec<u8>) {
+    fn end(&mut self, chunk: &mut Vec<u8>) {
         let head = &self.conversation.head;
         match self.format {
             ExportFormat::Json => json::end(head, chunk),
             ExportFormat::Csv => csv::end(head, chunk),
             ExportFormat::Ndjson => ndjson::end(self.to, chunk),
+            ExportFormat::Openai => self.messages.end(self.to, chunk),
         }
     }
 }

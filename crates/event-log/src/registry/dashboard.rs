@@ -1,0 +1,121 @@
+//! Links and sessions of the dashboard: whom they name, and their end.
+//!
+//! They are signed with a key that is derived from the tenant's root secret, and revoked like the tokens of users. A link is
+//! used by revoking it: of concurrent uses, one succeeds.
+
+use domain::{TenantAccess, TenantId, Timestamp};
+use identity::{
+    DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
+};
+use wire::proto::operate::v1::{DashboardView, Tenant};
+
+use super::{KeyPurpose, Registry, RegistryError};
+
+/// Maximum number of saved views of a tenant.
+pub const DASHBOARD_VIEWS_MAX: usize = 50;
+
+/// A person with a valid token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonAccess {
+    /// Access to the person's tenant.
+    pub tenant: TenantAccess,
+    /// The person.
+    pub person: VerifiedPerson,
+}
+
+impl Registry {
+    /// The key that signs a tenant's links and sessions; `None`: the tenant does not exist or has no root secret.
+    #[must_use]
+    pub fn dashboard_key(&self, tenant: &TenantId) -> Option<DashboardKey> {
+        let key = self.tenant_key(tenant, KeyPurpose::Dashboard)?;
+        Some(DashboardKey::new(key.as_bytes()))
+    }
+
+    /// A token for a new link or a new session; `None`: the tenant does not exist.
+    #[must_use]
+    pub fn issue_dashboard_token(
+        &self,
+        token_use: DashboardUse,
+        person: NewPerson,
+        at: Timestamp,
+    ) -> Option<(VerifiedPerson, String)> {
+        let key = self.dashboard_key(&person.tenant)?;
+        let random: [u8; DASHBOARD_RANDOM_BYTES] = rand::random();
+        let person = key.issue(token_use, person, random, at);
+        let token = key.sign(token_use, &person);
+        Some((person, token))
+    }
+
+    /// The person of a valid token; `None`: it is invalid, has expired or was revoked. Answers from memory.
+    #[must_use]
+    pub fn verify_dashboard_token(
+        &self,
+        token_use: DashboardUse,
+        token: &str,
+        at: Timestamp,
+    ) -> Option<PersonAccess> {
+        let tenant = dashboard_tenant(token).ok()?;
+        let key = self.dashboard_key(&tenant)?;
+        let revoked = self.token_rules(&tenant).revoked;
+        let person = key.verify(token, token_use, &tenant, revoked, at).ok()?;
+        Some(PersonAccess {
+            tenant: TenantAccess::grant(tenant),
+            person,
+        })
+    }
+
+    /// The saved views of a tenant, by name.
+    #[must_use]
+    pub fn dashboard_views(&self, tenant: &TenantId) -> Vec<DashboardView> {
+        let tenant = self.tenant(tenant);
+        tenant.map_or_else(Vec::new, |tenant| tenant.dashboard_views)
+    }
+
+    /// Saves a view, or removes the one with its name if it has no filter; retries after a concurrent change.
+    ///
+    /// # Errors
+    /// [`RegistryError::TooMany`] past [`DASHBOARD_VIEWS_MAX`], [`RegistryError::NotFound`] without the tenant, or
+    /// [`RegistryError::Unavailable`].
+    pub async fn set_dashboard_view(
+        &self,
+        tenant: &TenantId,
+        view: &DashboardView,
+    ) -> Result<Vec<DashboardView>, RegistryError> {
+        let change = |tenant: &mut Tenant| {
+            let views = &mut tenant.dashboard_views;
+            views.retain(|known| known.name != view.name);
+            if !view.filter.is_empty() {
+                views.push(view.clone());
+            }
+            views.sort_by(|one, other| one.name.cmp(&other.name));
+            if views.len() > DASHBOARD_VIEWS_MAX {
+                let (what, max) = ("saved views", DASHBOARD_VIEWS_MAX);
+                return Err(RegistryError::TooMany { what, max });
+            }
+            Ok(())
+        };
+        let changed = self.change_tenant(tenant, change).await?;
+        Ok(changed.dashboard_views)
+    }
+
+    /// Ends a valid token for all gateways. Returns its person if this call ended it; `None`: it is invalid, or had ended.
+    ///
+    /// # Errors
+    /// [`RegistryError::TooMany`] revoked tokens of the tenant, or [`RegistryError::Unavailable`].
+    pub async fn end_dashboard_token(
+        &self,
+        token_use: DashboardUse,
+        token: &str,
+        at: Timestamp,
+    ) -> Result<Option<PersonAccess>, RegistryError> {
+        let Some(access) = self.verify_dashboard_token(token_use, token, at) else {
+            return Ok(None);
+        };
+        // A renewed token has the same id and expires later.
+        let nanos = i64::try_from(token_use.lifetime_max().as_nanos()).unwrap_or(i64::MAX);
+        let kept_until = Timestamp(at.0.saturating_add(nanos));
+        let (tenant, id) = (access.tenant.tenant(), access.person.token_id());
+        let is_ended = self.revoke_until(tenant, id, kept_until, at).await?;
+        Ok(is_ended.then_some(access))
+    }
+}

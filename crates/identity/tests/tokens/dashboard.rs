@@ -1,0 +1,152 @@
+//! Links and sessions of the dashboard.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{Label, Timestamp};
+use identity::{
+    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX,
+    DashboardKey, DashboardUse, NewPerson, Role, TokenError, VerifiedPerson, dashboard_tenant,
+    token_id_digest,
+};
+
+use crate::signer::{NOW, SECRET, tenant};
+
+fn person(role: Role) -> NewPerson {
+    NewPerson {
+        tenant: tenant("acme"),
+        subject: Label::parse("ada").unwrap(),
+        role,
+    }
+}
+
+fn issued(token_use: DashboardUse) -> (DashboardKey, VerifiedPerson, String) {
+    let key = DashboardKey::new(SECRET);
+    let random = [1; DASHBOARD_RANDOM_BYTES];
+    let issued = key.issue(token_use, person(Role::Support), random, NOW);
+    let token = key.sign(token_use, &issued);
+    (key, issued, token)
+}
+
+fn after(start: Timestamp, time: Duration) -> Timestamp {
+    Timestamp(start.0 + i64::try_from(time.as_nanos()).unwrap())
+}
+
+fn verify(
+    key: &DashboardKey,
+    token_use: DashboardUse,
+    token: &str,
+    now: Timestamp,
+) -> Result<VerifiedPerson, TokenError> {
+    key.verify(token, token_use, &tenant("acme"), Arc::default(), now)
+}
+
+#[test]
+fn a_token_names_its_person_for_its_use_alone() {
+    let (link, session) = (DashboardUse::Link, DashboardUse::Session);
+    for (token_use, other, expected) in [
+        (link, session, TokenError::WrongAudience),
+        (session, link, TokenError::TooLongLived),
+    ] {
+        let (key, person, token) = issued(token_use);
+        assert_eq!(verify(&key, token_use, &token, NOW), Ok(person));
+        assert_eq!(dashboard_tenant(&token), Ok(tenant("acme")));
+        let wrong = verify(&key, other, &token, NOW);
+        assert_eq!(wrong, Err(expected));
+        let other_key = DashboardKey::new(&[9; 32]);
+        let forged = verify(&other_key, token_use, &token, NOW);
+        assert_eq!(forged, Err(TokenError::BadSignature));
+        let foreign = key.verify(&token, token_use, &tenant("globex"), Arc::default(), NOW);
+        assert_eq!(foreign, Err(TokenError::WrongTenant));
+        assert!(!format!("{key:?}").contains(&token));
+    }
+}
+
+#[test]
+fn no_bit_of_a_token_can_be_changed() {
+    let (key, person, token) = issued(DashboardUse::Session);
+    for at in 0..token.len() {
+        let mut bytes = token.clone().into_bytes();
+        bytes[at] ^= 1;
+        let Ok(changed) = String::from_utf8(bytes) else {
+            continue;
+        };
+        let outcome = verify(&key, DashboardUse::Session, &changed, NOW);
+        // The last digit of base64 has bits that are not part of the signature.
+        assert!(outcome.is_err() || outcome == Ok(person.clone()), "{at}");
+    }
+}
+
+#[test]
+fn a_revoked_token_has_ended() {
+    let (key, person, token) = issued(DashboardUse::Session);
+    let revoked = Arc::new(HashSet::from([token_id_digest(person.token_id())]));
+    let outcome = key.verify(&token, DashboardUse::Session, &tenant("acme"), revoked, NOW);
+    assert_eq!(outcome, Err(TokenError::Revoked));
+}
+
+#[test]
+fn sessions_end_when_idle_and_at_their_greatest_age() {
+    let token_use = DashboardUse::Session;
+    let (key, mut session, token) = issued(token_use);
+    assert_eq!(session.expires_at(), after(NOW, DASHBOARD_IDLE_MAX));
+    // The leeway for clocks is 30 s.
+    let late = after(NOW, DASHBOARD_IDLE_MAX + Duration::from_secs(30));
+    assert_eq!(
+        verify(&key, token_use, &token, late),
+        Err(TokenError::Expired)
+    );
+    assert_eq!(session.renewed(after(NOW, Duration::from_secs(299))), None);
+    let mut now = NOW;
+    while let Some(renewed) = session.renewed(after(now, Duration::from_mins(30))) {
+        now = after(now, Duration::from_mins(30));
+        let token = key.sign(token_use, &renewed);
+        assert_eq!(verify(&key, token_use, &token, now), Ok(renewed.clone()));
+        assert_eq!(renewed.token_id(), session.token_id());
+        session = renewed;
+    }
+    let end = after(NOW, DASHBOARD_SESSION_AGE_MAX);
+    assert_eq!(session.expires_at(), end);
+    let token = key.sign(token_use, &session);
+    let late = after(end, Duration::from_secs(30));
+    assert_eq!(
+        verify(&key, token_use, &token, late),
+        Err(TokenError::Expired)
+    );
+}
+
+#[test]
+fn links_expire() {
+    let (key, link, token) = issued(DashboardUse::Link);
+    assert_eq!(link.expires_at(), after(NOW, DASHBOARD_LINK_LIFETIME));
+    let late = after(NOW, DASHBOARD_LINK_LIFETIME + Duration::from_secs(30));
+    let outcome = verify(&key, DashboardUse::Link, &token, late);
+    assert_eq!(outcome, Err(TokenError::Expired));
+}
+
+#[test]
+fn form_tokens_are_of_one_session() {
+    let (key, session, _) = issued(DashboardUse::Session);
+    let other = key.issue(
+        DashboardUse::Session,
+        person(Role::Support),
+        [2; DASHBOARD_RANDOM_BYTES],
+        NOW,
+    );
+    let token = key.form_token(&session);
+    assert!(key.is_form_token(&session, &token));
+    assert!(!key.is_form_token(&other, &token));
+    for wrong in ["", "a", session.token_id()] {
+        assert!(!key.is_form_token(&session, wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn roles_are_ordered_and_named() {
+    assert!(Role::Viewer < Role::Support && Role::Administrator < Role::Operator);
+    for role in Role::ALL {
+        assert_eq!(Role::parse(role.as_str()), Some(role));
+    }
+    assert_eq!(Role::parse("root"), None);
+}

@@ -1,0 +1,152 @@
+use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::{
+    CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part,
+    ToolName,
+};
+use uuid::Uuid;
+
+use super::*;
+
+const SCRIPT: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>";
+
+fn event(version: u64, fact: Fact) -> EventOfTranscript {
+    let commit = CommitId(Uuid::nil());
+    EventOfTranscript {
+        recorded: RecordedEvent {
+            version: Version(version),
+            commit,
+            recorded_at: Timestamp(0),
+            event: Event {
+                id: EventId::derived(commit, 0),
+                occurred_at: None,
+                metadata: None,
+                tokens: EventTokens::default(),
+                fact,
+            },
+        },
+        is_rewound: false,
+        json: None,
+        run_started_at: None,
+    }
+}
+
+fn message(parts: Vec<Part>) -> Fact {
+    Fact::MessageAppended(MessageAppended::new(Role::Assistant, parts))
+}
+
+fn call(id: &str, input: &str) -> Fact {
+    Fact::ToolCalled(ToolCalled::new(
+        CallId::parse(id).unwrap(),
+        ToolName::parse("search").unwrap(),
+        JsonText::parse(input).unwrap(),
+    ))
+}
+
+fn returned(id: &str, output: &str) -> Fact {
+    Fact::ToolReturned(ToolReturned {
+        call_id: CallId::parse(id).unwrap(),
+        tool_name: None,
+        output: ToolOutput::Json(JsonText::parse(output).unwrap()),
+        outcome: ToolOutcome::Succeeded,
+    })
+}
+
+fn html(events: &[EventOfTranscript]) -> String {
+    let entries = entries::entries(events);
+    entries
+        .iter()
+        .map(|entry| event::entry("c", entry).into_string())
+        .collect()
+}
+
+#[test]
+fn results_are_next_to_their_calls() {
+    let mut events = vec![
+        event(1, call("a", "{}")),
+        event(2, call("b", "{}")),
+        event(3, returned("a", "1")),
+        // Ids of calls may repeat.
+        event(4, call("a", "{}")),
+        event(5, returned("a", "2")),
+        event(6, returned("none", "3")),
+    ];
+    let shape = |events: &[EventOfTranscript]| -> Vec<(u64, Vec<u64>)> {
+        let version = |event: &EventOfTranscript| event.recorded.version.0;
+        let entries = entries::entries(events);
+        let entries = entries.iter().map(|entry| {
+            let results = entry.results.iter().map(|result| version(result));
+            (version(entry.event), results.collect())
+        });
+        entries.collect()
+    };
+    let expected = [(1, vec![3]), (2, vec![]), (4, vec![5]), (6, vec![])];
+    assert_eq!(shape(&events), expected);
+    for event in &mut events {
+        event.json = Some("{}".to_owned());
+    }
+    assert!(shape(&events).iter().all(|(_, results)| results.is_empty()));
+}
+
+#[test]
+fn script_in_any_field_is_text() {
+    let url = || MediaSource::Url(format!("javascript:alert(1)//{SCRIPT}"));
+    let parts = vec![
+        Part::Text(SCRIPT.to_owned()),
+        Part::Image {
+            source: url(),
+            media_type: None,
+            detail: None,
+        },
+        Part::File {
+            source: url(),
+            media_type: None,
+            filename: Some(Label::parse(SCRIPT).unwrap()),
+        },
+        Part::Thinking {
+            text: SCRIPT.to_owned(),
+            signature: None,
+        },
+        Part::Refusal(SCRIPT.to_owned()),
+    ];
+    let json = format!("\"{}\"", SCRIPT.replace('"', "\\\""));
+    let html = html(&[
+        event(1, message(parts)),
+        event(2, call("a", &json)),
+        event(3, returned("a", &json)),
+    ]);
+    for forbidden in ["<script", "<img", "href=\"javascript", "src=", "style="] {
+        assert!(!html.contains(forbidden), "{forbidden}: {html}");
+    }
+    assert_eq!(html.matches("&lt;script&gt;").count(), 8, "{html}");
+}
+
+#[test]
+fn long_texts_show_their_head_and_a_link() {
+    let check = |text: String, is_cut: bool| {
+        let html = html(&[event(7, message(vec![Part::Text(text)]))]);
+        assert!(html.len() < 3 * 4096);
+        let link = "/dashboard/conversations/c/events/7";
+        assert_eq!(html.contains(link), is_cut);
+    };
+    check("x".repeat(4096), false);
+    check("x".repeat(4097), true);
+    check(format!("x{}", "ä".repeat(500_000)), true);
+}
+
+#[test]
+fn a_document_that_is_whole_has_no_link() {
+    let link = "/dashboard/conversations/c/events/7";
+    let check = |input: &str, is_cut: bool| {
+        assert_eq!(
+            html(&[event(7, call("a", input))]).contains(link),
+            is_cut,
+            "{}",
+            input.len()
+        );
+    };
+    check("{\"a\":[1,2]}", false);
+    check(&format!("\"{}\"", "x".repeat(4094)), false);
+    check(&format!("\"{}\"", "x".repeat(4095)), true);
+    // Whole in the record, but not with line breaks.
+    check(&format!("[{}1]", "1,".repeat(2_000)), true);
+}

@@ -1,0 +1,41 @@
+//! `POST /dashboard/conversations/{id}/title`: changes the title.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use runtime::http::{HttpProblem, Path};
+use serde::Deserialize;
+use wire::proto::write::v1::UpdateConversationRequest;
+
+use super::{DashboardAction, command, record, transcript_of};
+use crate::http::dashboard::{Form, Person};
+use crate::http::{HttpState, commands};
+
+/// The title. No `Debug`: it may be content of the conversation.
+#[derive(Deserialize)]
+pub(in crate::http::dashboard) struct NewTitle {
+    /// Empty: the title is removed.
+    title: String,
+}
+
+pub(in crate::http::dashboard) async fn change_title(
+    State(state): State<HttpState>,
+    person: Person,
+    Path(id): Path<String>,
+    Form(new): Form<NewTitle>,
+) -> Result<Redirect, HttpProblem> {
+    let target = person.admin.target(&state, &id).await?;
+    let conversation = &target.key.conversation;
+    let action = DashboardAction::Changed;
+    record(&state, &person, action, conversation, "title").await?;
+    let request = UpdateConversationRequest {
+        target: Some(command(&target)),
+        update_mask: Some(prost_types::FieldMask {
+            paths: vec!["title".to_owned()],
+        }),
+        title: new.title,
+        ..UpdateConversationRequest::default()
+    };
+    let answer = state.commands.write().update_conversation(request).await;
+    commands::result(answer, |answer| answer.result)?;
+    Ok(transcript_of(&target))
+}

@@ -1,0 +1,242 @@
+//! `GET /dashboard/conversations/{id}`: the transcript, a page of events at a time.
+
+use std::collections::HashMap;
+
+use axum::extract::State;
+use domain::{
+    Conversation, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version,
+};
+use history::{Direction, Page as Events, PageBounds, Snapshot, Target, View, decode};
+use pages::dashboard::transcript::{
+    Depth, EventOfTranscript, ForkOfTranscript, TranscriptPage, transcript,
+};
+use runtime::http::{HttpProblem, Path, Query};
+use serde::Deserialize;
+
+use super::{DashboardAction, record};
+use crate::http::body::{EventBody, json_line};
+use crate::http::chats::forks::list_forks;
+use crate::http::dashboard::{Page, Person};
+use crate::http::owned_chat::{from_read_error, read_fenced};
+use crate::http::{HttpState, problem};
+
+/// The bounds of a page: its HTML stays small, whatever a conversation contains.
+pub const TRANSCRIPT_PAGE: PageBounds = PageBounds {
+    events_max: 100,
+    bytes_max: 2 * 1024 * 1024,
+};
+/// Most forks of the tree.
+pub const FORKS_SHOWN_MAX: u32 = 100;
+/// What the depth "conversation" shows.
+const CONVERSATION_KINDS: [EventKind; 7] = [
+    EventKind::MessageAppended,
+    EventKind::ToolCalled,
+    EventKind::ToolReturned,
+    EventKind::ErrorOccurred,
+    EventKind::HistorySummarised,
+    EventKind::HistoryRewound,
+    EventKind::RunFinished,
+];
+
+/// Which events to show. At most one of the versions is used: `at`, then `after`, then `before`.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::http::dashboard) struct TranscriptQuery {
+    #[serde(default)]
+    depth: DepthName,
+    /// From this event on.
+    at: Option<u64>,
+    /// After this event.
+    after: Option<u64>,
+    /// Before this event; absent, as all: the newest.
+    before: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DepthName {
+    #[default]
+    Conversation,
+    Everything,
+    Raw,
+}
+
+impl From<DepthName> for Depth {
+    fn from(name: DepthName) -> Self {
+        match name {
+            DepthName::Conversation => Self::Conversation,
+            DepthName::Everything => Self::Everything,
+            DepthName::Raw => Self::Raw,
+        }
+    }
+}
+
+pub(in crate::http::dashboard) async fn show_conversation(
+    State(state): State<HttpState>,
+    person: Person,
+    Path(id): Path<String>,
+    Query(query): Query<TranscriptQuery>,
+) -> Result<Page, HttpProblem> {
+    let target = person.admin.target(&state, &id).await?;
+    let (target, conversation) = read_fenced(&state, target).await?;
+    record(
+        &state,
+        &person,
+        DashboardAction::Viewed,
+        &conversation.id,
+        "",
+    )
+    .await?;
+    let events = events(&state, &target, &query).await?;
+    let (ancestors, mut forks) = lineage(&state, &target, &conversation).await?;
+    let shown = usize::try_from(FORKS_SHOWN_MAX).unwrap_or(usize::MAX);
+    let has_more_forks = forks.len() > shown;
+    forks.truncate(shown);
+    Ok(Page(transcript(TranscriptPage {
+        person: person.layout(),
+        conversation: &conversation,
+        depth: query.depth.into(),
+        events: &events.events,
+        has_earlier: events.has_earlier,
+        has_later: events.has_later,
+        ancestors: &ancestors,
+        forks: &forks,
+        has_more_forks,
+    })))
+}
+
+struct EventsOfPage {
+    events: Vec<EventOfTranscript>,
+    has_earlier: bool,
+    has_later: bool,
+}
+
+async fn events(
+    state: &HttpState,
+    target: &Target,
+    query: &TranscriptQuery,
+) -> Result<EventsOfPage, HttpProblem> {
+    let from = query
+        .at
+        .or(query.after.map(|after| after.saturating_add(1)));
+    let kinds: &[EventKind] = match query.depth {
+        DepthName::Conversation => &CONVERSATION_KINDS,
+        DepthName::Everything | DepthName::Raw => &[],
+    };
+    let mut range = history::Query {
+        kinds,
+        ..history::Query::all(if from.is_some() {
+            Direction::Forward
+        } else {
+            Direction::Backward
+        })
+    };
+    match (from, query.before) {
+        (Some(from), _) => range.from = Version(from.max(1)),
+        (None, Some(before)) => range.to = Version(before.saturating_sub(1)),
+        (None, None) => {}
+    }
+    let (page, effective) = read(state, target, range).await.map_err(from_read_error)?;
+    let mut events = decoded(target, &page, &effective, query.depth)?;
+    let has_next = page.next.is_some();
+    if from.is_none() {
+        events.reverse();
+    }
+    mark_starts_of_runs(&mut events);
+    Ok(EventsOfPage {
+        events,
+        has_earlier: from.map_or(has_next, |from| from > 1),
+        has_later: if from.is_some() {
+            has_next
+        } else {
+            query
+                .before
+                .is_some_and(|before| before <= page.position.version.0)
+        },
+    })
+}
+
+async fn read(
+    state: &HttpState,
+    target: &Target,
+    query: history::Query<'_>,
+) -> Result<(Events, Segments), wire::status::Problem> {
+    let reader = &state.gateway.reader;
+    let first = TRANSCRIPT_PAGE.batch();
+    let (snapshot, first) = Snapshot::open_with(reader, target, &query, first).await?;
+    let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+    let page = Events::read(&mut cursor, TRANSCRIPT_PAGE).await?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
+    Ok((page, effective))
+}
+
+fn decoded(
+    target: &Target,
+    page: &Events,
+    effective: &Segments,
+    depth: DepthName,
+) -> Result<Vec<EventOfTranscript>, HttpProblem> {
+    let events = page.events.iter().map(|row| {
+        let recorded = decode(&target.key, row).map_err(problem::from_problem)?;
+        let is_raw = matches!(depth, DepthName::Raw);
+        Ok(EventOfTranscript {
+            is_rewound: !effective.contains(recorded.version),
+            json: is_raw.then(|| event_json(&recorded)).transpose()?,
+            run_started_at: None,
+            recorded,
+        })
+    });
+    events.collect()
+}
+
+/// An event as JSON, the same as of the JSON API.
+pub(super) fn event_json(recorded: &RecordedEvent) -> Result<String, HttpProblem> {
+    json_line(&EventBody::from(recorded)).map_err(|_| {
+        let what = format!("event {} has a document that is not JSON", recorded.version);
+        problem::from_problem(crate::problem::of_contradiction(what))
+    })
+}
+
+fn mark_starts_of_runs(events: &mut [EventOfTranscript]) {
+    let mut starts: HashMap<RunId, Timestamp> = HashMap::new();
+    for event in events {
+        match &event.recorded.event.fact {
+            Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
+                starts.insert(started.run, event.recorded.recorded_at);
+            }
+            Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
+                event.run_started_at = starts.get(&finished.run).copied();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The ancestors, the nearest first, and the forks, one more than are shown.
+async fn lineage(
+    state: &HttpState,
+    target: &Target,
+    conversation: &Conversation,
+) -> Result<(Vec<String>, Vec<ForkOfTranscript>), HttpProblem> {
+    let model = &state.gateway.reader.read_model;
+    let (access, id) = (&target.access.tenant, &conversation.id);
+    let ancestors = if let Some(point) = &conversation.head.forked_from {
+        let parent = &point.conversation;
+        let rows = read_model::queries::lineage(model, access, parent);
+        let rows = target.deadline.rows(rows).await;
+        let rows = rows.map_err(problem::from_problem)?.into_iter();
+        let mut ids: Vec<String> = rows.map(|(id, _)| id.as_str().to_owned()).collect();
+        if ids.is_empty() {
+            // The rows do not contain the parent yet.
+            ids.push(parent.as_str().to_owned());
+        }
+        ids
+    } else {
+        Vec::new()
+    };
+    let forks = list_forks(state, &target.access, id, FORKS_SHOWN_MAX + 1).await?;
+    let forks = forks.into_iter().map(|fork| ForkOfTranscript {
+        id: fork.id.as_str().to_owned(),
+        parent: fork.parent.as_str().to_owned(),
+    });
+    Ok((ancestors, forks.collect()))
+}

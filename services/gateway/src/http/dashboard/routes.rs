@@ -1,0 +1,203 @@
+//! The table of pages: method, path, who may see it, handler. A new page is one line.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{self, MethodRouter};
+use identity::Role;
+
+use super::conversations::context::{
+    compare_policies, download_body, show_context, verify_receipt,
+};
+use super::conversations::erase::{erase_conversation, show_erasure_plan};
+use super::conversations::events::{download_event, show_event};
+use super::conversations::{
+    archive, change_title, erasure_receipt, export_conversation, restore, show_conversation,
+    watch_conversation,
+};
+use super::guard::{Access, FORM_BYTES_MAX, Guard};
+use super::sign_in::provider::{finish_sign_in, start_sign_in};
+use super::sign_in::{link, show_sign_in};
+use super::{assets, guard, list_conversations, save_view, show_audit_log, sign_out};
+use crate::http::HttpState;
+
+/// A page.
+#[derive(Debug)]
+pub struct Route {
+    /// The method: GET shows, POST changes.
+    pub method: Method,
+    /// The path, with parameters in braces.
+    pub path: &'static str,
+    /// Who may see it.
+    pub access: Access,
+    handler: MethodRouter<HttpState>,
+}
+
+/// Every page. The access matrix of the tests has a row for each.
+#[must_use]
+pub fn table() -> Vec<Route> {
+    use Access::{Public, Role as Needs};
+    vec![
+        get("/dashboard/assets/{hash}/{name}", Public, assets::get_asset),
+        get("/dashboard/sign-in", Public, show_sign_in::show_sign_in),
+        get(
+            "/dashboard/sign-in/provider",
+            Public,
+            start_sign_in::start_sign_in,
+        ),
+        get(
+            "/dashboard/sign-in/callback",
+            Public,
+            finish_sign_in::finish_sign_in,
+        ),
+        get("/dashboard/sign-in/link", Public, link::show_link),
+        post("/dashboard/sign-in/link", Public, link::use_link),
+        post(
+            "/dashboard/sign-out",
+            Needs(Role::Viewer),
+            sign_out::sign_out,
+        ),
+        post(
+            "/dashboard/views",
+            Needs(Role::Support),
+            save_view::save_view,
+        ),
+        get(
+            "/dashboard/audit",
+            Needs(Role::Administrator),
+            show_audit_log::show_audit_log,
+        ),
+        get(
+            "/dashboard",
+            Needs(Role::Viewer),
+            list_conversations::list_conversations,
+        ),
+    ]
+    .into_iter()
+    .chain(conversation_pages())
+    .collect()
+}
+
+/// The pages of one conversation.
+fn conversation_pages() -> Vec<Route> {
+    let read = Access::Role(Role::Viewer);
+    let change = Access::Role(Role::Support);
+    vec![
+        get(
+            "/dashboard/conversations/{id}",
+            read,
+            show_conversation::show_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/stream",
+            read,
+            watch_conversation::watch_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/events/{version}",
+            read,
+            show_event::show_event,
+        ),
+        get(
+            "/dashboard/conversations/{id}/events/{version}/download",
+            read,
+            download_event::download_event,
+        ),
+        get(
+            "/dashboard/conversations/{id}/context",
+            read,
+            show_context::show_context,
+        ),
+        post(
+            "/dashboard/conversations/{id}/context",
+            read,
+            compare_policies::compare_policies,
+        ),
+        get(
+            "/dashboard/conversations/{id}/context/body",
+            read,
+            download_body::download_body,
+        ),
+        post(
+            "/dashboard/conversations/{id}/context/verify",
+            read,
+            verify_receipt::verify_receipt,
+        ),
+        get(
+            "/dashboard/conversations/{id}/export",
+            change,
+            export_conversation::export_conversation,
+        ),
+        post(
+            "/dashboard/conversations/{id}/title",
+            change,
+            change_title::change_title,
+        ),
+        post(
+            "/dashboard/conversations/{id}/archive",
+            change,
+            archive::archive,
+        ),
+        post(
+            "/dashboard/conversations/{id}/restore",
+            change,
+            restore::restore,
+        ),
+        get(
+            "/dashboard/conversations/{id}/erase",
+            change,
+            show_erasure_plan::show_erasure_plan,
+        ),
+        post(
+            "/dashboard/conversations/{id}/erase",
+            change,
+            erase_conversation::erase_conversation,
+        ),
+        get(
+            "/dashboard/conversations/{id}/erasure",
+            change,
+            erasure_receipt::show_receipt,
+        ),
+    ]
+}
+
+/// The routes of the table, each behind its guard.
+pub(in crate::http) fn routes(state: &HttpState) -> Router<HttpState> {
+    let router = table().into_iter().fold(Router::new(), |router, route| {
+        let guard = Guard {
+            state: state.clone(),
+            access: route.access,
+        };
+        let guarded = from_fn_with_state(guard, guard::layer);
+        router.route(route.path, route.handler.route_layer(guarded))
+    });
+    router.layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+}
+
+fn get<H, T>(path: &'static str, access: Access, handler: H) -> Route
+where
+    H: Handler<T, HttpState>,
+    T: 'static,
+{
+    Route {
+        method: Method::GET,
+        path,
+        access,
+        handler: routing::get(handler),
+    }
+}
+
+fn post<H, T>(path: &'static str, access: Access, handler: H) -> Route
+where
+    H: Handler<T, HttpState>,
+    T: 'static,
+{
+    Route {
+        method: Method::POST,
+        path,
+        access,
+        handler: routing::post(handler),
+    }
+}

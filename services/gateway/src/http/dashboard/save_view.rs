@@ -1,0 +1,50 @@
+//! `POST /dashboard/views`: saves a filter of the conversation list under a name, or removes it.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+use wire::proto::operate::v1::{DashboardView, SetDashboardViewRequest};
+
+use super::audit::{Action, DashboardAction, record};
+use super::conversation_filter::ConversationFilter;
+use super::list_conversations::url;
+use super::{Form, Person};
+use crate::http::HttpState;
+use crate::http::commands::{COMMAND_MAX, problem_from_status};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ViewForm {
+    name: String,
+    /// The filter; empty: remove the view.
+    #[serde(default)]
+    q: String,
+}
+
+pub(super) async fn save_view(
+    State(state): State<HttpState>,
+    person: Person,
+    Form(form): Form<ViewForm>,
+) -> Result<Redirect, HttpProblem> {
+    if let Err(wrong) = ConversationFilter::parse(&form.q) {
+        return Err(HttpProblem::of_field("FIELD_MALFORMED", "q", wrong));
+    }
+    let action = Action {
+        action: DashboardAction::Changed,
+        conversation: None,
+        detail: "saved views",
+    };
+    record(&state, &person, action).await?;
+    let location = url(&form.q, None);
+    let request = SetDashboardViewRequest {
+        session_token: person.token,
+        view: Some(DashboardView {
+            name: form.name,
+            filter: form.q,
+        }),
+    };
+    let mut writer = state.commands.writer().registry(COMMAND_MAX);
+    let saved = writer.set_dashboard_view(request).await;
+    saved.map_err(|status| problem_from_status(&status))?;
+    Ok(Redirect::to(&location))
+}

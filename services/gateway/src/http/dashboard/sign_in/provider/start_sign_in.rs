@@ -1,0 +1,29 @@
+//! `GET /dashboard/sign-in/provider`: goes to the provider.
+
+use axum::extract::State;
+use axum::response::Response;
+use runtime::http::{HttpProblem, Query};
+use serde::Deserialize;
+
+use super::{attempt_cookie, from_provider, sign_in_rejected};
+use crate::http::HttpState;
+use crate::http::dashboard::sign_in::{page_or_first, provider_of, with_cookie};
+use crate::openid::Attempt;
+
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::http::dashboard) struct StartQuery {
+    /// The page to come back to.
+    next: Option<String>,
+}
+
+pub(in crate::http::dashboard) async fn start_sign_in(
+    State(state): State<HttpState>,
+    Query(query): Query<StartQuery>,
+) -> Result<Response, HttpProblem> {
+    let provider = provider_of(&state)?;
+    let attempt = Attempt::new(rand::random(), page_or_first(query.next.as_deref()));
+    let url = provider.sign_in_url(&attempt, state.now()).await;
+    let url = url.map_err(from_provider)?;
+    let cookie = attempt_cookie::set(&attempt).ok_or_else(sign_in_rejected)?;
+    Ok(with_cookie(&url, cookie))
+}

@@ -1,0 +1,29 @@
+//! `GET /dashboard/sign-in`: how to sign in.
+
+use axum::extract::State;
+use pages::dashboard::sign_in::{SignInPage, sign_in};
+use runtime::http::Query;
+use serde::Deserialize;
+
+use super::page_or_first;
+use crate::http::HttpState;
+use crate::http::dashboard::Page;
+
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::http::dashboard) struct SignInQuery {
+    /// The page to come back to.
+    next: Option<String>,
+}
+
+pub(in crate::http::dashboard) async fn show_sign_in(
+    State(state): State<HttpState>,
+    Query(query): Query<SignInQuery>,
+) -> Page {
+    let provider = state.provider.as_ref().map(|_| {
+        let mut url = form_urlencoded::Serializer::new(String::new());
+        url.append_pair("next", page_or_first(query.next.as_deref()));
+        format!("/dashboard/sign-in/provider?{}", url.finish())
+    });
+    let provider = provider.as_deref();
+    Page(sign_in(SignInPage { provider }))
+}

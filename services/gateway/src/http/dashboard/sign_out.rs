@@ -1,0 +1,35 @@
+//! `POST /dashboard/sign-out`: ends the session, on every gateway.
+
+use axum::extract::State;
+use axum::response::Response;
+use runtime::http::HttpProblem;
+use wire::proto::operate::v1::EndDashboardTokenRequest;
+
+use super::audit::{Action, DashboardAction, record};
+use super::person::sign_in_required;
+use super::sign_in::with_cookie;
+use super::{Person, session_cookie};
+use crate::http::HttpState;
+use crate::http::commands::{COMMAND_MAX, problem_from_status};
+
+pub(super) async fn sign_out(
+    State(state): State<HttpState>,
+    person: Person,
+) -> Result<Response, HttpProblem> {
+    let action = Action {
+        action: DashboardAction::SignedOut,
+        conversation: None,
+        detail: "",
+    };
+    record(&state, &person, action).await?;
+    let request = EndDashboardTokenRequest {
+        token: person.token,
+        is_session: true,
+    };
+    let mut writer = state.commands.writer().registry(COMMAND_MAX);
+    let ended = writer.end_dashboard_token(request).await;
+    // Without it, the session goes on elsewhere: the person must know.
+    ended.map_err(|status| problem_from_status(&status))?;
+    let cleared = session_cookie::clear().ok_or_else(sign_in_required)?;
+    Ok(with_cookie("/dashboard/sign-in", cleared))
+}

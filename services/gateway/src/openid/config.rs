@@ -1,0 +1,139 @@
+//! Settings of OpenID Connect.
+
+use std::collections::BTreeMap;
+
+use axum::http::Uri;
+use identity::Role;
+use runtime::config::{Checks, Secret, Validate};
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of grants.
+const GRANTS_MAX: usize = 1_000;
+/// Maximum number of scopes that are requested.
+const SCOPES_MAX: usize = 32;
+
+/// Settings of OpenID Connect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OidcSection {
+    /// URL of the provider, its `issuer`, such as `https://login.example.org`. The section `egress` must allow its servers.
+    /// Without it, people sign in with links.
+    pub issuer: Option<String>,
+    /// The id of this client at the provider.
+    pub client_id: String,
+    /// The secret of this client at the provider. Empty: a public client, which PKCE protects.
+    pub client_secret: Secret,
+    /// Public URL of the gateway, such as `https://hansard.example.org`. Register `<url>/dashboard/sign-in/callback` as redirect
+    /// URI at the provider.
+    pub url: Option<String>,
+    /// The requested scopes.
+    pub scopes: Vec<String>,
+    /// The claim with the person's name, which the audit log records. Without such a claim, the name is `sub`.
+    pub name_claim: String,
+    /// Tenants and roles by claims, such as `[{ claim = "groups", value = "support", tenant = "acme", role = "support" }]`. Of
+    /// several grants of one tenant, the highest role applies. Without any, nobody can sign in.
+    pub grants: Vec<BTreeMap<String, String>>,
+}
+
+impl Default for OidcSection {
+    fn default() -> Self {
+        Self {
+            issuer: None,
+            client_id: String::new(),
+            client_secret: Secret::default(),
+            url: None,
+            scopes: ["openid", "profile", "email"].map(str::to_owned).to_vec(),
+            name_claim: "email".to_owned(),
+            grants: Vec::new(),
+        }
+    }
+}
+
+impl Validate for OidcSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        for (key, url) in [("issuer", &self.issuer), ("url", &self.url)] {
+            if !url.iter().all(|url| is_url(url)) {
+                let error = "is not a URL; write it like `https://login.example.org`";
+                checks.invalid(key, error.to_owned());
+            }
+        }
+        if self.issuer.is_some() && self.url.is_none() {
+            let error = "is required with `issuer`; write it like `https://hansard.example.org`";
+            checks.invalid("url", error.to_owned());
+        }
+        if self.issuer.is_some() && self.client_id.is_empty() {
+            let error = "is required with `issuer`: register a client at the provider";
+            checks.invalid("client_id", error.to_owned());
+        }
+        for (key, count, max) in [
+            ("scopes", self.scopes.len(), SCOPES_MAX),
+            ("grants", self.grants.len(), GRANTS_MAX),
+        ] {
+            if count > max {
+                let error = format!("lists {count} values, at most {max} are accepted");
+                checks.invalid(key, error);
+            }
+        }
+        if !self.grants.iter().all(is_grant) {
+            let error = "lists a value that is no grant; write `claim`, `value`, `tenant` and a `role` of viewer, support, \
+                         administrator or operator";
+            checks.invalid("grants", error.to_owned());
+        }
+    }
+}
+
+fn is_url(url: &str) -> bool {
+    let url: Option<Uri> = url.parse().ok();
+    url.is_some_and(|url| url.scheme().is_some() && url.host().is_some())
+}
+
+fn is_grant(grant: &BTreeMap<String, String>) -> bool {
+    let has = |key| grant.get(key).is_some_and(|value| !value.is_empty());
+    let role = grant.get("role").and_then(|role| Role::parse(role));
+    let is_complete = ["claim", "value", "tenant"].into_iter().all(has);
+    is_complete && role.is_some() && grant.len() == 4
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::config::{Sources, load};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn settings_are_checked() {
+        let check = |settings: &Value, expected: bool| {
+            let taken = load::<OidcSection>(&Sources::new().flags(settings));
+            assert_eq!(taken.is_ok(), expected, "{settings}: {:?}", taken.err());
+        };
+        let grant = json!({"claim": "groups", "value": "a", "tenant": "acme", "role": "viewer"});
+        let provider = |changed: Value| {
+            let mut provider = json!({"issuer": "https://a", "url": "https://b", "client_id": "c"});
+            let (all, changed) = (provider.as_object_mut().unwrap(), changed);
+            all.extend(changed.as_object().unwrap().clone());
+            provider
+        };
+        check(&json!({}), true);
+        check(&provider(json!({})), true);
+        check(&provider(json!({"issuer": "a"})), false);
+        check(&provider(json!({"url": Value::Null})), false);
+        check(&provider(json!({"client_id": ""})), false);
+        for (count, expected) in [(1, true), (1_000, true), (1_001, false)] {
+            check(
+                &provider(json!({"grants": vec![grant.clone(); count]})),
+                expected,
+            );
+        }
+        for (count, expected) in [(32, true), (33, false)] {
+            check(
+                &provider(json!({"scopes": vec!["openid"; count]})),
+                expected,
+            );
+        }
+        for key in ["claim", "value", "tenant", "role"] {
+            let mut wrong = grant.clone();
+            wrong[key] = json!("");
+            check(&provider(json!({"grants": [wrong]})), false);
+        }
+    }
+}

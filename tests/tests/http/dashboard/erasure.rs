@@ -1,0 +1,126 @@
+//! Erasing a conversation from its page: the preview's counts are what is removed, and the receipt shows it.
+
+use event_log::Record;
+use serde_json::json;
+use tests::events::{assistant, user};
+use tests::eventually::eventually;
+use wire::proto::operate::v1::DashboardRole;
+
+use super::transcript::person;
+use crate::fixture::{Fixture, TENANT, begin};
+
+/// The counts of a name in a page, one of each conversation.
+fn counts(page: &str, name: &str) -> Vec<u64> {
+    let cells = page
+        .split(&format!("data-count=\"{name}\">"))
+        .skip(1)
+        .collect::<Vec<_>>();
+    let counts = cells
+        .iter()
+        .map(|cell| cell.split('<').next().unwrap().replace(',', ""));
+    counts.map(|count| count.parse().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_preview_counts_what_the_erasure_removes() {
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
+    let chat = begin(&session, &json!({})).await;
+    fixture
+        .agent
+        .append(&chat, vec![user("Hi"), assistant("Hello")])
+        .await;
+    // A run, whose parts are stored too.
+    let path = format!("/api/chats/{chat}/messages");
+    let answered = session
+        .post(&path, &json!({"content": "Where is my parcel?"}))
+        .await;
+    assert_eq!(answered.status, 200);
+    let forked = session
+        .post(&format!("/api/chats/{chat}/fork"), &json!({}))
+        .await
+        .ok(201);
+    let fork = forked["id"].as_str().unwrap();
+    fixture.agent.append(fork, vec![user("in the fork")]).await;
+    let version = async |id: &str| {
+        let chat = session.get(&format!("/api/chats/{id}")).await.ok(200);
+        let inherited = chat["forkedFrom"]["version"].as_u64().unwrap_or_default();
+        chat["version"].as_u64().unwrap() - inherited
+    };
+    let browser = person(&fixture, DashboardRole::Support).await;
+    let page = format!("/dashboard/conversations/{chat}");
+    let preview = eventually("a preview with the fork", || async {
+        // The projector may be behind with the fork, and the title may follow.
+        let expected = [version(&chat).await, version(fork).await];
+        let preview = browser.get(&format!("{page}/erase")).await.text();
+        (counts(&preview, "events") == expected).then_some(preview)
+    });
+    let preview = preview.await;
+    assert_eq!(counts(&preview, "archived"), [0, 0]);
+    let record = Record::open(tests::settings::record(&fixture.stack.servers)).await;
+    let record = record.expect("a record");
+    for (id, expected) in [
+        (&*chat, counts(&preview, "commits")[0]),
+        (fork, counts(&preview, "commits")[1]),
+    ] {
+        assert_eq!(record.commits_of(&key(id)).await.unwrap(), expected, "{id}");
+    }
+    let wrong = browser
+        .post(
+            &format!("{page}/erase"),
+            &[("confirmation", "no"), ("forks", "1")],
+        )
+        .await;
+    assert!(
+        wrong.text().contains("Nothing was erased"),
+        "{}",
+        wrong.text()
+    );
+    let fewer = browser
+        .post(
+            &format!("{page}/erase"),
+            &[("confirmation", &chat), ("forks", "0")],
+        )
+        .await;
+    assert!(fewer.text().contains("more forks"), "{}", fewer.text());
+    assert_eq!(browser.get(&page).await.status, 200);
+    let fields = [("confirmation", chat.as_str()), ("forks", "1")];
+    for _ in 0..2 {
+        // A form that is sent twice leads to the receipt again.
+        let erased = browser.post(&format!("{page}/erase"), &fields).await;
+        assert_eq!(erased.status, 303, "{}", erased.text());
+        assert_eq!(erased.headers["location"], format!("{page}/erasure"));
+    }
+    for id in [&*chat, fork] {
+        assert_eq!(
+            browser
+                .get(&format!("/dashboard/conversations/{id}"))
+                .await
+                .status,
+            404
+        );
+    }
+    eventually("a complete erasure", || async {
+        let receipt = browser.get(&format!("{page}/erasure")).await.text();
+        receipt.contains("overwritten in every store").then_some(())
+    })
+    .await;
+    for id in [&*chat, fork] {
+        assert_eq!(record.commits_of(&key(id)).await.unwrap(), 1, "{id}");
+    }
+    let administrator = person(&fixture, DashboardRole::Administrator).await;
+    let log = administrator.get("/dashboard/audit").await.text();
+    assert!(
+        log.contains("erased") && log.contains("with 1 forks"),
+        "{log}"
+    );
+    let never = browser.get("/dashboard/conversations/none/erasure").await;
+    assert_eq!(never.status, 404);
+}
+
+fn key(id: &str) -> domain::ConversationKey {
+    domain::ConversationKey {
+        tenant: domain::TenantId::parse(TENANT).unwrap(),
+        conversation: domain::ConversationId::parse(id).unwrap(),
+    }
+}

@@ -1,0 +1,301 @@
+//! Roles and pages: one status for each page and person. The tests fail if a page is served but missing in the matrix, or the
+//! reverse.
+
+use std::collections::BTreeSet;
+
+use gateway::http::dashboard::guard::Access;
+use gateway::http::dashboard::routes;
+use tests::dashboard::{Browser, is_sign_in_required};
+use tests::http_client::Answer;
+use wire::proto::operate::v1::DashboardRole;
+
+use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+
+/// The people, in the order of the matrix's columns.
+const PEOPLE: [(&str, Option<(&str, DashboardRole)>); 6] = [
+    ("nobody", None),
+    ("a viewer", Some((TENANT, DashboardRole::Viewer))),
+    ("support", Some((TENANT, DashboardRole::Support))),
+    (
+        "an administrator",
+        Some((TENANT, DashboardRole::Administrator)),
+    ),
+    ("an operator", Some((TENANT, DashboardRole::Operator))),
+    (
+        "another tenant's administrator",
+        Some((FOREIGN_TENANT, DashboardRole::Administrator)),
+    ),
+];
+
+type Statuses = [u16; 6];
+
+/// Pages for everybody.
+const fn for_all(status: u16) -> Statuses {
+    [status; 6]
+}
+
+/// Pages for every signed-in person; `ok` is their status.
+const fn for_viewers(ok: u16) -> Statuses {
+    [303, ok, ok, ok, ok, ok]
+}
+
+/// Pages for administrators and operators.
+const fn for_administrators(ok: u16) -> Statuses {
+    [303, 403, 403, ok, ok, ok]
+}
+
+/// What every signed-in person may do.
+const fn by_viewers(ok: u16) -> Statuses {
+    [401, ok, ok, ok, ok, ok]
+}
+
+/// Pages for people with the role support, or a higher one.
+const fn for_support(ok: u16) -> Statuses {
+    [303, 403, ok, ok, ok, ok]
+}
+
+/// What people with the role support, or a higher one, may do.
+const fn by_support(ok: u16) -> Statuses {
+    [401, 403, ok, ok, ok, ok]
+}
+
+/// One page: its name in the table of routes, a path, the fields of its form, and the statuses.
+struct Row {
+    name: &'static str,
+    path: &'static str,
+    fields: &'static [(&'static str, &'static str)],
+    statuses: Statuses,
+}
+
+fn row(name: &'static str, statuses: Statuses) -> Row {
+    Row {
+        name,
+        path: name.split_once(' ').unwrap().1,
+        fields: &[],
+        statuses,
+    }
+}
+
+fn matrix() -> Vec<Row> {
+    let link = "/dashboard/sign-in/link?token=none";
+    vec![
+        Row {
+            path: "/dashboard/assets/0/style.css",
+            ..row("GET /dashboard/assets/{hash}/{name}", for_all(200))
+        },
+        row("GET /dashboard/sign-in", for_all(200)),
+        // `tests/clients/dashboard` signs in at a provider.
+        row("GET /dashboard/sign-in/provider", for_all(404)),
+        row("GET /dashboard/sign-in/callback", for_all(404)),
+        // `sign_in.rs` tests valid links.
+        Row {
+            path: link,
+            ..row("GET /dashboard/sign-in/link", for_all(401))
+        },
+        Row {
+            fields: &[("token", "none")],
+            ..row("POST /dashboard/sign-in/link", for_all(401))
+        },
+        row("POST /dashboard/sign-out", by_viewers(303)),
+        Row {
+            fields: &[("name", "failed"), ("q", "outcome:failed")],
+            ..row("POST /dashboard/views", [401, 403, 303, 303, 303, 303])
+        },
+        row("GET /dashboard/audit", for_administrators(200)),
+        row("GET /dashboard", for_viewers(200)),
+    ]
+    .into_iter()
+    .chain(missing_conversation())
+    .collect()
+}
+
+/// The pages of a conversation that does not exist; `transcript` has one that does.
+fn missing_conversation() -> impl Iterator<Item = Row> {
+    let reads = [
+        (
+            "GET /dashboard/conversations/{id}",
+            "/dashboard/conversations/none",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/stream",
+            "/dashboard/conversations/none/stream",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/events/{version}",
+            "/dashboard/conversations/none/events/1",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/events/{version}/download",
+            "/dashboard/conversations/none/events/1/download",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/context",
+            "/dashboard/conversations/none/context",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/context/body",
+            "/dashboard/conversations/none/context/body",
+        ),
+    ];
+    let support_reads = [
+        (
+            "GET /dashboard/conversations/{id}/export",
+            "/dashboard/conversations/none/export",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/erase",
+            "/dashboard/conversations/none/erase",
+        ),
+        (
+            "GET /dashboard/conversations/{id}/erasure",
+            "/dashboard/conversations/none/erasure",
+        ),
+    ];
+    let posts = [
+        (
+            "POST /dashboard/conversations/{id}/context",
+            "/dashboard/conversations/none/context",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/context/verify",
+            "/dashboard/conversations/none/context/verify",
+        ),
+    ];
+    let support_posts = [
+        (
+            "POST /dashboard/conversations/{id}/title",
+            "/dashboard/conversations/none/title",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/archive",
+            "/dashboard/conversations/none/archive",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/restore",
+            "/dashboard/conversations/none/restore",
+        ),
+        (
+            "POST /dashboard/conversations/{id}/erase",
+            "/dashboard/conversations/none/erase",
+        ),
+    ];
+    let fields = &[("title", "t"), ("receipt", "{}"), ("confirmation", "none")];
+    let rows = |of: Vec<(&'static str, &'static str)>, statuses: Statuses| {
+        of.into_iter().map(move |(name, path)| Row {
+            name,
+            path,
+            fields,
+            statuses,
+        })
+    };
+    rows(reads.to_vec(), for_viewers(404))
+        .chain(rows(support_reads.to_vec(), for_support(404)))
+        .chain(rows(posts.to_vec(), by_viewers(404)))
+        .chain(rows(support_posts.to_vec(), by_support(404)))
+}
+
+async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Browser {
+    let client = fixture.stack.http_client();
+    match person {
+        Some((tenant, role)) => Browser::signed_in(client, &fixture.operator, tenant, role).await,
+        None => Browser::new(client),
+    }
+}
+
+async fn send(browser: &Browser, row: &Row) -> Answer {
+    if row.name.starts_with("POST ") {
+        browser.post(row.path, row.fields).await
+    } else {
+        browser.get(row.path).await
+    }
+}
+
+#[test]
+fn every_page_is_in_the_matrix() {
+    let served = routes::table().into_iter();
+    let served: BTreeSet<String> = served
+        .map(|route| format!("{} {}", route.method, route.path))
+        .collect();
+    let known: BTreeSet<String> = matrix().iter().map(|row| row.name.to_owned()).collect();
+    assert_eq!(served, known);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_person_gets_the_status_of_the_matrix() {
+    let fixture = Fixture::new().await;
+    let mut wrong = Vec::new();
+    for (column, (name, person)) in PEOPLE.into_iter().enumerate() {
+        for row in matrix() {
+            // A page may end the session.
+            let browser = browser(&fixture, person).await;
+            let answer = send(&browser, &row).await;
+            let expected = row.statuses[column];
+            if answer.status != expected {
+                wrong.push(format!(
+                    "{} for {name}: {} and not {expected}",
+                    row.name, answer.status
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_of_other_pages_are_rejected() {
+    let fixture = Fixture::new().await;
+    let administrator = Some((TENANT, DashboardRole::Operator));
+    let person = browser(&fixture, administrator).await;
+    let other = browser(&fixture, administrator).await;
+    let posts = routes::table().into_iter();
+    let signed: BTreeSet<String> = posts
+        .filter(|route| route.method == "POST" && route.access != Access::Public)
+        .map(|route| format!("POST {}", route.path))
+        .collect();
+    for row in matrix().iter().filter(|row| row.name.starts_with("POST ")) {
+        for site in ["same-site", "cross-site", "none"] {
+            let answer = person.post_from(row.path, row.fields, site).await;
+            assert_eq!(answer.status, 403, "{} from {site}", row.name);
+        }
+        if signed.contains(row.name) {
+            for token in ["", other.form_token()] {
+                let forged = person.with_form_token(token);
+                let answer = forged.post(row.path, row.fields).await;
+                assert_eq!(answer.status, 403, "{} with {token:?}", row.name);
+                assert!(answer.text().contains("FORM_TOKEN_INVALID"));
+            }
+        }
+    }
+    assert!(!is_sign_in_required(&person.get("/dashboard").await));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_forbids_scripts_of_others_and_frames() {
+    let fixture = Fixture::new().await;
+    let person = browser(&fixture, Some((TENANT, DashboardRole::Operator))).await;
+    let gets = matrix()
+        .into_iter()
+        .filter(|row| row.name.starts_with("GET "));
+    let paths = gets.map(|row| row.path).chain(["/dashboard/nowhere"]);
+    for path in paths {
+        let answer = person.get(path).await;
+        let header = |name: &str| answer.headers.get(name).cloned().unwrap_or_default();
+        let policy = header("content-security-policy");
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(header("x-frame-options"), "DENY", "{path}");
+        assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+        if !path.contains("assets") {
+            assert_eq!(header("cache-control"), "no-store", "{path}");
+            assert!(header("content-type").starts_with("text/html"), "{path}");
+            assert!(!answer.text().contains("style="), "{path}");
+        }
+    }
+}

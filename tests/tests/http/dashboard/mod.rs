@@ -1,0 +1,10 @@
+//! The pages of the dashboard. `matrix` covers every page with every role.
+
+mod assets;
+mod audit;
+mod context;
+mod conversations;
+mod erasure;
+mod matrix;
+mod sign_in;
+mod transcript;
