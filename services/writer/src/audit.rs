@@ -48,16 +48,22 @@ pub(crate) async fn append(writer: &Writer, entry: Entry) -> Result<CommitResult
     let log = log_at(now)?;
     let intent = |action| intent(&access, &log, action);
     let event = event(&entry)?;
-    match commit_in_turn(writer, intent(Action::Append(vec![event.clone()]))).await {
+    let append = || Action::Append {
+        events: vec![event.clone()],
+        expected: None,
+    };
+    match commit_in_turn(writer, intent(append())).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
         appended => return appended,
     }
-    match commit_in_turn(writer, intent(create(&access.agent)?)).await {
-        Err(problem) if problem.reason() != Reason::ConversationExists => return Err(problem),
-        // Another writer may have created it.
-        Ok(_) | Err(_) => {}
+    let create = create(&access.agent, event.clone())?;
+    match commit_in_turn(writer, intent(create)).await {
+        // Another writer has created it.
+        Err(problem) if problem.reason() == Reason::ConversationExists => {
+            commit_in_turn(writer, intent(append())).await
+        }
+        created => created,
     }
-    commit_in_turn(writer, intent(Action::Append(vec![event]))).await
 }
 
 fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent {
@@ -77,6 +83,7 @@ fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent 
             expectation: Expectation::Any,
             action,
         },
+        attempt: None,
         fork_from: None,
     }
 }
@@ -90,7 +97,7 @@ fn log_at(now: Timestamp) -> Result<ConversationId, Violation> {
     ConversationId::parse(format!("{prefix}{year:04}-{month:02}"))
 }
 
-fn create(agent: &AgentId) -> Result<Action, Violation> {
+fn create(agent: &AgentId, first: NewEvent) -> Result<Action, Violation> {
     let channel = OWNER_DIGIT.repeat(domain::bounds::CHANNEL_ID_CHARS);
     Ok(Action::Create {
         created: Box::new(ConversationCreated {
@@ -103,6 +110,7 @@ fn create(agent: &AgentId) -> Result<Action, Violation> {
             forked_from: None,
         }),
         occurred_at: None,
+        events: vec![first],
     })
 }
 

@@ -63,7 +63,6 @@ pub(super) fn of(
         losses: rendered.losses.iter().map(loss).collect(),
         tool_names: rendered.names.tools().map(written).collect(),
         call_ids: rendered.names.calls().map(written).collect(),
-        ..proto::Receipt::default()
     }
 }
 
