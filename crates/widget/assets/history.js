@@ -15,7 +15,7 @@ export function createHistory({ texts, time, api, chat, onOpen, onFresh, onClose
   const search = h('form', { role: 'search', className: 'row', hidden: true, onsubmit: (event) => (event.preventDefault(), load()) }, query, h('button', { part: 'button', 'aria-label': texts.search }, icon('search')));
   const back = button(texts.back, onClose, { part: 'button' });
   const node = h('div', { className: 'history', part: 'history', role: 'group', 'aria-label': texts.history, hidden: true }, h('div', { className: 'row' }, back, button(texts.fresh, onFresh, { part: 'button' })), search, list, empty, more);
-  let isOffered;
+  let isOffered = false;
 
   async function open() {
     query.value = '';
@@ -23,13 +23,13 @@ export function createHistory({ texts, time, api, chat, onOpen, onFresh, onClose
     node.hidden = false;
     back.focus();
     const loaded = load();
-    isOffered ??= await hasSearch();
+    isOffered ||= await hasSearch();
     search.hidden = !isOffered;
     await loaded;
   }
 
-  /** A request without words is refused where there is a search. */
-  const hasSearch = () => api.request('GET', '/api/search').then(() => true, ({ status }) => status === 400);
+  /** A tenant or an agent may have no search: then it is refused. */
+  const hasSearch = () => api.request('GET', '/api/search?q=a&limit=1').then(() => true, () => false);
 
   async function load(cursor) {
     const words = query.value.trim();

@@ -23,6 +23,8 @@ const TEXTS = {
   MESSAGE_NOT_FOUND: ['changed', 'reload'],
   NOTHING_TO_ANSWER: ['changed', 'reload'],
   HAS_FORKS: ['hasForks', undefined],
+  SEARCH_QUERY_INVALID: ['noResults', undefined],
+  SEARCH_TIMED_OUT: ['searchSlow', 'retry'],
   BODY_TOO_LARGE: ['tooLong', undefined],
   FIELD_TOO_LONG: ['tooLong', undefined],
   EVENT_TOO_LARGE: ['tooLong', undefined],

@@ -61,6 +61,7 @@ export const texts = {
   confirmErase: 'Dieses Gespräch für immer löschen?',
   search: 'Gespräche durchsuchen',
   noResults: 'Es wurde nichts gefunden.',
+  searchSlow: 'Die Suche dauerte zu lange. Ergänzen Sie ein Wort und versuchen Sie es noch einmal.',
   restore: 'Wiederherstellen',
   dismiss: 'Schließen',
   unread: 'neue Nachrichten',

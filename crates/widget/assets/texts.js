@@ -61,6 +61,7 @@ export const texts = {
   confirmErase: 'Delete this conversation for ever?',
   search: 'Search conversations',
   noResults: 'Nothing was found.',
+  searchSlow: 'The search took too long. Add a word and try again.',
   restore: 'Restore',
   dismiss: 'Dismiss',
   unread: 'new messages',

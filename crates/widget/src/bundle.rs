@@ -37,7 +37,7 @@ pub(crate) fn bundle(modules: &[Module], export: &str) -> String {
 }
 
 /// The lines without indentation that are not comments only.
-fn code_lines(source: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn code_lines(source: &str) -> impl Iterator<Item = &str> {
     let mut is_comment = false;
     source.lines().map(str::trim).filter(move |line| {
         let starts = line.starts_with("/**");

@@ -63,7 +63,7 @@ def main(hansard, *screenshots):
     if browser.returncode != 0:
         sys.exit("the widget failed")
     version = json.loads((HERE / "package.json").read_text())["dependencies"]["@sparticuz/chromium"]
-    features = ["streamed, resumed and stopped answers", "edits", "history", "tools", "attachments", "faults", "users", "keyboard and screen readers"]
+    features = ["streamed, resumed and stopped answers", "edits", "history", "search", "tools", "attachments", "faults", "users", "keyboard and screen readers"]
     Client("Chromium with `<hansard-chat>`", version).works("Chats", *features)
 
 

@@ -71,3 +71,33 @@ async function untilRows(chat, count, isIt) {
   }
   assert.fail(`rows: ${JSON.stringify(found)}, ${JSON.stringify(await chat.seen())}`);
 }
+
+/** The visitor's own conversations are searched; where the agent has no search, there is no field for it. */
+export async function search({ browser, site, gateway, command }) {
+  const chat = await ChatPage.open(browser, site.url(element(gateway)));
+  await chat.say('Where is the <b>turquoise</b> parcel?');
+  await chat.until(({ lines: { length } }) => length, 2);
+  await chat.press('New conversation');
+  await chat.press('Conversations');
+  await chat.hasButton('Search conversations');
+  const words = async text => {
+    await chat.run(element => element.shadowRoot.querySelector('input[type=search]').focus());
+    await chat.page.keyboard.type(text);
+    await chat.page.keyboard.press('Enter');
+  };
+  const found = () => chat.run(element => [...element.shadowRoot.querySelectorAll('.chats li')].map(node => [...node.querySelectorAll('mark')].map(({ textContent }) => textContent)));
+  await words('turquoise');
+  for (const end = Date.now() + 15_000; !(await found()).some(([word]) => word === 'turquoise'); await chat.press('Search conversations')) {
+    assert.ok(Date.now() < end, JSON.stringify(await found()));
+  }
+  await chat.isAccessible('search');
+  await chat.run(element => element.shadowRoot.querySelector('.chat').click());
+  await chat.until(({ lines }) => lines[0]?.[1], 'Where is the <b>turquoise</b> parcel?');
+  await command('agent', 'set', 'demo', '--search', 'off');
+  await chat.reload();
+  await chat.press('Conversations');
+  await untilRows(chat, 1, () => true);
+  await chat.hasButton('Search conversations', false);
+  await command('agent', 'set', 'demo', '--search', 'on');
+  await chat.end();
+}
