@@ -169,9 +169,12 @@ fn text(body: &Bytes) -> Option<String> {
     let Fact::MessageAppended(message) = event.fact else {
         return None;
     };
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        _ => None,
+    let texts = message.parts.iter().filter_map(|part| {
+        if let Part::Text(text) = part {
+            Some(text.as_str())
+        } else {
+            None
+        }
     });
     let text: String = texts.collect::<Vec<_>>().join(" ");
     Some(text.chars().take(EXCERPT_CHARS_MAX).collect())
