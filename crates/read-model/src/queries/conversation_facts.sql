@@ -25,7 +25,7 @@ SELECT id,
                SELECT 1 FROM event
                WHERE tenant_id = $1 AND conversation_id = id AND kind = $8 AND kind <> 1
                LIMIT $5
-           ) AS some
+           ) AS counted
        ) AS errors,
        ARRAY(
            SELECT body FROM event
