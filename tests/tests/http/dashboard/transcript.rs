@@ -114,7 +114,7 @@ async fn pages_have_every_event_once_and_open_at_an_event() {
     let after = browser
         .get(&format!("/dashboard/conversations/c?after={all}"))
         .await;
-    assert_eq!(versions(&after.text()), []);
+    assert_eq!(versions(&after.text()), Vec::<u64>::new());
     assert_eq!(after.status, 200);
 }
 
