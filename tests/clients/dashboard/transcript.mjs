@@ -42,7 +42,9 @@ async function accessible(name) {
 
 async function themes(name) {
   for (const theme of ['light', 'dark']) {
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+    // Without transitions: a rule must not see a colour between two themes.
+    const still = { name: 'prefers-reduced-motion', value: 'reduce' };
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, still]);
     await accessible(`${name}, ${theme}`);
     if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${theme}.png`) });
   }
@@ -85,7 +87,7 @@ await page.goto(conversation('hostile'));
 const later = { type: 'MessageAppended', role: 'user', parts: [{ type: 'text', text: '<b>live</b>' }] };
 const headers = { 'content-type': 'application/json', authorization: settings.authorization };
 const appended = await fetch(`${settings.url}/v1/conversations/hostile/events`, {
-  method: 'POST', headers, body: JSON.stringify({ agentId: 'demo', events: [later] }),
+  method: 'POST', headers, body: JSON.stringify({ events: [later] }),
 });
 assert.ok(appended.ok, await appended.text());
 await page.waitForFunction(() => document.querySelector('#events')?.lastElementChild.textContent.includes('<b>live</b>'));
