@@ -49,8 +49,12 @@ async function themes(name) {
     if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${theme}.png`) });
   }
   await page.setViewport({ width: 320, height: 640 });
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  assert.ok(overflow <= 0, `${name} is ${overflow} px too wide at 320 px`);
+  const wide = await page.evaluate(() => {
+    if (document.documentElement.scrollWidth <= window.innerWidth) return [];
+    const all = [...document.querySelectorAll('main *')];
+    return all.filter((one) => one.getBoundingClientRect().right > window.innerWidth).map((one) => one.outerHTML.slice(0, 80));
+  });
+  assert.deepEqual(wide.slice(0, 8), [], `${name} is too wide at 320 px`);
   await page.setViewport({ width: 1280, height: 800 });
   await page.emulateMediaFeatures([]);
 }
