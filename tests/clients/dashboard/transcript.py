@@ -32,7 +32,7 @@ def post(url, body, who):
 def record(url, who, conversation, events):
     for start in range(0, len(events), EVENTS_OF_REQUEST):
         part = events[start : start + EVENTS_OF_REQUEST]
-        post(f"{url}/v1/conversations/{conversation}/events", {"agentId": "demo", "events": part}, who)
+        post(f"{url}/v1/conversations/{conversation}/events", {"events": part}, who)
 
 
 def message(role, text):
@@ -42,7 +42,7 @@ def message(role, text):
 def conversations(url, service):
     """A long conversation, a hostile one, and one with tools."""
     for conversation in ("long", "hostile"):
-        post(f"{url}/v1/conversations", {"agentId": "demo", "id": conversation, "title": SCRIPT}, service)
+        post(f"{url}/v1/conversations", {"agentId": "demo", "userId": "ada", "id": conversation, "title": SCRIPT}, service)
     turns = [message("user" if number % 2 == 0 else "assistant", f"message {number} " + "x" * 400) for number in range(EVENTS - 1)]
     record(url, service, "long", turns)
     big = json.dumps({"rows": ["y" * 100] * 4_000, SCRIPT: SCRIPT})

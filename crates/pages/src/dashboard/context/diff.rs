@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn differences_are_bounded() {
-        let long = "x".repeat(DIFF_BYTES_MAX);
+        let long = "x".repeat(DIFF_BYTES_MAX + 1);
         assert_eq!(Difference::between(&long, ""), Difference::TooLarge);
         let many = |value: u32| format!("[{}]", vec![value.to_string(); DIFF_LINES_MAX].join(","));
         let Difference::Lines { lines, has_more } = Difference::between(&many(1), &many(2)) else {

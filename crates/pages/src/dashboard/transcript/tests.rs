@@ -114,7 +114,7 @@ fn script_in_any_field_is_text() {
         event(2, call("a", &json)),
         event(3, returned("a", &json)),
     ]);
-    for forbidden in ["<script", "<img", "href=\"javascript", "src=", "style="] {
+    for forbidden in ["<script", "<img", "href=\"javascript", "style="] {
         assert!(!html.contains(forbidden), "{forbidden}: {html}");
     }
     assert_eq!(html.matches("&lt;script&gt;").count(), 8, "{html}");
