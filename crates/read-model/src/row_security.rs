@@ -37,10 +37,18 @@ mod tests {
         FROM pg_class AS class
         JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
         WHERE (schema.nspname LIKE 'conversations\\_v%' OR schema.nspname = 'search_v1' OR class.relname IN ('provider_log', 'model_usage'))
-              AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
+              AND class.relkind IN ('r', 'p', 'm', 'f')
         ORDER BY 1";
     /// The only tables without tenants that readers may read. They are empty here.
     const CHECKPOINTS: [&str; 2] = ["conversations_v1.checkpoint", "search_v1.checkpoint"];
+    /// Views that readers may read. Each shows the rows of one tenant.
+    const VIEWS: &str = "
+        SELECT format('%I.%I', schema.nspname, class.relname)
+        FROM pg_class AS class
+        JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
+        WHERE class.relkind = 'v' AND has_table_privilege('hansard_reader', class.oid, 'SELECT')
+              AND schema.nspname NOT IN ('pg_catalog', 'information_schema')
+        ORDER BY 1";
     const INSUFFICIENT_PRIVILEGE: &str = "42501";
     const TENANTS: usize = 7;
 
@@ -149,6 +157,38 @@ mod tests {
                 found, expected,
                 "{table} needs its policy, or is not for readers"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn views_show_one_tenant_and_cannot_be_written() {
+        let (model, _) = filled(1).await;
+        let views = owner(&model, VIEWS.to_owned()).await;
+        let views: Vec<String> = views.iter().map(|row| row.get(0)).collect();
+        assert_eq!(views, ["search_v1.own_document"]);
+        for view in views {
+            let all = statement(format!("SELECT tenant_id FROM {view}"));
+            let mut pooled = model.acquire_reader().await.unwrap();
+            let rows = sqlx::query(all).fetch_all(pooled.connection()).await;
+            assert_eq!(rows.unwrap().len(), 0, "{view} without a tenant");
+            drop(pooled);
+            let seen = reader(&model, "t0", all).await;
+            assert_eq!(seen, Ok(vec!["t0".to_owned()]), "{view}");
+            assert_eq!(
+                reader(&model, "nobody", all).await,
+                Ok(Vec::new()),
+                "{view}"
+            );
+            for sql in [
+                format!("DELETE FROM {view}"),
+                format!("UPDATE {view} SET tenant_id = 't0'"),
+            ] {
+                let outcome = reader(&model, "t0", statement(sql.clone())).await;
+                assert!(
+                    matches!(outcome, Err(ReadModelError::Refused { .. })),
+                    "{sql}: {outcome:?}"
+                );
+            }
         }
     }
 

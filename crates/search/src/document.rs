@@ -150,7 +150,7 @@ fn text_of(parts: &[Part]) -> String {
 fn part_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(text),
-        Part::File { filename, .. } => filename.as_ref().map(|name| name.as_str()),
+        Part::File { filename, .. } => filename.as_ref().map(domain::Label::as_str),
         Part::Image { .. }
         | Part::Thinking { .. }
         | Part::RedactedThinking(_)
@@ -178,7 +178,10 @@ fn write_value(value: &Value, text: &mut String) {
     match value {
         Value::Null => text.push_str("null "),
         Value::Bool(value) => text.push_str(if *value { "true " } else { "false " }),
-        Value::Number(number) => text.push_str(&format!("{number} ")),
+        Value::Number(number) => {
+            text.push_str(&number.to_string());
+            text.push(' ');
+        }
         Value::String(string) => {
             text.push_str(string);
             text.push(' ');

@@ -90,9 +90,12 @@ mod tests {
         let query = Query::parse(query).unwrap();
         let matches = Matcher::new(&query, &[]).find(text).unwrap();
         let parts = snippet(text, &matches.ranges).into_iter();
-        let part = |part: SnippetPart| match part.is_match {
-            true => format!("[{}]", part.text),
-            false => part.text,
+        let part = |part: SnippetPart| {
+            if part.is_match {
+                format!("[{}]", part.text)
+            } else {
+                part.text
+            }
         };
         parts.map(part).collect()
     }

@@ -46,9 +46,10 @@ fn check(transcript: &Transcript, rendered: &Rendered) -> Result<(), TestCaseErr
         (Section::Closing, &transcript.closing),
     ] {
         let found = texts(section);
-        match text {
-            Some(text) => prop_assert!(contains(&found, text), "{text:?} in {found}"),
-            None => prop_assert_eq!(found, ""),
+        if let Some(text) = text {
+            prop_assert!(contains(&found, text), "{text:?} in {found}")
+        } else {
+            prop_assert_eq!(found, "")
         }
     }
     let known: BTreeSet<u64> = transcript.turns.iter().map(|turn| turn.version.0).collect();

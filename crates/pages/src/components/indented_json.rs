@@ -20,10 +20,7 @@ pub fn indented_json(json: &str) -> String {
             ' ' | '\t' | '\n' | '\r' => {}
             '{' | '[' => {
                 writer.text.push(character);
-                while characters
-                    .next_if(|next| next.is_ascii_whitespace())
-                    .is_some()
-                {}
+                while characters.next_if(char::is_ascii_whitespace).is_some() {}
                 let closing = if character == '{' { '}' } else { ']' };
                 if characters.next_if_eq(&closing).is_some() {
                     writer.text.push(closing);

@@ -49,8 +49,8 @@ fn next(text: &str) -> (Piece<'_>, &str) {
     let (text, is_quoted, rest) = value_of(text);
     (
         Piece {
-            text,
             is_quoted,
+            text,
             ..piece
         },
         rest,

@@ -116,6 +116,14 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
         .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
         .merge(openai())
+        .merge(admin())
+        .routes(routes!(get_loader::get_loader))
+        .routes(routes!(get_widget_file::get_widget_file))
+}
+
+/// The operations of administrators.
+fn admin() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
         .routes(routes!(list_conversations::list_conversations))
         .routes(routes!(get_conversation::get_conversation))
         .routes(routes!(list_events::list_events))
@@ -126,8 +134,6 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(list_provider_logs::list_provider_logs))
         .routes(routes!(get_provider_log::get_provider_log))
         .routes(routes!(search_tenant::search_tenant))
-        .routes(routes!(get_loader::get_loader))
-        .routes(routes!(get_widget_file::get_widget_file))
 }
 
 /// The APIs of OpenAI.

@@ -127,12 +127,12 @@ impl Search<'_> {
         let conversations = conversations(&found);
         let rewinds = rewinds(model, access, &conversations);
         let rewinds = self.request.deadline.rows(rewinds).await?;
-        let matches = match_count(&found);
+        let match_count = match_count(&found);
         let mut examined = Examined {
             results: Vec::new(),
             last: found.documents.last().map(|last| last.cursor.clone()),
             count: found.documents.len(),
-            matches,
+            matches: match_count,
         };
         let matcher = Matcher::new(self.query, &self.scope.languages);
         for document in found.documents {

@@ -74,7 +74,7 @@ pub(super) fn result(
         Some(event) => Document::of_event(event)?,
         None => Document::of_title(found.title.as_deref()?),
     };
-    let matches = matcher.find(&document.text)?;
+    let found_text = matcher.find(&document.text)?;
     let version = found.cursor.version;
     let is_event = document.kind != Kind::Title;
     let rewinds = rewinds.get(&found.cursor.conversation);
@@ -84,8 +84,8 @@ pub(super) fn result(
             !segments.contains(version)
         });
     Some(SearchResult {
-        snippet: snippet(&document.text, &matches.ranges),
-        score: score(document.kind, &matches),
+        snippet: snippet(&document.text, &found_text.ranges),
+        score: score(document.kind, &found_text),
         kind: document.kind,
         role: document.role,
         tool_name: document.tool_name,

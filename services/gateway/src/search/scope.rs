@@ -69,15 +69,15 @@ impl Scope {
             agents.retain(|agent| agent.agent == *named);
         }
         let is_hidden = request.audience == SearchAudience::Visitor && query.filters.is_rewound();
-        let Some(owner) = owner(request, query).filter(|_| !agents.is_empty() && !is_hidden) else {
+        if agents.is_empty() || is_hidden || names_another_user(request, query) {
             return Ok(None);
-        };
+        }
         let languages: BTreeSet<Language> =
             agents.iter().filter_map(|agent| agent.language).collect();
         Ok(Some(Self {
             documents: DocumentScope {
                 agents: agents.into_iter().map(|agent| agent.agent).collect(),
-                owner,
+                owner: owner(request, query),
             },
             languages: languages.into_iter().collect(),
             audience: request.audience,
@@ -104,13 +104,17 @@ impl Scope {
     }
 }
 
-/// The owner whose conversations are searched, if there is one; `None`: the query names a user whom the caller does not see.
-fn owner(request: &SearchRequest<'_>, query: &Query) -> Option<Option<Owner>> {
+/// The only owner whose conversations are searched. `None`: those of all.
+fn owner(request: &SearchRequest<'_>, query: &Query) -> Option<Owner> {
     let named = query.filters.user.clone().map(Owner::User);
-    match (&request.owner, named) {
-        (own, None) => Some(own.clone()),
-        (None, named) => Some(named),
-        (Some(own), Some(named)) => (*own == named).then_some(Some(named)),
+    request.owner.clone().or(named)
+}
+
+/// Whether the query names a user whom the caller does not see.
+fn names_another_user(request: &SearchRequest<'_>, query: &Query) -> bool {
+    match (&request.owner, &query.filters.user) {
+        (Some(own), Some(named)) => *own != Owner::User(named.clone()),
+        (None, _) | (_, None) => false,
     }
 }
 

@@ -136,9 +136,12 @@ fn row(result: &proto::SearchResult) -> [String; 5] {
 
 /// The snippet in one line; control characters could change the terminal.
 fn text(snippet: &[proto::SnippetPart]) -> String {
-    let part = |part: &proto::SnippetPart| match part.is_match {
-        true => format!("[{}]", part.text),
-        false => part.text.clone(),
+    let part = |part: &proto::SnippetPart| {
+        if part.is_match {
+            format!("[{}]", part.text)
+        } else {
+            part.text.clone()
+        }
     };
     let text: String = snippet.iter().map(part).collect();
     let line = text

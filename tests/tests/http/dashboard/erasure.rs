@@ -4,6 +4,7 @@ use event_log::Record;
 use serde_json::json;
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
+use tests::http_client::HttpClient;
 use wire::proto::operate::v1::DashboardRole;
 
 use super::transcript::person;
@@ -25,23 +26,8 @@ fn counts(page: &str, name: &str) -> Vec<u64> {
 async fn the_preview_counts_what_the_erasure_removes() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
-    let chat = begin(&session, &json!({})).await;
-    fixture
-        .agent
-        .append(&chat, vec![user("Hi"), assistant("Hello")])
-        .await;
-    // A run, whose parts are stored too.
-    let path = format!("/api/chats/{chat}/messages");
-    let answered = session
-        .post(&path, &json!({"content": "Where is my parcel?"}))
-        .await;
-    assert_eq!(answered.status, 200);
-    let forked = session
-        .post(&format!("/api/chats/{chat}/fork"), &json!({}))
-        .await
-        .ok(201);
-    let fork = forked["id"].as_str().unwrap();
-    fixture.agent.append(fork, vec![user("in the fork")]).await;
+    let (chat, fork) = chat_with_run_and_fork(&fixture, &session).await;
+    let fork = fork.as_str();
     let version = async |id: &str| {
         let chat = session.get(&format!("/api/chats/{id}")).await.ok(200);
         let inherited = chat["forkedFrom"]["version"].as_u64().unwrap_or_default();
@@ -65,24 +51,14 @@ async fn the_preview_counts_what_the_erasure_removes() {
     ] {
         assert_eq!(record.commits_of(&key(id)).await.unwrap(), expected, "{id}");
     }
-    let wrong = browser
-        .post(
-            &format!("{page}/erase"),
-            &[("confirmation", "no"), ("forks", "1")],
-        )
-        .await;
-    assert!(
-        wrong.text().contains("Nothing was erased"),
-        "{}",
-        wrong.text()
-    );
-    let fewer = browser
-        .post(
-            &format!("{page}/erase"),
-            &[("confirmation", &chat), ("forks", "0")],
-        )
-        .await;
-    assert!(fewer.text().contains("more forks"), "{}", fewer.text());
+    for (confirmation, forks, expected) in [
+        ("no", "1", "Nothing was erased"),
+        (&*chat, "0", "more forks"),
+    ] {
+        let fields = [("confirmation", confirmation), ("forks", forks)];
+        let rejected = browser.post(&format!("{page}/erase"), &fields).await.text();
+        assert!(rejected.contains(expected), "{rejected}");
+    }
     assert_eq!(browser.get(&page).await.status, 200);
     let fields = [("confirmation", chat.as_str()), ("forks", "1")];
     for _ in 0..2 {
@@ -92,13 +68,8 @@ async fn the_preview_counts_what_the_erasure_removes() {
         assert_eq!(erased.headers["location"], format!("{page}/erasure"));
     }
     for id in [&*chat, fork] {
-        assert_eq!(
-            browser
-                .get(&format!("/dashboard/conversations/{id}"))
-                .await
-                .status,
-            404
-        );
+        let page = format!("/dashboard/conversations/{id}");
+        assert_eq!(browser.get(&page).await.status, 404);
     }
     eventually("a complete erasure", || async {
         let receipt = browser.get(&format!("{page}/erasure")).await.text();
@@ -116,6 +87,21 @@ async fn the_preview_counts_what_the_erasure_removes() {
     );
     let never = browser.get("/dashboard/conversations/none/erasure").await;
     assert_eq!(never.status, 404);
+}
+
+/// A chat with a run, whose parts are stored too, and a fork of it.
+async fn chat_with_run_and_fork(fixture: &Fixture, session: &HttpClient) -> (String, String) {
+    let chat = begin(session, &json!({})).await;
+    let events = vec![user("Hi"), assistant("Hello")];
+    fixture.agent.append(&chat, events).await;
+    let path = format!("/api/chats/{chat}/messages");
+    let question = json!({"content": "Where is my parcel?"});
+    assert_eq!(session.post(&path, &question).await.status, 200);
+    let path = format!("/api/chats/{chat}/fork");
+    let forked = session.post(&path, &json!({})).await.ok(201);
+    let fork = forked["id"].as_str().unwrap().to_owned();
+    fixture.agent.append(&fork, vec![user("in the fork")]).await;
+    (chat, fork)
 }
 
 fn key(id: &str) -> domain::ConversationKey {

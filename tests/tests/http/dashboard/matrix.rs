@@ -62,15 +62,16 @@ const fn by_support(ok: u16) -> Statuses {
 /// One page: its name in the table of routes, a path, the fields of its form, and the statuses.
 struct Row {
     name: &'static str,
-    path: &'static str,
+    path: String,
     fields: &'static [(&'static str, &'static str)],
     statuses: Statuses,
 }
 
 fn row(name: &'static str, statuses: Statuses) -> Row {
+    let (_, path) = name.split_once(' ').unwrap();
     Row {
         name,
-        path: name.split_once(' ').unwrap().1,
+        path: path.replace("{id}", "none").replace("{version}", "1"),
         fields: &[],
         statuses,
     }
@@ -80,7 +81,7 @@ fn matrix() -> Vec<Row> {
     let link = "/dashboard/sign-in/link?token=none";
     vec![
         Row {
-            path: "/dashboard/assets/0/style.css",
+            path: "/dashboard/assets/0/style.css".to_owned(),
             ..row("GET /dashboard/assets/{hash}/{name}", for_all(200))
         },
         row("GET /dashboard/sign-in", for_all(200)),
@@ -89,7 +90,7 @@ fn matrix() -> Vec<Row> {
         row("GET /dashboard/sign-in/callback", for_all(404)),
         // `sign_in.rs` tests valid links.
         Row {
-            path: link,
+            path: link.to_owned(),
             ..row("GET /dashboard/sign-in/link", for_all(401))
         },
         Row {
@@ -112,86 +113,40 @@ fn matrix() -> Vec<Row> {
 /// The pages of a conversation that does not exist; `transcript` has one that does.
 fn missing_conversation() -> impl Iterator<Item = Row> {
     let reads = [
-        (
-            "GET /dashboard/conversations/{id}",
-            "/dashboard/conversations/none",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/stream",
-            "/dashboard/conversations/none/stream",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/events/{version}",
-            "/dashboard/conversations/none/events/1",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/events/{version}/download",
-            "/dashboard/conversations/none/events/1/download",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/context",
-            "/dashboard/conversations/none/context",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/context/body",
-            "/dashboard/conversations/none/context/body",
-        ),
+        "GET /dashboard/conversations/{id}",
+        "GET /dashboard/conversations/{id}/stream",
+        "GET /dashboard/conversations/{id}/events/{version}",
+        "GET /dashboard/conversations/{id}/events/{version}/download",
+        "GET /dashboard/conversations/{id}/context",
+        "GET /dashboard/conversations/{id}/context/body",
     ];
     let support_reads = [
-        (
-            "GET /dashboard/conversations/{id}/export",
-            "/dashboard/conversations/none/export",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/erase",
-            "/dashboard/conversations/none/erase",
-        ),
-        (
-            "GET /dashboard/conversations/{id}/erasure",
-            "/dashboard/conversations/none/erasure",
-        ),
+        "GET /dashboard/conversations/{id}/export",
+        "GET /dashboard/conversations/{id}/erase",
+        "GET /dashboard/conversations/{id}/erasure",
     ];
     let posts = [
-        (
-            "POST /dashboard/conversations/{id}/context",
-            "/dashboard/conversations/none/context",
-        ),
-        (
-            "POST /dashboard/conversations/{id}/context/verify",
-            "/dashboard/conversations/none/context/verify",
-        ),
+        "POST /dashboard/conversations/{id}/context",
+        "POST /dashboard/conversations/{id}/context/verify",
     ];
     let support_posts = [
-        (
-            "POST /dashboard/conversations/{id}/title",
-            "/dashboard/conversations/none/title",
-        ),
-        (
-            "POST /dashboard/conversations/{id}/archive",
-            "/dashboard/conversations/none/archive",
-        ),
-        (
-            "POST /dashboard/conversations/{id}/restore",
-            "/dashboard/conversations/none/restore",
-        ),
-        (
-            "POST /dashboard/conversations/{id}/erase",
-            "/dashboard/conversations/none/erase",
-        ),
+        "POST /dashboard/conversations/{id}/title",
+        "POST /dashboard/conversations/{id}/archive",
+        "POST /dashboard/conversations/{id}/restore",
+        "POST /dashboard/conversations/{id}/erase",
     ];
-    let fields = &[("title", "t"), ("receipt", "{}"), ("confirmation", "none")];
-    let rows = |of: Vec<(&'static str, &'static str)>, statuses: Statuses| {
-        of.into_iter().map(move |(name, path)| Row {
-            name,
-            path,
-            fields,
-            statuses,
-        })
+    let rows = |names: &[&'static str], statuses: Statuses| {
+        let rows = names.iter().map(|name| Row {
+            fields: &[("title", "t"), ("receipt", "{}"), ("confirmation", "none")],
+            ..row(name, statuses)
+        });
+        rows.collect::<Vec<Row>>()
     };
-    rows(reads.to_vec(), for_viewers(404))
-        .chain(rows(support_reads.to_vec(), for_support(404)))
-        .chain(rows(posts.to_vec(), by_viewers(404)))
-        .chain(rows(support_posts.to_vec(), by_support(404)))
+    rows(&reads, for_viewers(404))
+        .into_iter()
+        .chain(rows(&support_reads, for_support(404)))
+        .chain(rows(&posts, by_viewers(404)))
+        .chain(rows(&support_posts, by_support(404)))
 }
 
 async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Browser {
@@ -204,9 +159,9 @@ async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Br
 
 async fn send(browser: &Browser, row: &Row) -> Answer {
     if row.name.starts_with("POST ") {
-        browser.post(row.path, row.fields).await
+        browser.post(&row.path, row.fields).await
     } else {
-        browser.get(row.path).await
+        browser.get(&row.path).await
     }
 }
 
@@ -254,13 +209,13 @@ async fn forms_of_other_pages_are_rejected() {
         .collect();
     for row in matrix().iter().filter(|row| row.name.starts_with("POST ")) {
         for site in ["same-site", "cross-site", "none"] {
-            let answer = person.post_from(row.path, row.fields, site).await;
+            let answer = person.post_from(&row.path, row.fields, site).await;
             assert_eq!(answer.status, 403, "{} from {site}", row.name);
         }
         if signed.contains(row.name) {
             for token in ["", other.form_token()] {
                 let forged = person.with_form_token(token);
-                let answer = forged.post(row.path, row.fields).await;
+                let answer = forged.post(&row.path, row.fields).await;
                 assert_eq!(answer.status, 403, "{} with {token:?}", row.name);
                 assert!(answer.text().contains("FORM_TOKEN_INVALID"));
             }
@@ -276,9 +231,11 @@ async fn every_answer_forbids_scripts_of_others_and_frames() {
     let gets = matrix()
         .into_iter()
         .filter(|row| row.name.starts_with("GET "));
-    let paths = gets.map(|row| row.path).chain(["/dashboard/nowhere"]);
+    let paths = gets
+        .map(|row| row.path)
+        .chain(["/dashboard/nowhere".to_owned()]);
     for path in paths {
-        let answer = person.get(path).await;
+        let answer = person.get(&path).await;
         let header = |name: &str| answer.headers.get(name).cloned().unwrap_or_default();
         let policy = header("content-security-policy");
         for rule in [

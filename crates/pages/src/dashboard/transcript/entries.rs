@@ -33,15 +33,15 @@ pub(super) fn entries(events: &[EventOfTranscript]) -> Vec<Entry<'_>> {
 }
 
 fn called(event: &EventOfTranscript) -> Option<&CallId> {
-    match &event.recorded.event.fact {
-        Fact::ToolCalled(call) => Some(&call.call_id),
-        _ => None,
-    }
+    let Fact::ToolCalled(call) = &event.recorded.event.fact else {
+        return None;
+    };
+    Some(&call.call_id)
 }
 
 fn returned(event: &EventOfTranscript) -> Option<&CallId> {
-    match &event.recorded.event.fact {
-        Fact::ToolReturned(result) => Some(&result.call_id),
-        _ => None,
-    }
+    let Fact::ToolReturned(result) = &event.recorded.event.fact else {
+        return None;
+    };
+    Some(&result.call_id)
 }

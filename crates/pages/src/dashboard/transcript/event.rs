@@ -141,23 +141,24 @@ fn result(at: At<'_>, result: &ToolReturned) -> Markup {
     }
 }
 
+/// The heading names the kind of annotations without details.
 fn annotation(at: At<'_>, fact: &Annotation) -> Markup {
-    match fact {
-        Annotation::SystemNoted(note) => html! {
+    html! {
+        @if let Annotation::SystemNoted(note) = fact {
             @if let Some(topic) = &note.topic { p.muted { (topic) } }
             (text(at, &note.text))
-        },
-        Annotation::ErrorOccurred(error) => html! {
+        }
+        @if let Annotation::ErrorOccurred(error) = fact {
             p { (badge(Tone::Bad, error.error_type.as_str())) }
             (text(at, &error.message))
-        },
-        Annotation::HistorySummarised(summary) => html! {
+        }
+        @if let Annotation::HistorySummarised(summary) = fact {
             p.muted { "Covers the events up to " (link(at, summary.through.0)) }
             (text(at, &summary.text))
-        },
-        Annotation::HistoryRewound(rewound) => html! {
+        }
+        @if let Annotation::HistoryRewound(rewound) = fact {
             p { "The conversation continues after event " (link(at, rewound.to.0)) "; later events are hidden from models." }
-        },
+        }
     }
 }
 
@@ -166,13 +167,13 @@ fn link(at: At<'_>, version: u64) -> Markup {
 }
 
 fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the heading names the kind of the other events"
+    )]
     match fact {
         Lifecycle::ConversationCreated(created) => self::created(at, created),
         Lifecycle::ConversationUpdated(updated) => self::updated(at, updated),
-        Lifecycle::ConversationArchived
-        | Lifecycle::ConversationRestored
-        | Lifecycle::ConversationErased
-        | Lifecycle::OwnerChanged(_) => html! {},
         Lifecycle::RunStarted(started) => html! {
             p.muted {
                 "run " code { (started.run) }
@@ -186,6 +187,7 @@ fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup 
                 @if let Some(started) = event.run_started_at { " after " (duration(started, event.recorded.recorded_at)) }
             }
         },
+        _ => html! {},
     }
 }
 

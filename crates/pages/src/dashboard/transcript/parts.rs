@@ -41,7 +41,7 @@ fn part(at: At<'_>, index: usize, part: &Part) -> Markup {
         Part::Image { source, .. } => media("picture", None, source),
         Part::File {
             source, filename, ..
-        } => media("file", filename.as_ref().map(|name| name.as_str()), source),
+        } => media("file", filename.as_ref().map(domain::Label::as_str), source),
         Part::Thinking { text: thought, .. } => html! {
             details.thinking { summary { "Thinking" } (text(at, thought)) }
         },

@@ -49,9 +49,10 @@ pub async fn reindex_step(model: &ReadModel) -> Result<ReindexStep, ReadModelErr
             return Ok(ReindexStep::Idle);
         };
         connection.execute(LOCK_SHARED).await?;
-        let end = match job.settings.is_enabled {
-            true => index(connection, &job).await?,
-            false => delete(connection, &job).await?,
+        let end = if job.settings.is_enabled {
+            index(connection, &job).await?
+        } else {
+            delete(connection, &job).await?
         };
         advance(connection, &job, end).await
     };
@@ -154,16 +155,13 @@ async fn advance(
     end: Option<(String, i64)>,
 ) -> Result<ReindexStep, ReadModelError> {
     let (tenant, agent) = (job.tenant.as_str(), job.settings.agent());
-    match end {
-        Some((conversation, version)) => {
-            let arguments = arguments![tenant, agent, conversation, version];
-            execute(connection, include_str!("advance_agent.sql"), arguments).await?;
-            Ok(ReindexStep::Advanced)
-        }
-        None => {
-            let arguments = arguments![tenant, agent];
-            execute(connection, include_str!("finish_agent.sql"), arguments).await?;
-            Ok(ReindexStep::Finished)
-        }
+    if let Some((conversation, version)) = end {
+        let arguments = arguments![tenant, agent, conversation, version];
+        execute(connection, include_str!("advance_agent.sql"), arguments).await?;
+        Ok(ReindexStep::Advanced)
+    } else {
+        let arguments = arguments![tenant, agent];
+        execute(connection, include_str!("finish_agent.sql"), arguments).await?;
+        Ok(ReindexStep::Finished)
     }
 }

@@ -56,19 +56,19 @@ impl Documents {
             let row = source.row(&document, event.version.0, event.recorded_at);
             self.rows.push(row);
         }
-        let Some(title) = new_title(&event.event.fact) else {
+        let Some(title) = title_change(&event.event.fact) else {
             return;
         };
         let is_title = |row: &DocumentRow| row.version == TITLE_VERSION && row.key == *source.key;
         self.rows.retain(|row| !is_title(row));
         self.cleared_titles.retain(|cleared| cleared != source.key);
         match title {
-            Some(title) => {
+            FieldChange::Set(title) => {
                 let document = Document::of_title(title);
                 self.rows
                     .push(source.row(&document, TITLE_VERSION, event.recorded_at));
             }
-            None => self.cleared_titles.push(source.key.clone()),
+            FieldChange::Clear => self.cleared_titles.push(source.key.clone()),
         }
     }
 
@@ -85,8 +85,8 @@ impl Documents {
     }
 }
 
-/// The title that an event sets; `Some(None)`: it clears the title.
-fn new_title(fact: &Fact) -> Option<Option<&str>> {
+/// What an event changes about the title; `None`: nothing.
+fn title_change(fact: &Fact) -> Option<FieldChange<&str>> {
     let Fact::Lifecycle(lifecycle) = fact else {
         return None;
     };
@@ -96,11 +96,11 @@ fn new_title(fact: &Fact) -> Option<Option<&str>> {
     )]
     match lifecycle {
         Lifecycle::ConversationCreated(ConversationCreated { title, .. }) => {
-            title.as_deref().map(Some)
+            title.as_deref().map(FieldChange::Set)
         }
         Lifecycle::ConversationUpdated(ConversationUpdated { title, .. }) => match title {
-            Some(FieldChange::Set(title)) => Some(Some(title)),
-            Some(FieldChange::Clear) => Some(None),
+            Some(FieldChange::Set(title)) => Some(FieldChange::Set(title)),
+            Some(FieldChange::Clear) => Some(FieldChange::Clear),
             None => None,
         },
         _ => None,

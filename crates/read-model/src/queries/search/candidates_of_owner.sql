@@ -17,7 +17,7 @@ WITH owned AS MATERIALIZED (
     FROM owned
     CROSS JOIN LATERAL (
         SELECT recorded_at, conversation_id, version
-        FROM search_v1.document
+        FROM search_v1.own_document AS document
         WHERE tenant_id = $1 AND document.conversation_id = owned.conversation_id {all} {any}
           AND NOT terms && $3::bigint[]
           AND recorded_at >= $4

@@ -1,6 +1,6 @@
 (
         SELECT recorded_at, conversation_id, version
-        FROM search_v1.document
+        FROM search_v1.own_document AS document
         WHERE tenant_id = $1 {all} {any}
           AND NOT terms && $3::bigint[]
           AND recorded_at >= $4

@@ -82,7 +82,7 @@ pub(in crate::http) async fn erase_chat(
     };
     let readable = Readable::read(&state.gateway.reader, &target).await;
     let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
-    let erased = match readable.map_err(problem::from_problem)? {
+    let erasure = match readable.map_err(problem::from_problem)? {
         Readable::Yes(owner) if is_own(&owner) => {
             forks::erase_with_forks(&state, eraser, chat, key, query.forks).await?
         }
@@ -94,7 +94,7 @@ pub(in crate::http) async fn erase_chat(
             erased_before(&state, eraser, &target, key).await?
         }
     };
-    match erased {
+    match erasure {
         Erasure::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),
         Erasure::Done { pending_commits } => {
             let body = Json(PendingErasureBody { pending_commits });

@@ -77,11 +77,11 @@ pub async fn erase(
     };
     let answer = state.commands.write().erase_conversation(request).await;
     let mut pending_commits = 0;
-    let erased = commands::result(answer, |answer| {
+    let result = commands::result(answer, |answer| {
         pending_commits = answer.pending_commits;
         answer.result
     });
-    match erased {
+    match result {
         Ok(_) => Ok(Erasure::Done { pending_commits }),
         Err(problem) if is_not_owned(&problem) => Ok(Erasure::NotOwned),
         Err(problem) => Err(problem),

@@ -76,14 +76,15 @@ pub fn table() -> Vec<Route> {
         ),
     ]
     .into_iter()
-    .chain(conversation_pages())
+    .chain(transcript_pages())
+    .chain(context_pages())
+    .chain(support_pages())
     .collect()
 }
 
-/// The pages of one conversation.
-fn conversation_pages() -> Vec<Route> {
+/// The pages that show one conversation.
+fn transcript_pages() -> Vec<Route> {
     let read = Access::Role(Role::Viewer);
-    let change = Access::Role(Role::Support);
     vec![
         get(
             "/dashboard/conversations/{id}",
@@ -105,6 +106,13 @@ fn conversation_pages() -> Vec<Route> {
             read,
             download_event::download_event,
         ),
+    ]
+}
+
+/// The pages of what a model read.
+fn context_pages() -> Vec<Route> {
+    let read = Access::Role(Role::Viewer);
+    vec![
         get(
             "/dashboard/conversations/{id}/context",
             read,
@@ -125,6 +133,13 @@ fn conversation_pages() -> Vec<Route> {
             read,
             verify_receipt::verify_receipt,
         ),
+    ]
+}
+
+/// The pages that export, change or erase one conversation.
+fn support_pages() -> Vec<Route> {
+    let change = Access::Role(Role::Support);
+    vec![
         get(
             "/dashboard/conversations/{id}/export",
             change,

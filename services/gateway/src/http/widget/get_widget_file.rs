@@ -30,12 +30,11 @@ pub(in crate::http) async fn get_widget_file(
     headers: HeaderMap,
 ) -> Result<Response, HttpProblem> {
     let path = format!("{release}/{file}");
-    match widget::release().other(&path) {
-        Some(file) => Ok(serve(file, IMMUTABLE, &headers)),
-        None => {
-            let detail = "the file is not of this build of the gateway: load hansard-chat.js again";
-            let status = StatusCode::NOT_FOUND;
-            Err(HttpProblem::new(status, "ROUTE_NOT_FOUND", detail))
-        }
+    if let Some(file) = widget::release().other(&path) {
+        Ok(serve(file, IMMUTABLE, &headers))
+    } else {
+        let detail = "the file is not of this build of the gateway: load hansard-chat.js again";
+        let status = StatusCode::NOT_FOUND;
+        Err(HttpProblem::new(status, "ROUTE_NOT_FOUND", detail))
     }
 }

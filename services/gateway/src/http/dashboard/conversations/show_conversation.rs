@@ -205,14 +205,12 @@ pub(super) fn event_json(recorded: &RecordedEvent) -> Result<String, HttpProblem
 fn mark_starts_of_runs(events: &mut [EventOfTranscript]) {
     let mut starts: HashMap<RunId, Timestamp> = HashMap::new();
     for event in events {
-        match &event.recorded.event.fact {
-            Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
-                starts.insert(started.run, event.recorded.recorded_at);
-            }
-            Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
-                event.run_started_at = starts.get(&finished.run).copied();
-            }
-            _ => {}
+        let fact = &event.recorded.event.fact;
+        if let Fact::Lifecycle(Lifecycle::RunStarted(started)) = fact {
+            starts.insert(started.run, event.recorded.recorded_at);
+        }
+        if let Fact::Lifecycle(Lifecycle::RunFinished(finished)) = fact {
+            event.run_started_at = starts.get(&finished.run).copied();
         }
     }
 }

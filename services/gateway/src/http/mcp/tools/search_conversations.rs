@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct Results {
     /// The results, the newest or the best first.
-    results: Vec<ResultObject>,
+    results: Vec<FoundObject>,
     /// Whether there are more results: narrow the query to see them.
     has_more: bool,
     /// Everything that was recorded before this time was searched; ISO 8601. Null: unknown.
@@ -52,7 +52,7 @@ pub(super) struct Results {
 /// A result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
-struct ResultObject {
+struct FoundObject {
     /// The conversation. Pass it to the other tools.
     conversation_id: String,
     /// The title of the conversation.
@@ -111,12 +111,12 @@ pub(super) async fn call(
     let page = page.map_err(problem::from_problem)?;
     Ok(Results {
         has_more: page.next.is_some(),
-        results: page.results.into_iter().map(ResultObject::from).collect(),
+        results: page.results.into_iter().map(FoundObject::from).collect(),
         indexed_until: page.indexed_until.map(iso8601),
     })
 }
 
-impl From<SearchResult> for ResultObject {
+impl From<SearchResult> for FoundObject {
     fn from(result: SearchResult) -> Self {
         let parts = result.snippet.iter().map(|part| part.text.as_str());
         Self {

@@ -64,13 +64,7 @@ pub(super) async fn inspect_with(
         None => previous_answer(state, &target, version).await?,
     };
     let before = before.filter(|before| *before > Version::ZERO && *before <= newest);
-    let previous = match before {
-        Some(before) => {
-            let context = assemble_at(state, &target, Some(before.0), format, None).await;
-            context.ok().map(|context| (before, context))
-        }
-        None => None,
-    };
+    let previous = previous(state, &target, before, format).await;
     let (other, other_error) = other(state, &target, version, &query).await;
     let (events, has_older_events) = events(state, &target, version).await?;
     let url = format!(
@@ -87,8 +81,8 @@ pub(super) async fn inspect_with(
             .map(|(version, context)| (*version, context)),
     });
     let difference = previous.as_ref().map(|(version, context)| {
-        let texts = [&context.body, &sent.body].map(|body| String::from_utf8_lossy(body));
-        (*version, Difference::between(&texts[0], &texts[1]))
+        let [before, after] = [&context.body, &sent.body].map(|body| String::from_utf8_lossy(body));
+        (*version, Difference::between(&before, &after))
     });
     let receipt = wire::json::of(RECEIPT, &sent.receipt).map(|json| json.to_string());
     let formats: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
@@ -115,6 +109,18 @@ pub(super) async fn inspect_with(
         receipt: &receipt.unwrap_or_default(),
         verification: verification.as_ref(),
     })))
+}
+
+/// The context at an earlier version, if it can be assembled.
+async fn previous(
+    state: &HttpState,
+    target: &Target,
+    before: Option<Version>,
+    format: Format,
+) -> Option<(Version, AssembledContext)> {
+    let before = before?;
+    let context = assemble_at(state, target, Some(before.0), format, None).await;
+    Some((before, context.ok()?))
 }
 
 /// The format of a query.
@@ -232,9 +238,9 @@ async fn previous_answer(
         ..history::Query::all(Direction::Backward)
     };
     let (events, _) = read(state, target, query, ANSWERS).await?;
-    let answers = events.iter().filter(|event| match &event.event.fact {
-        Fact::MessageAppended(message) => message.role == Role::Assistant,
-        _ => false,
+    let answers = events.iter().filter(|event| {
+        let fact = &event.event.fact;
+        matches!(fact, Fact::MessageAppended(message) if message.role == Role::Assistant)
     });
     let mut before = answers.map(|answer| Version(answer.version.0.saturating_sub(1)));
     Ok(before.next())
