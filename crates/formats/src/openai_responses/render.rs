@@ -68,6 +68,8 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         prompt_cache_key: options.prompt_cache_key(),
         input: draft.items,
     };
+    // Reasoning is dropped when a later turn shows that it has no item.
+    draft.notes.sort_losses();
     draft.notes.rendered(&body, &LAYOUT)
 }
 

@@ -47,9 +47,9 @@ fn check(transcript: &Transcript, rendered: &Rendered) -> Result<(), TestCaseErr
     ] {
         let found = texts(section);
         if let Some(text) = text {
-            prop_assert!(contains(&found, text), "{text:?} in {found}")
+            prop_assert!(contains(&found, text), "{text:?} in {found}");
         } else {
-            prop_assert_eq!(found, "")
+            prop_assert_eq!(found, "");
         }
     }
     let known: BTreeSet<u64> = transcript.turns.iter().map(|turn| turn.version.0).collect();

@@ -46,8 +46,8 @@ mod tests {
         assert_eq!(set, expected);
         let mut headers = HeaderMap::new();
         assert_eq!(token(&headers), None);
-        let sent = HeaderValue::from_static("x=y; __Host-hansard.dashboard=a.b.c");
-        headers.insert(header::COOKIE, sent);
+        let cookies = HeaderValue::from_static("x=y; __Host-hansard.dashboard=a.b.c");
+        headers.insert(header::COOKIE, cookies);
         assert_eq!(token(&headers).as_deref(), Some("a.b.c"));
         assert!(
             clear()

@@ -29,6 +29,7 @@ pub struct SearchParams {
     #[serde(default)]
     q: String,
     /// The order; absent: `newest`.
+    #[param(inline)]
     order: Option<OrderName>,
     /// Page size; 0 or absent: 20.
     #[param(maximum = 100)]

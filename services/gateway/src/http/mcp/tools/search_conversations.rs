@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 /// The results.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
-pub(super) struct Results {
+pub(super) struct ResultsPage {
     /// The results, the newest or the best first.
     results: Vec<FoundObject>,
     /// Whether there are more results: narrow the query to see them.
@@ -72,7 +72,7 @@ struct FoundObject {
 }
 
 pub(super) fn definition() -> Tool {
-    define::<Arguments, Results>(
+    define::<Arguments, ResultsPage>(
         ToolName::SearchConversations,
         "Search conversations",
         "Finds texts in titles, messages, tool calls and tool results of earlier conversations, the newest first. Returns a snippet \
@@ -84,7 +84,7 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn call(
     context: ToolContext<'_>,
     arguments: Arguments,
-) -> Result<Results, Failure> {
+) -> Result<ResultsPage, Failure> {
     let limit = bounded("limit", arguments.limit, RESULTS_DEFAULT, RESULTS_MAX)?;
     let named = arguments.agent_id.as_deref();
     let (access, agent) = context.caller.agent(context.state, named).await?;
@@ -109,7 +109,7 @@ pub(super) async fn call(
     };
     let page = search(&context.state.gateway, request).await;
     let page = page.map_err(problem::from_problem)?;
-    Ok(Results {
+    Ok(ResultsPage {
         has_more: page.next.is_some(),
         results: page.results.into_iter().map(FoundObject::from).collect(),
         indexed_until: page.indexed_until.map(iso8601),
