@@ -2,8 +2,8 @@
 //!
 //! A text becomes [`token`]s: words, and single characters of scripts without spaces. The tokens of a [`document`] become
 //! [`term`]s: keyed hashes, the only form in which the index contains them. A [`query`] is parsed, its words become terms by the
-//! same functions, and what the index finds is compared with the text again ([`matches`]), so that a hash that two words share
-//! cannot produce a result. [`snippet`] cuts the text around the matches. Texts come from rows, results go to callers as plain
+//! same functions, and what the index finds is compared with the text again ([`mod@matches`]), so that a hash that two words share
+//! cannot produce a result. [`snippet()`] cuts the text around the matches. Texts come from rows, results go to callers as plain
 //! text.
 
 pub mod document;

@@ -60,7 +60,7 @@ pub(in crate::http) struct SearchCaller {
 /// A page of results, after rows and index include the positions that the request has sent.
 ///
 /// # Errors
-/// As [`search`].
+/// As [`search()`].
 pub(in crate::http) async fn page(
     state: &HttpState,
     caller: SearchCaller,
