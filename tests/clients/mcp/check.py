@@ -34,7 +34,7 @@ def inspect(url, token):
     cli = MODULES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     server = ["--cli", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
     tools = json.loads(node(cli, *server, "--method", "tools/list"))["tools"]
-    assert len(tools) == 8, tools
+    assert len(tools) == 9, tools
     call = ["--method", "tools/call", "--tool-name", "create_conversation", "--tool-arg", "user_id=inspector"]
     made = json.loads(node(cli, *server, *call))
     made = made.get("structuredContent") or json.loads(made["content"][0]["text"])

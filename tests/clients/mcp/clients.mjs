@@ -15,7 +15,7 @@ const program = { command: hansard, args: ['mcp'], env: { HANSARD_TOKEN, HANSARD
 
 async function cycle(name, client, transport) {
   await client.connect(transport);
-  assert.equal((await client.listTools()).tools.length, 8);
+  assert.equal((await client.listTools()).tools.length, 9);
   const call = async (tool, args) => {
     const result = await client.callTool({ name: tool, arguments: args });
     assert.notEqual(result.isError, true, JSON.stringify(result.content));

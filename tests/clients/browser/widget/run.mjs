@@ -15,6 +15,19 @@ import * as identity from './identity.mjs';
 import * as tools from './tools.mjs';
 import * as turns from './turns.mjs';
 
+/** Sends a message until it is answered: the rate of an address is limited, and a chat has one run at a time. */
+async function answered(url, request) {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const answer = await fetch(url, request);
+    const text = await answer.text();
+    if (answer.ok) return;
+    if (![409, 429].includes(answer.status) || Date.now() > end) throw new Error(`${url}: ${answer.status} ${text}`);
+    const seconds = Number(answer.headers.get('retry-after') ?? 0);
+    await new Promise(done => setTimeout(done, Math.max(seconds * 1000, 50)));
+  }
+}
+
 const [hansard, folder, screenshots] = process.argv.slice(2);
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const only = process.env.JOURNEY;
@@ -42,7 +55,7 @@ const world = {
     const headers = { 'x-api-key': gateway.key, 'x-session-id': stored.session, 'content-type': 'application/json' };
     for (let index = 0; index < count; index += 1) {
       const body = JSON.stringify({ content: `message ${index}` });
-      await (await fetch(`${gateway.url}/api/chats/${stored.chat}/messages`, { method: 'POST', headers, body })).text();
+      await answered(`${gateway.url}/api/chats/${stored.chat}/messages`, { method: 'POST', headers, body });
     }
     return { headers, chat: stored.chat };
   },

@@ -14,6 +14,7 @@ export async function messages({ browser, site, gateway }) {
   await chat.say(HTML);
   lines.push(['user', HTML], ['assistant', `echo: ${HTML}`]);
   await chat.lines(lines);
+  await chat.ready();
   assert.equal(await chat.run((element, text) => element.send(text), MARKDOWN), true);
   await chat.until(({ lines: { length } }) => length, 6);
   await chat.hasButton('New answer');
