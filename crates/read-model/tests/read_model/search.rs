@@ -100,7 +100,7 @@ impl Search {
 
     /// The texts of the documents that match, newest first.
     async fn texts(&self, text: &str) -> Vec<String> {
-        texts(self.run(&self.query(text).await).await)
+        texts(&self.run(&self.query(text).await).await)
     }
 
     async fn set(&self, is_enabled: bool, language: Option<Language>) {
@@ -123,7 +123,7 @@ impl Search {
     }
 }
 
-fn texts(found: FoundDocuments) -> Vec<String> {
+fn texts(found: &FoundDocuments) -> Vec<String> {
     let text = |event: &Event| Document::of_event(event).map(|document| document.text);
     let documents = found.documents.iter();
     documents
@@ -134,10 +134,10 @@ fn texts(found: FoundDocuments) -> Vec<String> {
         .collect()
 }
 
-fn titled(title: FieldChange<&str>) -> Fact {
+fn titled(title: &FieldChange<&str>) -> Fact {
     Fact::from(ConversationUpdated {
         title: Some(match title {
-            FieldChange::Set(title) => FieldChange::Set(title.to_owned()),
+            FieldChange::Set(title) => FieldChange::Set((*title).to_owned()),
             FieldChange::Clear => FieldChange::Clear,
         }),
         ..ConversationUpdated::default()
@@ -169,13 +169,13 @@ async fn documents_follow_events_and_titles() {
     assert_eq!(search.texts("agent:sales parcel").await, [""; 0]);
     search
         .both(vec![
-            author.commit(4, vec![titled(FieldChange::Set("An oak"))]),
+            author.commit(4, vec![titled(&FieldChange::Set("An oak"))]),
         ])
         .await;
     assert_eq!(search.texts("blue").await, [""; 0]);
     assert_eq!(search.texts("oak").await, ["title: An oak", "an oak"]);
     search
-        .both(vec![author.commit(5, vec![titled(FieldChange::Clear)])])
+        .both(vec![author.commit(5, vec![titled(&FieldChange::Clear)])])
         .await;
     assert_eq!(search.texts("oak").await, ["an oak"]);
 }
@@ -193,16 +193,16 @@ async fn times_bound_the_results() {
     let mut query = search.query("oak").await;
     let second = domain::Timestamp(START.0 + 3_000_000_000);
     query.recorded_before = Some(second);
-    assert_eq!(texts(search.run(&query).await), ["one oak"]);
+    assert_eq!(texts(&search.run(&query).await), ["one oak"]);
     query.recorded_before = None;
     query.recorded_after = Some(second);
-    assert_eq!(texts(search.run(&query).await), ["two oak"]);
+    assert_eq!(texts(&search.run(&query).await), ["two oak"]);
     query.recorded_after = None;
     query.limit = 1;
     let first = search.run(&query).await;
     assert_eq!(first.candidates, Some(2));
     query.after = first.documents.last().map(|last| last.cursor.clone());
-    assert_eq!(texts(search.run(&query).await), ["one oak"]);
+    assert_eq!(texts(&search.run(&query).await), ["one oak"]);
 }
 
 #[tokio::test]
@@ -247,12 +247,12 @@ async fn a_common_word_is_found_by_time() {
     assert_eq!(found.candidates, None);
     let last = CANDIDATES_MAX / per_commit;
     assert_eq!(
-        texts(found)[..2],
+        texts(&found)[..2],
         [format!("oak {last}-499"), format!("oak {last}-498")]
     );
     // A rare word beside the common one is found by the terms.
     let rare = search.run(&search.query("oak \"3-77\"").await).await;
-    assert_eq!(texts(rare), ["oak 3-77"]);
+    assert_eq!(texts(&rare), ["oak 3-77"]);
 }
 
 #[tokio::test]
