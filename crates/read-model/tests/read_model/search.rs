@@ -78,7 +78,7 @@ impl Search {
     pub(crate) async fn query(&self, text: &str) -> DocumentQuery {
         let query = Query::parse(text).unwrap();
         let key = term_key(&self.rows.model, &access("acme")).await.unwrap();
-        let key = key.expect("a key after the first document");
+        let key = key.unwrap();
         DocumentQuery {
             terms: key.of_query(&query, &[Language::English]),
             scope: DocumentScope {
