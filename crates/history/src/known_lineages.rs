@@ -1,6 +1,6 @@
 //! The lineages of forks that were read before. The ancestors of a known fork are read together with the fork itself.
 //!
-//! A conversation never changes its fork point, so a lineage never changes. It only tells which conversations to read early:
+//! A conversation never changes its fork point, so a lineage never changes. It only names the conversations to read early:
 //! each read checks the fork points that it finds.
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::ops::Range;
 pub const SNIPPET_BYTES_MAX: usize = 240;
 /// How much of the text before the first match a snippet shows, in bytes.
 const BEFORE_BYTES: usize = 60;
-/// What stands for omitted text.
+/// The mark of omitted text.
 const ELLIPSIS: &str = "…";
 
 /// A part of a snippet.

@@ -36,7 +36,7 @@ pub(super) struct Scope {
     /// The languages of the agents.
     pub(super) languages: Vec<Language>,
     audience: SearchAudience,
-    /// Whether the terms must name the agents: the number of matches tells nothing of others.
+    /// Whether the terms must name the agents: the number of matches discloses nothing of others.
     names_agents: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::projections::conversations::lease::checkpoint_of;
 use crate::projections::conversations::{Applied, ApplyError, Batch, Item};
 use crate::projections::search_lock::LOCK_SHARED;
 
-/// The commits of the conversations of some batches, in order. The last one tells whether a conversation is erased.
+/// The commits of the conversations of some batches, in order. The last one shows whether a conversation is erased.
 type Commits<'b> = BTreeMap<ConversationKey, Vec<&'b StoredCommit>>;
 
 /// Writes the documents of batches of several partitions, at most one of each, and their checkpoints, in one transaction. Messages

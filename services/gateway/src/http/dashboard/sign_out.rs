@@ -28,7 +28,7 @@ pub(super) async fn sign_out(
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
     let ended = writer.end_dashboard_token(request).await;
-    // Without it, the session goes on elsewhere: the person must know.
+    // Without it, the session remains valid on other devices: the person must know.
     ended.map_err(|status| problem_from_status(&status))?;
     let cleared = session_cookie::clear().ok_or_else(sign_in_required)?;
     Ok(with_cookie("/dashboard/sign-in", cleared))

@@ -81,12 +81,12 @@ pub struct SnippetPartBody {
     is_match: bool,
 }
 
-/// How much a caller is told of conversations.
+/// Which details of conversations a caller gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Details {
     /// Everything.
     All,
-    /// What their owner is told.
+    /// The details for their owner.
     OfOwner,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn url_with_next(next: &str) -> String {
     format!("{BASE_PATH}/sign-in?{}", query.finish())
 }
 
-/// A page of the dashboard to come back to; the first page for everything else, so that no link leads elsewhere.
+/// A page of the dashboard to come back to; the first page for everything else, so that no link leads to another site.
 pub(super) fn page_or_first(next: Option<&str>) -> &str {
     let is_page = |next: &&str| {
         let rest = next.strip_prefix(BASE_PATH);
