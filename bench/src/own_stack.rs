@@ -4,26 +4,27 @@
 
 mod gateway;
 
-use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use devstack::{Stack, StackConfig};
-use domain::{AgentId, Label, TenantId, Timestamp};
-use event_log::registry::{NewServiceToken, Scope};
+use domain::{AgentId, TenantId, Timestamp};
 use event_log::{Record, RecordConfig, Registry};
 use hansard::client::Service;
 use runtime::clock::Clock;
 use tempfile::TempDir;
+use tokio::process::Command;
 use tokio::sync::Mutex;
+use wire::proto::operate::v1::{CreateServiceTokenRequest, ListAgentsRequest, Scope};
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
+use super::PRODUCT;
 use super::addresses::{Addresses, Servers};
 use super::pace::until;
 use super::report::Memory;
@@ -71,20 +72,15 @@ impl OwnStack {
             },
             database_url: stack.database_url(),
         };
-        let token = create_access(&servers.record).await?;
+        create_agent(&servers.record).await?;
+        let operator = bootstrap(&program, &servers.record.nats_url).await?;
         let (writer, gateway) = (free_address()?, free_address()?);
-        let addresses = Addresses {
+        let mut addresses = Addresses {
             writer_url: format!("http://{writer}"),
             gateway_url: format!("http://{gateway}"),
-            token,
+            token: String::new(),
             agent: NAME.to_owned(),
             servers: Some(servers.clone()),
-        };
-        let gateways = GatewayFactory {
-            program: program.clone(),
-            servers: servers.clone(),
-            writer_url: addresses.writer_url.clone(),
-            token: addresses.token.clone(),
         };
         let start = |name, grpc| {
             let mut settings = settings(&servers, grpc)?;
@@ -94,8 +90,16 @@ impl OwnStack {
             settings.extend(role_settings(changes, name));
             RoleProcess::start(program.clone(), name, settings)
         };
+        let mut writer = start("writer", Some(writer))?;
+        addresses.token = service_token(&mut writer, &addresses.writer_url, &operator).await?;
+        let gateways = GatewayFactory {
+            program: program.clone(),
+            servers: servers.clone(),
+            writer_url: addresses.writer_url.clone(),
+            token: addresses.token.clone(),
+        };
         let mut own = Self {
-            writer: start("writer", Some(writer))?,
+            writer,
             projector: Arc::new(Mutex::new(start("projector", None)?)),
             gateway: start(GATEWAY, Some(gateway))?,
             gateways,
@@ -127,6 +131,7 @@ impl OwnStack {
     async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let gateway = Service::at(&self.addresses.gateway_url, &self.addresses.token)?;
         let writer = Service::at(&self.addresses.writer_url, &self.addresses.token)?;
+        let mut last_error = None;
         let ready = until(
             "the roles did not start",
             LOOK_INTERVAL,
@@ -141,13 +146,16 @@ impl OwnStack {
                     ..ListConversationsRequest::default()
                 };
                 let read = gateway.reader().list_conversations(everything).await;
-                let agents = wire::proto::operate::v1::ListAgentsRequest {
+                let agents = ListAgentsRequest {
                     tenant_id: NAME.to_owned(),
                 };
-                Ok(read.is_ok() && writer.registry().list_agents(agents).await.is_ok())
+                let listed = writer.registry().list_agents(agents).await;
+                last_error = read.err().or(listed.err()).map(anyhow::Error::from);
+                Ok(last_error.is_none())
             },
-        );
-        ready.await.map(drop)
+        )
+        .await;
+        with_last_error(ready, last_error)
     }
 }
 
@@ -160,23 +168,69 @@ fn temporary_folder(parent: PathBuf) -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-async fn create_access(record: &RecordConfig) -> anyhow::Result<String> {
+async fn create_agent(record: &RecordConfig) -> anyhow::Result<()> {
     let record = Record::create(record.clone()).await?;
     let registry = Registry::open(&record).await?;
     let now = || Timestamp(Clock::System.now_nanos());
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
     registry.create_tenant(&tenant, NAME, now()).await?;
     registry.create_agent(&tenant, &agent, NAME, now()).await?;
-    let new = NewServiceToken {
-        display_name: Label::parse(NAME)?,
-        scopes: [Scope::Append, Scope::Read, Scope::Operate]
-            .into_iter()
-            .collect(),
-        tenant: None,
-        agents: BTreeSet::default(),
-    };
-    let (_, secret) = registry.create_service_token(new, now()).await?;
-    Ok(secret.reveal().to_owned())
+    Ok(())
+}
+
+/// Creates the operator's token with the measured program, because earlier versions reject tokens of later ones.
+async fn bootstrap(program: &Path, nats_url: &str) -> anyhow::Result<String> {
+    let mut command = Command::new(program);
+    command.arg0(PRODUCT).env_clear();
+    command.args(["bootstrap", "--name", NAME, "--nats-url", nats_url]);
+    let created = command.output().await?;
+    let (secret, error) = (created.stdout, String::from_utf8_lossy(&created.stderr));
+    anyhow::ensure!(created.status.success(), "cannot create a token: {error}");
+    Ok(String::from_utf8(secret)?.trim_end().to_owned())
+}
+
+/// Creates the bench's token as soon as the writer answers.
+async fn service_token(
+    role: &mut RoleProcess,
+    writer_url: &str,
+    operator: &str,
+) -> anyhow::Result<String> {
+    let writer = Service::at(writer_url, operator)?;
+    let mut secret = String::new();
+    let mut last_error = None;
+    let ready = until(
+        "the writer did not start",
+        LOOK_INTERVAL,
+        START_TIMEOUT,
+        async || {
+            role.check_runs()?;
+            let scopes = [Scope::Append, Scope::Read, Scope::Operate];
+            let request = CreateServiceTokenRequest {
+                display_name: NAME.to_owned(),
+                scopes: scopes.map(i32::from).to_vec(),
+                ..CreateServiceTokenRequest::default()
+            };
+            match writer.registry().create_service_token(request).await {
+                Ok(created) => secret = created.into_inner().secret,
+                Err(status) => last_error = Some(status.into()),
+            }
+            Ok(!secret.is_empty())
+        },
+    )
+    .await;
+    with_last_error(ready, last_error)?;
+    Ok(secret)
+}
+
+/// Adds the last error of a role to a timeout.
+fn with_last_error<T>(
+    ready: anyhow::Result<T>,
+    last_error: Option<anyhow::Error>,
+) -> anyhow::Result<()> {
+    match (ready, last_error) {
+        (Err(timeout), Some(error)) => Err(error.context(timeout)),
+        (ready, _) => ready.map(drop),
+    }
 }
 
 fn free_address() -> anyhow::Result<SocketAddr> {

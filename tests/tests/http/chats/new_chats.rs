@@ -1,6 +1,6 @@
 //! Every endpoint that creates a chat accepts a title and the client's context, with the same bounds.
 
-use gateway::http::chat::send_ui_messages::UI_REQUEST_BYTES_MAX;
+use runtime::http::HttpConfig;
 use serde_json::{Value, json};
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
@@ -137,7 +137,10 @@ async fn later_messages_and_other_callers_do_not_change_a_title() {
     assert_eq!(sessions.send().await.unwrap().status(), 201);
     let sessions = client.request(reqwest::Method::POST, "/v1/chat/sessions");
     assert_eq!(sessions.body("{}").send().await.unwrap().status(), 415);
-    let large = "x".repeat(UI_REQUEST_BYTES_MAX);
-    let large = json!({"title": large});
-    assert_eq!(client.post("/v1/chat/sessions", &large).await.status, 413);
+    let bytes_max = HttpConfig::default().body_bytes_max;
+    let padded = |bytes: usize| json!({"title": "x".repeat(bytes - r#"{"title":""}"#.len())});
+    for (bytes, status) in [(bytes_max, 400), (bytes_max + 1, 413)] {
+        let answer = client.post("/v1/chat/sessions", &padded(bytes)).await;
+        assert_eq!(answer.status, status, "{bytes}");
+    }
 }

@@ -8,8 +8,25 @@ use domain::{RecordedEvent, Version};
 use history::{Direction, Snapshot, Target, View};
 use runtime::http::HttpProblem;
 
+use super::show_conversation::event_json;
+use super::{DashboardAction, record};
 use crate::http::HttpState;
+use crate::http::dashboard::Person;
 use crate::http::owned_chat::from_read_error;
+
+/// The JSON of an event that a person views, after the view is in the audit log.
+async fn viewed_event(
+    state: &HttpState,
+    person: &Person,
+    target: &Target,
+    version: u64,
+) -> Result<String, HttpProblem> {
+    let recorded = read_event(state, target, version).await?;
+    let detail = format!("event {version}");
+    let conversation = &target.key.conversation;
+    record(state, person, DashboardAction::Viewed, conversation, &detail).await?;
+    event_json(&recorded)
+}
 
 /// An event of a conversation, also one that a rewind hides or that a fork inherits.
 async fn read_event(
