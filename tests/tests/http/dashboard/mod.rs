@@ -6,5 +6,6 @@ mod context;
 mod conversations;
 mod erasure;
 mod matrix;
+mod settings;
 mod sign_in;
 mod transcript;

@@ -207,6 +207,7 @@ mod tests {
         check(&["allowed_roles"], with_roles);
         let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
         check(&["tools", "retention", "summaries"], unchanged());
+        check(&["titles", "output_schema_json"], unchanged());
         check(&["tools"; PATHS_MAX], unchanged());
         check(&["tools"; PATHS_MAX + 1], Err("update_mask.paths"));
         for path in ["name", "model.name", "tools.tool_name", "model.", ""] {
