@@ -1,5 +1,7 @@
 //! The session token of a person of the dashboard at the registry service: what an administrator may do, and nothing else.
 
+mod rpcs;
+
 use tests::agent::Agent;
 use tests::client::Caller;
 use tests::dashboard::Browser;
@@ -9,10 +11,11 @@ use tests::eventually::eventually;
 use tests::operator::Operator;
 use tests::stack::{Setup, Stack};
 use tonic::Code::{NotFound, PermissionDenied, Unauthenticated};
-use tonic::Status;
 use wire::proto::history::v1::{HistoryKey, LoadHistoryRequest};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
+
+use rpcs::{Outcomes, Target, accepted, other_rpcs};
 
 const NOBODY: Expected = (Unauthenticated, "UNAUTHENTICATED", "");
 
@@ -33,232 +36,8 @@ async fn session(stack: &Stack, operator: &Operator, role: DashboardRole) -> (Br
     (browser, caller)
 }
 
-/// The outcomes of every rpc that accepts sessions, on a tenant, its agent and its API key.
-async fn accepted(
-    caller: &Caller,
-    (tenant, id, key): (&str, &str, &str),
-) -> Vec<(&'static str, Result<(), Status>)> {
-    let mut registry = caller.registry();
-    let (tenant_id, agent_id) = (tenant.to_owned(), id.to_owned());
-    let api_key_id = key.to_owned();
-    let agents = proto::ListAgentsRequest {
-        tenant_id: tenant_id.clone(),
-    };
-    let keys = proto::ListApiKeysRequest {
-        agent_id: agent_id.clone(),
-    };
-    let signing_keys = proto::ListSigningKeysRequest {
-        tenant_id: tenant_id.clone(),
-    };
-    let get_policy = proto::GetContextPolicyRequest {
-        agent_id: agent_id.clone(),
-        ..Default::default()
-    };
-    let settings = proto::SetAgentSettingsRequest {
-        agent_id: agent_id.clone(),
-        ..Default::default()
-    };
-    let policy = proto::SetContextPolicyRequest {
-        agent_id: agent_id.clone(),
-        policy_json: "{}".to_owned(),
-    };
-    let new_key = proto::CreateApiKeyRequest {
-        agent_id: agent_id.clone(),
-        ..Default::default()
-    };
-    let secret = proto::RotateWebhookSecretRequest {
-        agent_id,
-        overlap_seconds: 0,
-    };
-    let origins = proto::SetApiKeyOriginsRequest {
-        api_key_id: api_key_id.clone(),
-        allowed_origins: vec!["*".to_owned()],
-    };
-    let rotate = proto::RotateApiKeyRequest {
-        api_key_id: api_key_id.clone(),
-        overlap_seconds: 60,
-    };
-    let revoke = proto::RevokeApiKeyRequest { api_key_id };
-    let add = proto::AddSigningKeyRequest {
-        tenant_id: tenant_id.clone(),
-        signing_key_id: "next".to_owned(),
-        r#use: proto::SigningKeyUse::User.into(),
-        kind: None,
-    };
-    let retire = proto::RetireSigningKeyRequest {
-        tenant_id,
-        signing_key_id: "next".to_owned(),
-        retired_at: None,
-    };
-    vec![
-        ("list agents", registry.list_agents(agents).await.map(drop)),
-        ("list keys", registry.list_api_keys(keys).await.map(drop)),
-        (
-            "list signing keys",
-            registry.list_signing_keys(signing_keys).await.map(drop),
-        ),
-        (
-            "get policy",
-            registry.get_context_policy(get_policy).await.map(drop),
-        ),
-        (
-            "set settings",
-            registry.set_agent_settings(settings).await.map(drop),
-        ),
-        (
-            "set policy",
-            registry.set_context_policy(policy).await.map(drop),
-        ),
-        (
-            "create key",
-            registry.create_api_key(new_key).await.map(drop),
-        ),
-        (
-            "rotate secret",
-            registry.rotate_webhook_secret(secret).await.map(drop),
-        ),
-        (
-            "set origins",
-            registry.set_api_key_origins(origins).await.map(drop),
-        ),
-        (
-            "rotate key",
-            registry.rotate_api_key(rotate).await.map(drop),
-        ),
-        (
-            "revoke key",
-            registry.revoke_api_key(revoke).await.map(drop),
-        ),
-        (
-            "add signing key",
-            registry.add_signing_key(add).await.map(drop),
-        ),
-        (
-            "retire signing key",
-            registry.retire_signing_key(retire).await.map(drop),
-        ),
-    ]
-}
-
-/// The outcomes of every other rpc of the registry service.
-async fn other_rpcs(caller: &Caller, session: &str) -> Vec<(&'static str, Result<(), Status>)> {
-    let mut registry = caller.registry();
-    let tenant_id = "acme".to_owned();
-    let create_tenant = proto::CreateTenantRequest {
-        tenant_id: "new".to_owned(),
-        ..Default::default()
-    };
-    let quotas = proto::SetTenantQuotasRequest {
-        tenant_id: tenant_id.clone(),
-        ..Default::default()
-    };
-    let rules = proto::SetTokenRulesRequest {
-        tenant_id: tenant_id.clone(),
-        ..Default::default()
-    };
-    let search = proto::SetTenantSearchRequest {
-        tenant_id: tenant_id.clone(),
-        disabled: true,
-    };
-    let revoke = proto::RevokeTokenRequest {
-        tenant_id: tenant_id.clone(),
-        token_id: "x".to_owned(),
-    };
-    let create_agent = proto::CreateAgentRequest {
-        tenant_id: tenant_id.clone(),
-        agent_id: "mine".to_owned(),
-        ..Default::default()
-    };
-    let token = proto::CreateServiceTokenRequest {
-        display_name: "x".to_owned(),
-        scopes: vec![proto::Scope::Read.into()],
-        ..Default::default()
-    };
-    let revoke_token = proto::RevokeServiceTokenRequest {
-        service_token_id: "0123456789abcdef".to_owned(),
-    };
-    let link = proto::CreateDashboardLinkRequest {
-        tenant_id,
-        name: "eve".to_owned(),
-        role: DashboardRole::Administrator.into(),
-    };
-    let end = proto::EndDashboardTokenRequest {
-        token: session.to_owned(),
-        is_session: true,
-    };
-    let action = proto::RecordDashboardActionRequest {
-        session_token: session.to_owned(),
-        action: proto::DashboardAction::Viewed.into(),
-        ..Default::default()
-    };
-    let view = proto::SetDashboardViewRequest {
-        session_token: session.to_owned(),
-        ..Default::default()
-    };
-    let tenants = proto::ListTenantsRequest {};
-    let tokens = proto::ListServiceTokensRequest {};
-    vec![
-        (
-            "create tenant",
-            registry.create_tenant(create_tenant).await.map(drop),
-        ),
-        (
-            "set quotas",
-            registry.set_tenant_quotas(quotas).await.map(drop),
-        ),
-        (
-            "list tenants",
-            registry.list_tenants(tenants).await.map(drop),
-        ),
-        (
-            "set token rules",
-            registry.set_token_rules(rules).await.map(drop),
-        ),
-        (
-            "set search",
-            registry.set_tenant_search(search).await.map(drop),
-        ),
-        (
-            "revoke token",
-            registry.revoke_token(revoke).await.map(drop),
-        ),
-        (
-            "create agent",
-            registry.create_agent(create_agent).await.map(drop),
-        ),
-        (
-            "create service token",
-            registry.create_service_token(token).await.map(drop),
-        ),
-        (
-            "revoke service token",
-            registry.revoke_service_token(revoke_token).await.map(drop),
-        ),
-        (
-            "list service tokens",
-            registry.list_service_tokens(tokens).await.map(drop),
-        ),
-        (
-            "create link",
-            registry.create_dashboard_link(link).await.map(drop),
-        ),
-        (
-            "end token",
-            registry.end_dashboard_token(end).await.map(drop),
-        ),
-        (
-            "record action",
-            registry.record_dashboard_action(action).await.map(drop),
-        ),
-        (
-            "set view",
-            registry.set_dashboard_view(view).await.map(drop),
-        ),
-    ]
-}
-
 /// The outcomes of the other services of writer and gateway.
-async fn other_services(caller: &Caller) -> Vec<(&'static str, Result<(), Status>)> {
+async fn other_services(caller: &Caller) -> Outcomes {
     let own = Agent::new(caller.clone(), "support");
     let key = HistoryKey {
         agent_id: "support".to_owned(),
@@ -291,7 +70,15 @@ async fn other_services(caller: &Caller) -> Vec<(&'static str, Result<(), Status
     ]
 }
 
-fn check_all(outcomes: Vec<(&'static str, Result<(), Status>)>, expected: Expected) {
+fn own(key: &str) -> Target<'_> {
+    Target {
+        tenant: "acme",
+        agent: "support",
+        key,
+    }
+}
+
+fn check_all(outcomes: Outcomes, expected: Expected) {
     for (rpc, outcome) in outcomes {
         check_failure(rpc, outcome, expected);
     }
@@ -303,7 +90,7 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
     for role in [DashboardRole::Administrator, DashboardRole::Operator] {
         let key = operator.api_key("support").await.id;
         let (browser, caller) = session(&stack, &operator, role).await;
-        for (rpc, outcome) in accepted(&caller, ("acme", "support", &key)).await {
+        for (rpc, outcome) in accepted(&caller, own(&key)).await {
             let is_second = role == DashboardRole::Operator && rpc == "add signing key";
             if is_second {
                 let exists = (
@@ -337,13 +124,24 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
 async fn an_administrator_sees_no_other_tenant() {
     let (stack, operator, foreign_key) = setup().await;
     let (_, caller) = session(&stack, &operator, DashboardRole::Operator).await;
-    let foreign = ("globex", "globex-support", foreign_key.as_str());
-    let missing = ("nobody", "nobody", "0123456789abcdef");
+    let foreign = Target {
+        tenant: "globex",
+        agent: "globex-support",
+        key: &foreign_key,
+    };
+    let missing = Target {
+        tenant: "nobody",
+        agent: "nobody",
+        key: "0123456789abcdef",
+    };
     for target in [foreign, missing] {
         for (rpc, outcome) in accepted(&caller, target).await {
             let status = outcome.expect_err(rpc);
             assert_eq!(status.code(), NotFound, "{rpc}: {status:?}");
-            assert!(!status.message().contains(target.1), "{rpc}: {status:?}");
+            assert!(
+                !status.message().contains(target.agent),
+                "{rpc}: {status:?}"
+            );
         }
     }
 }
@@ -354,7 +152,7 @@ async fn lower_roles_change_nothing() {
     let key = operator.api_key("support").await.id;
     for role in [DashboardRole::Viewer, DashboardRole::Support] {
         let (_, caller) = session(&stack, &operator, role).await;
-        let outcomes = accepted(&caller, ("acme", "support", &key)).await;
+        let outcomes = accepted(&caller, own(&key)).await;
         check_all(outcomes, (PermissionDenied, "MISSING_SCOPE", ""));
     }
 }
@@ -373,7 +171,7 @@ async fn sessions_are_no_service_tokens() {
 async fn ended_sessions_and_links_change_nothing() {
     let (stack, operator, _) = setup().await;
     let key = operator.api_key("support").await.id;
-    let own = ("acme", "support", key.as_str());
+    let own = own(&key);
     let (browser, caller) = session(&stack, &operator, DashboardRole::Administrator).await;
     assert_eq!(browser.post("/dashboard/sign-out", &[]).await.status, 303);
     eventually("the end of the session at the writer", || async {

@@ -34,12 +34,11 @@ pub(super) async fn administrator<M>(
         let registry = &writer.registry;
         registry.verify_dashboard_token(DashboardUse::Session, token, writer.now())
     });
-    let principal = match &person {
-        Some(person) => person.principal(),
-        None => {
-            let caller = Caller::from_metadata(request.metadata());
-            caller.principal(writer).await?
-        }
+    let principal = if let Some(person) = &person {
+        person.principal()
+    } else {
+        let caller = Caller::from_metadata(request.metadata());
+        caller.principal(writer).await?
     };
     principal
         .require(Scope::Operate)

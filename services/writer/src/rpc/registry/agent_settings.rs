@@ -24,12 +24,12 @@ pub(super) async fn set(
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
     changed(current.settings.unwrap_or_default())?;
-    let names = if paths.is_empty() {
+    let what = if paths.is_empty() {
         "all settings".to_owned()
     } else {
         paths.join(", ")
     };
-    by.record_change(writer, format!("agent {agent}: {names}"))
+    by.record_change(writer, format!("agent {agent}: {what}"))
         .await?;
     let set = writer.registry.change_agent_settings(&agent, changed).await;
     set.map_err(from_settings("agent_id"))

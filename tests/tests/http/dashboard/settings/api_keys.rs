@@ -1,14 +1,25 @@
 //! API keys: created, rotated and revoked by pages.
 
 use serde_json::json;
+use tests::eventually::eventually;
 
 use super::{PATH, SCRIPT, administrator, check_shown, secret};
-use tests::eventually::eventually;
+use crate::fixture::Fixture;
 
 /// The id of the key whose secret a page shows.
 fn id(page: &str) -> String {
     let (_, rest) = page.split_once("<strong>API key ").expect("a key");
     rest.chars().take(16).collect()
+}
+
+/// Waits until a key gets this status.
+async fn wait_for(fixture: &Fixture, secret: &str, status: u16) {
+    let client = fixture.stack.http_client().with("x-api-key", secret);
+    eventually("the state of the key", || async {
+        let answer = client.post("/api/sessions", &json!({})).await;
+        (answer.status == status).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,23 +42,13 @@ async fn a_key_is_created_rotated_and_revoked() {
         listed.contains("<code>https://b.example</code>"),
         "{listed}"
     );
-    let status = async |secret: &str| {
-        let client = fixture.stack.http_client().with("x-api-key", secret);
-        client.post("/api/sessions", &json!({})).await.status
-    };
-    eventually("a key that works", || async {
-        (status(&first_secret).await == 201).then_some(())
-    })
-    .await;
+    wait_for(&fixture, &first_secret, 201).await;
     let rotate = format!("{keys}/{first}/rotate");
     let rotated = browser.post(&rotate, &[("overlap", "3600")]).await;
     let rotated = check_shown(&rotated, 200, &format!("which replaces {first}"));
     let (second, second_secret) = (id(&rotated), secret(&rotated));
-    eventually("the next key", || async {
-        (status(&second_secret).await == 201).then_some(())
-    })
-    .await;
-    assert_eq!(status(&first_secret).await, 201);
+    wait_for(&fixture, &second_secret, 201).await;
+    wait_for(&fixture, &first_secret, 201).await;
     for (confirmation, expected) in [("", 400), (second.as_str(), 400), (first.as_str(), 303)] {
         let fields = [("confirmation", confirmation)];
         let revoked = browser
@@ -60,11 +61,8 @@ async fn a_key_is_created_rotated_and_revoked() {
             revoked.text()
         );
     }
-    eventually("the end of the key", || async {
-        (status(&first_secret).await == 401).then_some(())
-    })
-    .await;
-    assert_eq!(status(&second_secret).await, 201);
+    wait_for(&fixture, &first_secret, 401).await;
+    wait_for(&fixture, &second_secret, 201).await;
     let ended = browser.post(&rotate, &[("overlap", "0")]).await;
     check_shown(&ended, 404, "names no valid API key");
     let log = browser.get("/dashboard/audit").await.text();

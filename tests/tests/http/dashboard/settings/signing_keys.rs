@@ -1,9 +1,10 @@
 //! Signing keys: added and retired by pages.
 
-use super::{SCRIPT, administrator, check_shown, secret};
 use tests::dashboard::Browser;
 use tests::eventually::eventually;
 use tests::jwt;
+
+use super::{SCRIPT, administrator, check_shown, secret};
 
 const PATH: &str = "/dashboard/settings/signing-keys";
 

@@ -36,16 +36,13 @@ pub(super) fn position_of(json: &str, path: &str) -> Option<Position> {
 
 /// The text of a member of an object, or of an element of a list.
 fn member<'a>(json: &'a str, part: &str) -> Option<&'a str> {
-    let value: &RawValue = match part.strip_prefix('[') {
-        Some(index) => {
-            let index: usize = index.strip_suffix(']')?.parse().ok()?;
-            let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-            list.get(index).copied()?
-        }
-        None => {
-            let object: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-            object.get(part).copied()?
-        }
+    let value: &RawValue = if let Some(index) = part.strip_prefix('[') {
+        let index: usize = index.strip_suffix(']')?.parse().ok()?;
+        let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        list.get(index).copied()?
+    } else {
+        let object: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+        object.get(part).copied()?
     };
     Some(value.get())
 }

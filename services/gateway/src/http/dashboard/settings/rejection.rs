@@ -23,10 +23,7 @@ pub(super) struct Rejection {
 /// # Errors
 /// The session has ended, or the writer does not answer: the form cannot correct it.
 pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
-    if status.code() == Code::Unauthenticated {
-        return Err(sign_in_required());
-    }
-    let problem = problem::from_status(status);
+    let problem = failure(status);
     match problem.field {
         Some(field) => Ok(Rejection {
             status: problem.status,
@@ -39,8 +36,8 @@ pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
 
 /// The problem of a call that no form caused.
 pub(super) fn failure(status: &Status) -> HttpProblem {
-    match status.code() {
-        Code::Unauthenticated => sign_in_required(),
-        _ => problem::from_status(status),
+    if status.code() == Code::Unauthenticated {
+        return sign_in_required();
     }
+    problem::from_status(status)
 }

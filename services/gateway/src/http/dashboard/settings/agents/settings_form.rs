@@ -30,11 +30,8 @@ impl SettingsForm {
     pub(super) fn of(settings: &AgentSettings) -> Self {
         let json = json::of(SETTINGS, settings).unwrap_or_default();
         let text = |definition: &Definition| {
-            let pointer: String = definition
-                .json_path()
-                .map(|key| format!("/{key}"))
-                .collect();
-            let value = json.pointer(&pointer);
+            let mut path = definition.json_path();
+            let value = path.try_fold(&json, |value, key| value.get(&key));
             value.map_or_else(String::new, |value| text_of(definition.kind, value))
         };
         Self::with(text)
