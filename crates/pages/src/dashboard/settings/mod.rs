@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod agents;
 pub mod api_keys;
+pub mod choices;
 mod field;
 pub mod policy;
 pub mod signing_keys;

@@ -1,6 +1,9 @@
 //! The fields of the form of an agent's settings.
 
 use pages::dashboard::settings::Control;
+use pages::dashboard::settings::choices::{
+    APPROVERS, IDENTITY_MODES, LOG_DETAILS, ROLES, SEARCHED,
+};
 
 /// How the text of a field becomes JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,32 +70,6 @@ pub(super) fn camel_case(name: &str) -> String {
     })
 }
 
-const IDENTITY_MODES: &[(&str, &str)] = &[
-    ("", "default: issued"),
-    ("IDENTITY_MODE_ISSUED", "issued"),
-    ("IDENTITY_MODE_SIGNED", "signed"),
-    ("IDENTITY_MODE_TRUST", "trust"),
-    ("IDENTITY_MODE_OPEN", "open"),
-];
-const APPROVERS: &[(&str, &str)] = &[
-    ("", "default: owner"),
-    ("APPROVERS_OWNER", "owner"),
-    ("APPROVERS_USER", "user with a token"),
-    ("APPROVERS_ADMINISTRATOR", "administrators only"),
-];
-const ROLES: &[(&str, &str)] = &[
-    ("ROLE_ASSISTANT", "assistant"),
-    ("ROLE_SYSTEM", "system"),
-    ("ROLE_DEVELOPER", "developer"),
-];
-const LOG_DETAILS: &[(&str, &str)] = &[
-    ("", "default: off"),
-    ("PROVIDER_LOG_DETAIL_OFF", "off"),
-    ("PROVIDER_LOG_DETAIL_FACTS", "facts"),
-    ("PROVIDER_LOG_DETAIL_BODIES", "bodies, without secrets"),
-];
-const SEARCHED: &[(&str, &str)] = &[("", "searched and indexed"), ("true", "not searched")];
-
 const fn field(
     group: &'static str,
     name: &'static str,
@@ -123,6 +100,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     field("Tools", "output_schema_json", "Output schema", "The JSON Schema that every answer must match; at most 64 KiB. Empty: any text.", Kind::JsonText),
     field("Identity", "identity_mode", "Identity mode", "How callers of the agent's API keys are identified.", Kind::Choice(IDENTITY_MODES)),
     field("Identity", "allowed_roles", "Allowed roles", "Roles of public callers' messages, beside user.", Kind::Choices(ROLES)),
+    field("Identity", "frontend", "Frontends", "A JSON object: toolCalls, attachments, clientContext; what callers of API keys get and may send.", Kind::Json),
     field("Retention", "retention.messages_max", "Most messages of a conversation", "A longer one is archived. Empty: any number.", Kind::Number),
     field("Retention", "retention.conversations_per_owner_max", "Most conversations of an owner", "The oldest are erased; at most 10,000. Empty: any number.", Kind::Number),
     field("Retention", "retention.idle_seconds_max", "Most seconds without an event", "Then a conversation is erased. Empty: never.", Kind::Number),

@@ -1,14 +1,13 @@
 //! `POST /dashboard/settings/agents/{agent}/keys`: creates an API key. Its page shows the secret, for the only time.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use pages::dashboard::settings::NewSecret;
 use pages::dashboard::settings::api_keys::RejectedKeyForm;
 use runtime::http::{HttpProblem, Path};
 use serde::Deserialize;
 use wire::proto::operate::v1::CreateApiKeyRequest;
 
-use super::{Shown, StatusPage, origins, page, rejected};
+use super::{StatusPage, created, origins, rejected};
 use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
@@ -39,18 +38,13 @@ pub(in crate::http::dashboard) async fn create_key(
     };
     match registry(&state, &person).create_api_key(request).await {
         Ok(answer) => {
-            let created = answer.into_inner();
-            let key = created.api_key.unwrap_or_default();
+            let answer = answer.into_inner();
+            let key = answer.api_key.unwrap_or_default();
             let new = NewSecret {
                 name: &format!("API key {}", key.api_key_id),
-                secret: &created.secret,
+                secret: &answer.secret,
             };
-            let shown = Shown {
-                new: Some(new),
-                ..Shown::default()
-            };
-            let page = page(&state, &person, &agent, shown).await?;
-            Ok((StatusCode::OK, page))
+            created(&state, &person, &agent, new).await
         }
         Err(status) => {
             let rejection = rejection(&status)?;

@@ -80,6 +80,20 @@ async fn page(
     })))
 }
 
+/// The page with the secret of a new key, for the only time.
+async fn created(
+    state: &HttpState,
+    person: &Person,
+    agent: &str,
+    new: NewSecret<'_>,
+) -> Result<StatusPage, HttpProblem> {
+    let shown = Shown {
+        new: Some(new),
+        ..Shown::default()
+    };
+    Ok((StatusCode::OK, page(state, person, agent, shown).await?))
+}
+
 /// The page with a form that was rejected.
 async fn rejected(
     state: &HttpState,

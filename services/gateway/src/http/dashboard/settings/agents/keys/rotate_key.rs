@@ -1,14 +1,13 @@
 //! `POST /dashboard/settings/agents/{agent}/keys/{key}/rotate`: creates the key that replaces a key, which stays valid for a while.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use pages::dashboard::settings::NewSecret;
 use pages::dashboard::settings::api_keys::RejectedKeyForm;
 use runtime::http::{HttpProblem, Path};
 use serde::Deserialize;
 use wire::proto::operate::v1::RotateApiKeyRequest;
 
-use super::{Shown, StatusPage, check_key, page, rejected};
+use super::{StatusPage, check_key, created, rejected};
 use crate::http::HttpState;
 use crate::http::dashboard::settings::registry;
 use crate::http::dashboard::settings::rejection::rejection;
@@ -35,18 +34,13 @@ pub(in crate::http::dashboard) async fn rotate_key(
     };
     match registry(&state, &person).rotate_api_key(request).await {
         Ok(answer) => {
-            let created = answer.into_inner();
-            let next = created.api_key.unwrap_or_default();
+            let answer = answer.into_inner();
+            let next = answer.api_key.unwrap_or_default();
             let new = NewSecret {
                 name: &format!("API key {}, which replaces {key}", next.api_key_id),
-                secret: &created.secret,
+                secret: &answer.secret,
             };
-            let shown = Shown {
-                new: Some(new),
-                ..Shown::default()
-            };
-            let page = page(&state, &person, &agent, shown).await?;
-            Ok((StatusCode::OK, page))
+            created(&state, &person, &agent, new).await
         }
         Err(status) => {
             let rejection = rejection(&status)?;

@@ -69,6 +69,10 @@ fn every_setting() -> AgentSettings {
             disabled: true,
             language: "en".to_owned(),
         }),
+        frontend: Some(proto::FrontendSettings {
+            tool_calls: 2,
+            ..proto::FrontendSettings::default()
+        }),
     }
 }
 
@@ -89,7 +93,7 @@ fn settings_survive_the_form() {
         assert_eq!(changed(&settings, &again), Vec::<String>::new());
     }
     let names = changed(&AgentSettings::default(), &every_setting());
-    assert_eq!(names.len(), 13, "{names:?}");
+    assert_eq!(names.len(), 14, "{names:?}");
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn errors_are_at_their_fields_with_line_and_column() {
         ("model.steps_max", "99999999999", ""),
         ("model.steps_max", "-1", ""),
         ("approvers", "NOBODY", "is not one of the choices"),
-        ("allowed_roles", "ROLE_USER", "is not one of the choices"),
+        ("allowed_roles", "user", "is not one of the choices"),
     ] {
         let seen = error(&[(name, text)], name);
         assert!(
