@@ -14,6 +14,7 @@ use wire::proto::operate::v1::{
 };
 
 use super::check_url;
+use super::frontend_settings::check_frontend;
 use super::output_schema::OutputSchema;
 use super::quotas::check_agent_quotas;
 use super::search::check_search;
@@ -82,6 +83,8 @@ impl CheckedSettings {
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         let search = settings.search.as_ref();
         within("search", search.map_or(Ok(()), check_search))?;
+        let frontend = settings.frontend.as_ref();
+        within("frontend", frontend.map_or(Ok(()), check_frontend))?;
         check_agent_quotas(&settings)?;
         Ok(Self(settings))
     }
@@ -227,7 +230,7 @@ fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
     check_max("days", logs.days, LOG_DAYS_MAX)
 }
 
-fn check_max<T: Copy + PartialOrd + Display>(
+pub(super) fn check_max<T: Copy + PartialOrd + Display>(
     name: &str,
     value: T,
     max: T,

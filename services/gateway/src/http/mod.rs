@@ -19,6 +19,7 @@ pub mod config;
 mod cookies;
 pub mod cors;
 pub mod dashboard;
+pub mod frontend_settings;
 pub mod get_health;
 pub mod idempotency;
 pub mod live;
