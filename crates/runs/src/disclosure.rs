@@ -68,7 +68,12 @@ impl Disclosure {
             RunPartKind::ToolReturned(result) => self
                 .result(result)
                 .map_or(RunPartKind::KeptAlive, RunPartKind::ToolReturned),
-            other => other,
+            kind @ (RunPartKind::CallBegan { .. }
+            | RunPartKind::TextDelta(_)
+            | RunPartKind::ThinkingDelta(_)
+            | RunPartKind::RefusalDelta(_)
+            | RunPartKind::KeptAlive
+            | RunPartKind::RunEnded(_)) => kind,
         };
         RunPart { kind, ..part }
     }

@@ -326,17 +326,8 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         named.push("search.language");
     }
     named.extend(args.frontend.apply(&mut settings));
-    let quotas = quota::parse_all(&args.quota)?;
     let mut paths: Vec<String> = named.into_iter().map(str::to_owned).collect();
-    let current = settings.quotas.get_or_insert_default();
-    for path in quotas.paths {
-        // `parse_all` returns valid paths only.
-        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
-        paths.push(format!("quotas.{path}"));
-    }
-    if *current == Quotas::default() {
-        settings.quotas = None;
-    }
+    paths.extend(set_quotas(&mut settings, &args.quota)?);
     if paths.is_empty() && !replaces_all {
         let message = "name at least one setting, such as --model, or reset all by --reset";
         return Err(UsageError(message.to_owned()).into());
@@ -346,6 +337,22 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         settings: Some(settings),
         update_mask: (!replaces_all).then_some(FieldMask { paths }),
     })
+}
+
+/// Sets quotas; returns their paths.
+fn set_quotas(settings: &mut AgentSettings, given: &[String]) -> Result<Vec<String>, UsageError> {
+    let quotas = quota::parse_all(given)?;
+    let current = settings.quotas.get_or_insert_default();
+    let mut paths = Vec::new();
+    for path in quotas.paths {
+        // `parse_all` returns valid paths only.
+        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
+        paths.push(format!("quotas.{path}"));
+    }
+    if *current == Quotas::default() {
+        settings.quotas = None;
+    }
+    Ok(paths)
 }
 
 fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {

@@ -66,26 +66,17 @@ impl<'a> File<'a> {
         if accepted.types.is_empty() {
             return Err(refused("cannot be sent"));
         }
-        let encoded = self
-            .encoded()
-            .ok_or_else(|| refused("is not base64 in a data: URL of its mediaType"))?;
+        let without_content = || refused("is not base64 in a data: URL of its mediaType");
+        let encoded = self.encoded().ok_or_else(without_content)?;
         let bytes_max = usize::try_from(accepted.file_bytes_max).unwrap_or(usize::MAX);
         // Four characters are three bytes: a longer text is not decoded.
-        let is_long = encoded.len() / 4 > bytes_max / 3 + 1;
-        let content = match is_long {
-            true => None,
-            false => Some(
-                STANDARD
-                    .decode(encoded)
-                    .map_err(|_| refused("is not base64 in a data: URL of its mediaType"))?,
-            ),
-        };
-        let Some(content) = content.filter(|content| content.len() <= bytes_max) else {
-            let detail = format!(
-                "{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file"
-            );
-            return Err(HttpProblem::of_field("FIELD_TOO_LONG", field, detail));
-        };
+        if encoded.len() / 4 > bytes_max / 3 + 1 {
+            return Err(too_long(field, at, bytes_max));
+        }
+        let content = STANDARD.decode(encoded).map_err(|_| without_content())?;
+        if content.len() > bytes_max {
+            return Err(too_long(field, at, bytes_max));
+        }
         match AttachmentType::of_content(&content) {
             Some(found) if !accepted.types.contains(&found) => {
                 Err(refused(&format!("is {}", found.media_type())))
@@ -107,6 +98,13 @@ impl<'a> File<'a> {
         let rest = url.strip_prefix("data:")?.strip_prefix(self.declared)?;
         rest.strip_prefix(";base64,")
     }
+}
+
+fn too_long(field: &str, at: &str, bytes_max: usize) -> HttpProblem {
+    let detail = format!(
+        "{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file"
+    );
+    HttpProblem::of_field("FIELD_TOO_LONG", field, detail)
 }
 
 fn not_accepted(field: &str, what: &str, accepted: &AcceptedFiles) -> HttpProblem {
