@@ -5,7 +5,7 @@ use wire::proto::operate::v1::{
     AttachmentSettings, ClientContextField, ClientContextSettings, FrontendSettings, ToolCallDetail,
 };
 
-use super::settings::check_max;
+use super::bounds::check_max;
 
 /// Maximum size of an attached file, in bytes: a message is an event of at most 512 KiB, in which files are base64.
 pub const ATTACHMENT_BYTES_MAX: u32 = 360 * 1024;

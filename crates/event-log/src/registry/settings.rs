@@ -1,7 +1,6 @@
 //! Validation of agent settings.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 
 use domain::bounds::LOG_DAYS_MAX;
 use domain::violation::{check_length, check_text};
@@ -13,6 +12,7 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, TitleSettings, ToolSettings,
 };
 
+use super::bounds::check_max;
 use super::check_url;
 use super::frontend_settings::check_frontend;
 use super::output_schema::OutputSchema;
@@ -228,17 +228,6 @@ fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
         return Err(malformed("is not a detail of provider logs").within("detail"));
     }
     check_max("days", logs.days, LOG_DAYS_MAX)
-}
-
-pub(super) fn check_max<T: Copy + PartialOrd + Display>(
-    name: &str,
-    value: T,
-    max: T,
-) -> Result<(), Violation> {
-    if value > max {
-        return Err(out_of_range(format!("is {value}, but must be at most {max}")).within(name));
-    }
-    Ok(())
 }
 
 fn missing() -> Violation {

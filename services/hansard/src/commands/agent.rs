@@ -38,7 +38,7 @@ Examples:
   hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --approvers administrator
   hansard agent set support --search-language de
-  hansard agent set support --tool-calls names --attachment image/png --attachment application/pdf --context locale
+  hansard agent set support --tool-calls names --attachment image/png --context locale
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
   hansard agent set support --identity-mode open --allow-role system --allow-role assistant
   hansard agent set support --quota owner.runs=4 --quota owner.model_tokens_per_day=50000
