@@ -1,5 +1,6 @@
 //! The parts that pages share. Each is a function from values to markup.
 
+mod bar_chart;
 mod empty;
 mod filter_line;
 mod form;
@@ -11,6 +12,7 @@ mod pagination;
 mod table;
 mod times;
 
+pub use bar_chart::{BARS_MAX, BarChart, BarSeries, SeriesColour, bar_chart};
 pub use empty::{EmptyState, empty};
 pub use filter_line::{FilterLine, FilterWord, filter_line};
 pub use form::{FORM_TOKEN_FIELD, copy_button, form};

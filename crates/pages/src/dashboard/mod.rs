@@ -10,3 +10,4 @@ pub mod problem;
 pub mod sign_in;
 pub mod sign_in_link;
 pub mod transcript;
+pub mod usage;

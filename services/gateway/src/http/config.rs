@@ -11,6 +11,7 @@ use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::prices::{self, ModelPrice};
 use crate::openid::config::OidcSection;
 
 /// The default port.
@@ -49,10 +50,16 @@ pub struct HttpSection {
 }
 
 /// Settings of the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DashboardSection {
     /// Signing in with OpenID Connect.
     pub oidc: OidcSection,
+    /// The currency of the prices, as pages show it.
+    pub currency: String,
+    /// Prices of models per million tokens, such as `[{ model = "gpt-5", input = "1.25", cached_input = "0.125", output = "10" }]`.
+    /// Without `cached_input`, cached tokens cost as much as others. At most 1,000 models, and six decimals. Pages show no cost of
+    /// a model without a price.
+    pub prices: Vec<ModelPrice>,
 }
 
 /// Settings of the endpoint `/mcp`.
@@ -122,6 +129,16 @@ impl Default for HttpSection {
     }
 }
 
+impl Default for DashboardSection {
+    fn default() -> Self {
+        Self {
+            oidc: OidcSection::default(),
+            currency: "USD".to_owned(),
+            prices: Vec::new(),
+        }
+    }
+}
+
 impl Default for LiveSection {
     fn default() -> Self {
         Self {
@@ -169,6 +186,7 @@ impl Validate for HttpSection {
 impl Validate for DashboardSection {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("oidc", &self.oidc);
+        prices::validate(self, checks);
     }
 }
 

@@ -104,6 +104,9 @@ fn matrix() -> Vec<Row> {
         },
         row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
+        row("GET /dashboard/usage", for_viewers(200)),
+        row("GET /dashboard/usage/download", for_viewers(200)),
+        row("GET /dashboard/usage/runs", for_viewers(200)),
     ]
     .into_iter()
     .chain(missing_conversation())
@@ -251,7 +254,9 @@ async fn every_answer_forbids_scripts_of_others_and_frames() {
         assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
         if !path.contains("assets") {
             assert_eq!(header("cache-control"), "no-store", "{path}");
-            assert!(header("content-type").starts_with("text/html"), "{path}");
+            let is_file = path.starts_with("/dashboard/usage/");
+            let content_type = if is_file { "text/csv" } else { "text/html" };
+            assert!(header("content-type").starts_with(content_type), "{path}");
             assert!(!answer.text().contains("style="), "{path}");
         }
     }

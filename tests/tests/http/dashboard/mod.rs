@@ -8,3 +8,4 @@ mod erasure;
 mod matrix;
 mod sign_in;
 mod transcript;
+mod usage;

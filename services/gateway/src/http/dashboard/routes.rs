@@ -20,6 +20,7 @@ use super::conversations::{
 use super::guard::{Access, FORM_BYTES_MAX, Guard};
 use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
+use super::usage::{download_runs, download_tokens, show_usage};
 use super::{assets, guard, list_conversations, save_view, show_audit_log, sign_out};
 use crate::http::HttpState;
 
@@ -79,6 +80,7 @@ pub fn table() -> Vec<Route> {
     .chain(transcript_pages())
     .chain(context_pages())
     .chain(support_pages())
+    .chain(usage_pages())
     .collect()
 }
 
@@ -175,6 +177,20 @@ fn support_pages() -> Vec<Route> {
             change,
             erasure_receipt::show_receipt,
         ),
+    ]
+}
+
+/// Tokens and runs of the tenant.
+fn usage_pages() -> Vec<Route> {
+    let read = Access::Role(Role::Viewer);
+    vec![
+        get("/dashboard/usage", read, show_usage::show_usage),
+        get(
+            "/dashboard/usage/download",
+            read,
+            download_tokens::download_tokens,
+        ),
+        get("/dashboard/usage/runs", read, download_runs::download_runs),
     ]
 }
 

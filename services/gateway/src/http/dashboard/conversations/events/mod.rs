@@ -24,7 +24,14 @@ async fn viewed_event(
     let recorded = read_event(state, target, version).await?;
     let detail = format!("event {version}");
     let conversation = &target.key.conversation;
-    record(state, person, DashboardAction::Viewed, conversation, &detail).await?;
+    record(
+        state,
+        person,
+        DashboardAction::Viewed,
+        conversation,
+        &detail,
+    )
+    .await?;
     event_json(&recorded)
 }
 
