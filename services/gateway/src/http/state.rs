@@ -15,6 +15,7 @@ use super::config::HttpSection;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
+use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
 
 /// What every handler gets. Clones share it.
@@ -34,6 +35,8 @@ pub struct HttpState {
     pub section: Arc<HttpSection>,
     /// The provider that people of the dashboard sign in with.
     pub provider: Option<Arc<Provider>>,
+    /// The lag of the last minutes.
+    pub lag: LagSamples,
     /// The clock.
     pub clock: Clock,
 }

@@ -109,8 +109,37 @@ fn matrix() -> Vec<Row> {
         row("GET /dashboard/usage/runs", for_viewers(200)),
     ]
     .into_iter()
+    .chain(operators_pages())
     .chain(missing_conversation())
     .collect()
+}
+
+/// The pages of operators. `system` tests parked conversations and tenants that exist.
+fn operators_pages() -> [Row; 4] {
+    let of_operators = |first: u16, ok: u16| [first, 403, 403, 403, ok, 403];
+    [
+        row("GET /dashboard/system", of_operators(303, 200)),
+        Row {
+            fields: &[("tenant", "acme"), ("conversation", "none")],
+            ..row(
+                "POST /dashboard/system/parked/retry",
+                of_operators(401, 404),
+            )
+        },
+        Row {
+            fields: &[
+                ("tenant", "acme"),
+                ("conversation", "none"),
+                ("sequence", "1"),
+                ("confirmation", "none"),
+            ],
+            ..row("POST /dashboard/system/parked/drop", of_operators(401, 404))
+        },
+        Row {
+            fields: &[("tenant", "none")],
+            ..row("POST /dashboard/system/tenant", of_operators(401, 404))
+        },
+    ]
 }
 
 /// The pages of a conversation that does not exist; `transcript` has one that does.

@@ -1,0 +1,63 @@
+//! `/dashboard/system/parked`: what operators request for parked conversations.
+//!
+//! A gateway may not change rows: it leaves a request in Postgres, which a projector carries out.
+
+pub mod drop_commit;
+pub mod retry;
+
+use axum::http::StatusCode;
+use axum::response::Redirect;
+use domain::{ConversationId, ConversationKey, Sequence, TenantId};
+use history::Deadline;
+use read_model::projections::conversations::parking::{self, ParkedRequest};
+use runtime::http::HttpProblem;
+
+use super::PATH;
+use crate::http::dashboard::Person;
+use crate::http::dashboard::audit::{Action, DashboardAction, record};
+use crate::http::{HttpState, problem};
+
+/// Records a request in the audit log of the operator's tenant, and leaves it.
+async fn request(
+    state: &HttpState,
+    person: &Person,
+    key: ConversationKey,
+    dropped: Option<Sequence>,
+) -> Result<Redirect, HttpProblem> {
+    let what = match dropped {
+        Some(sequence) => format!("drop of the commit at sequence {sequence}"),
+        None => "retry".to_owned(),
+    };
+    let detail = format!(
+        "{what}, parked conversation {} / {}",
+        key.tenant, key.conversation
+    );
+    let action = Action {
+        action: DashboardAction::Changed,
+        conversation: None,
+        detail: &detail,
+    };
+    record(state, person, action).await?;
+    let model = &state.gateway.reader.read_model;
+    let request = ParkedRequest { key, dropped };
+    let requested = parking::request(model, &request);
+    let is_parked = Deadline::until(None).rows(requested).await;
+    if is_parked.map_err(problem::from_problem)? {
+        return Ok(Redirect::to(PATH));
+    }
+    Err(not_parked())
+}
+
+fn key(tenant: &str, conversation: &str) -> Result<ConversationKey, HttpProblem> {
+    let tenant = TenantId::parse(tenant).map_err(|_| not_parked())?;
+    let conversation = ConversationId::parse(conversation).map_err(|_| not_parked())?;
+    Ok(ConversationKey {
+        tenant,
+        conversation,
+    })
+}
+
+fn not_parked() -> HttpProblem {
+    let detail = "the conversation is not parked (any more): reload the page";
+    HttpProblem::new(StatusCode::NOT_FOUND, "NOT_PARKED", detail)
+}
