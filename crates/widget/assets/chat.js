@@ -21,6 +21,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
   let watching;
   let isUpdating = false;
   let seen = 0; // The version of the last event that was watched.
+  let turns = 0;
 
   const set = (members) => {
     Object.assign(chat.state, members);
@@ -32,12 +33,13 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     if (error.name !== 'AbortError') set({ problem: { code: error.code ?? 'INTERNAL', retryAfterS: error.retryAfterS, retry } });
   };
 
-  /** Reads the newest messages; earlier ones that are loaded stay. */
+  /** Reads the newest messages; earlier ones that are loaded stay. An answer from before a turn is out of date. */
   async function refresh() {
     const { signal } = life;
+    const turn = turns;
     const isRecorded = chat.state.phase !== 'sending';
     const page = await api.json('GET', `${path()}?limit=${PAGE}`);
-    if (signal.aborted) return {};
+    if (signal.aborted || turn !== turns) return {};
     const newest = page.messages.map(fromRecord);
     const known = chat.state.messages.findIndex(({ id }) => id === newest[0]?.id);
     const messages = known > 0 ? [...chat.state.messages.slice(0, known), ...newest] : newest;
@@ -150,6 +152,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
   async function turn(start, { message, retry, onFailure = () => {} }) {
     if (chat.state.phase !== 'idle') return false;
     const { signal } = life;
+    turns += 1;
     set({ phase: 'sending', problem: undefined });
     let response;
     try {
