@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION hansard.parked_conversations(after_tenant text, after_conversation text, page bigint)
+CREATE FUNCTION hansard.parked_conversations(from_tenant text, page bigint)
 RETURNS TABLE (
     tenant_id text, conversation_id text, partition integer, sequence bigint, reason text, attempts integer, commits bigint
 )
@@ -46,10 +46,10 @@ BEGIN
                 (SELECT count(*) FROM %1$I.parked_commit AS waiting
                  WHERE waiting.tenant_id = parked.tenant_id AND waiting.conversation_id = parked.conversation_id)
          FROM %1$I.parked_conversation AS parked
-         WHERE (tenant_id, conversation_id) > ($1, $2)
+         WHERE tenant_id >= $1
          ORDER BY tenant_id, conversation_id
-         LIMIT $3', hansard.live_schema()
-    ) USING after_tenant, after_conversation, page;
+         LIMIT $2', hansard.live_schema()
+    ) USING from_tenant, page;
 END
 $$;
 
@@ -85,9 +85,9 @@ $$;
 
 REVOKE ALL ON FUNCTION
     hansard.live_schema(), hansard.live_projectors(), hansard.partitions_overview(),
-    hansard.parked_conversations(text, text, bigint), hansard.request_parked(text, text, bigint)
+    hansard.parked_conversations(text, bigint), hansard.request_parked(text, text, bigint)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     hansard.live_projectors(), hansard.partitions_overview(),
-    hansard.parked_conversations(text, text, bigint), hansard.request_parked(text, text, bigint)
+    hansard.parked_conversations(text, bigint), hansard.request_parked(text, text, bigint)
     TO hansard_reader;

@@ -45,7 +45,7 @@ await press('tr:has(input[value="other"]) button');
 assert.equal(await heading(), 'System');
 assert.match(await page.$eval('.person', (shown) => shown.textContent), /operator of other/);
 await page.goto(`${settings.url}/dashboard/audit`);
-assert.match(await content(), /from tenant demo/);
+assert.match(await content(), /from another tenant/);
 await page.goto(`${settings.url}/dashboard/usage`);
 assert.ok((await content()).includes('No usage'));
 

@@ -13,8 +13,10 @@ use crate::layout::{Frame, Freshness, Person, Section, document};
 
 /// Bars of a chart of agents or models: those with the most tokens.
 const NAMES_CHARTED_MAX: usize = 10;
+/// A part of a bar of tokens: name, colour and value.
+type TokensPart = (&'static str, SeriesColour, fn(&Usage) -> u64);
 /// The parts of bars of tokens.
-const TOKENS: [(&str, SeriesColour, fn(&Usage) -> u64); 3] = [
+const TOKENS: [TokensPart; 3] = [
     ("read", SeriesColour::Accent, |tokens| {
         tokens.input_tokens.saturating_sub(tokens.cached_tokens)
     }),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::Uri;
 use axum::http::uri::Authority;
 use ipnet::IpNet;
+use pages::cost::Prices;
 use runtime::config::{Bounds, Checks, Validate};
 use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,14 @@ pub struct McpSection {
     /// URLs of the authorization servers that sign tokens of the tenants' administrators. With them and `http.mcp.url`, 401 names
     /// the document `/.well-known/oauth-protected-resource/mcp` (RFC 9728).
     pub authorization_servers: Vec<String>,
+}
+
+impl DashboardSection {
+    /// The prices of models, for pages.
+    #[must_use]
+    pub fn prices(&self) -> Prices {
+        prices::prices(&self.currency, &self.prices)
+    }
 }
 
 impl HttpSection {
@@ -186,7 +195,7 @@ impl Validate for HttpSection {
 impl Validate for DashboardSection {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("oidc", &self.oidc);
-        prices::validate(self, checks);
+        prices::validate(&self.currency, &self.prices, checks);
     }
 }
 

@@ -6,8 +6,6 @@ use pages::cost::{Price, Prices};
 use runtime::config::Checks;
 use serde::{Deserialize, Serialize};
 
-use super::config::DashboardSection;
-
 /// Maximum number of models with a price.
 pub const PRICES_MAX: usize = 1_000;
 /// Maximum length of the currency.
@@ -76,38 +74,35 @@ impl fmt::Display for Amount {
     }
 }
 
-impl DashboardSection {
-    /// The prices, for pages.
-    #[must_use]
-    pub fn prices(&self) -> Prices {
-        let prices = self.prices.iter().map(|price| {
-            let cached_input = price.cached_input.unwrap_or(price.input);
-            let of_model = Price {
-                input: price.input.0,
-                cached_input: cached_input.0,
-                output: price.output.0,
-            };
-            (price.model.clone(), of_model)
-        });
-        Prices {
-            currency: self.currency.clone(),
-            by_model: prices.collect(),
-        }
+/// The prices, for pages.
+#[must_use]
+pub fn prices(currency: &str, models: &[ModelPrice]) -> Prices {
+    let prices = models.iter().map(|price| {
+        let cached_input = price.cached_input.unwrap_or(price.input);
+        let of_model = Price {
+            input: price.input.0,
+            cached_input: cached_input.0,
+            output: price.output.0,
+        };
+        (price.model.clone(), of_model)
+    });
+    Prices {
+        currency: currency.to_owned(),
+        by_model: prices.collect(),
     }
 }
 
-pub(super) fn validate(section: &DashboardSection, checks: &mut Checks<'_>) {
-    let given = section.prices.len();
+pub(super) fn validate(currency: &str, models: &[ModelPrice], checks: &mut Checks<'_>) {
+    let given = models.len();
     if given > PRICES_MAX {
         let error = format!("lists {given} models, at most {PRICES_MAX} are accepted");
         checks.invalid("prices", error);
     }
-    let distinct = section.prices().by_model.len();
-    if distinct < given {
+    if prices(currency, models).by_model.len() < given {
         let error = "lists a model twice: keep one of them";
         checks.invalid("prices", error.to_owned());
     }
-    let chars = section.currency.chars().count();
+    let chars = currency.chars().count();
     if !(1..=CURRENCY_CHARS_MAX).contains(&chars) {
         let error = format!("has {chars} characters, must have 1 to {CURRENCY_CHARS_MAX}");
         checks.invalid("currency", error);
@@ -120,6 +115,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::HttpSection;
+    use super::super::config::DashboardSection;
     use super::*;
 
     fn loaded(dashboard: &Value) -> Option<DashboardSection> {

@@ -1,6 +1,6 @@
 //! Lists parked conversations.
 
-use domain::{ConversationKey, Partition, Position, Sequence};
+use domain::{ConversationKey, Partition, Position, Sequence, TenantId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -44,20 +44,19 @@ pub async fn list(
     rows.iter().map(parked_conversation).collect()
 }
 
-/// As [`list()`] of all partitions, for readers, who see the rows of one tenant otherwise.
+/// As [`list()`] of all partitions, from a tenant on, for readers, who see the rows of one tenant otherwise.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
 pub async fn list_by_reader(
     model: &ReadModel,
-    after: Option<&ConversationKey>,
+    from: Option<&TenantId>,
     limit: u32,
 ) -> Result<Vec<ParkedConversation>, ReadModelError> {
-    let tenant = after.map_or("", |key| key.tenant.as_str());
-    let conversation = after.map_or("", |key| key.conversation.as_str());
-    let arguments = || arguments![tenant, conversation, i64::from(limit)];
+    let tenant = from.map_or("", TenantId::as_str);
+    let arguments = || arguments![tenant, i64::from(limit)];
     let sql = "SELECT tenant_id, conversation_id, partition, sequence, reason, attempts, commits
-               FROM hansard.parked_conversations($1, $2, $3)";
+               FROM hansard.parked_conversations($1, $2)";
     let rows = model.fetch(sql, arguments).await?;
     rows.iter().map(parked_conversation).collect()
 }

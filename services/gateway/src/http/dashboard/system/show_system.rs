@@ -1,7 +1,7 @@
 //! `GET /dashboard/system`: what `hansard status` shows, as far as a gateway may read it.
 
 use axum::extract::State;
-use domain::Timestamp;
+use domain::{TenantId, Timestamp};
 use identity::TenantScope;
 use pages::components::{bytes, utc};
 use pages::dashboard::system::{LagSample, ParkedRow, SystemPage, TextTable, system};
@@ -32,10 +32,11 @@ pub(in crate::http::dashboard) async fn show_system(
     let heads = PARTITION_COLUMNS.map(capitalised);
     let model = &state.gateway.reader.read_model;
     let schemas = schemas(model).await;
-    let mut parked = parked(model).await;
+    let tenants = tenants(&state, &person);
+    let own = person.admin.tenant.tenant();
+    let mut parked = parked(model, tenants.is_none().then_some(own)).await;
     let has_more_parked = parked.len() > PARKED_SHOWN_MAX;
     parked.truncate(PARKED_SHOWN_MAX);
-    let tenants = tenants(&state, &person);
     let shown = tenants.as_deref().map(|tenants| {
         let shown = tenants.get(..TENANTS_SHOWN_MAX);
         shown.unwrap_or(tenants)
@@ -105,11 +106,13 @@ fn schema(schema: &SchemaInfo) -> Vec<String> {
     ]
 }
 
-/// Parked conversations, one more than are shown.
-async fn parked(model: &ReadModel) -> Vec<ParkedRow> {
+/// Parked conversations of one tenant or of all, one more than are shown.
+async fn parked(model: &ReadModel, tenant: Option<&TenantId>) -> Vec<ParkedRow> {
     let limit = u32::try_from(PARKED_SHOWN_MAX + 1).unwrap_or(u32::MAX);
-    let parked = parking::list_by_reader(model, None, limit).await;
-    parked.unwrap_or_default().into_iter().map(row).collect()
+    let parked = parking::list_by_reader(model, tenant, limit).await;
+    let parked = parked.unwrap_or_default().into_iter();
+    let is_shown = |one: &ParkedConversation| tenant.is_none_or(|tenant| one.key.tenant == *tenant);
+    parked.filter(is_shown).map(row).collect()
 }
 
 fn row(parked: ParkedConversation) -> ParkedRow {

@@ -14,30 +14,30 @@ use runtime::http::HttpProblem;
 
 use super::PATH;
 use crate::http::dashboard::Person;
-use crate::http::dashboard::audit::{Action, DashboardAction, record};
+use crate::http::dashboard::audit::{Action, DashboardAction, record_for};
 use crate::http::{HttpState, problem};
 
-/// Records a request in the audit log of the operator's tenant, and leaves it.
+/// Records a request in the audit log of the conversation's tenant, and leaves it.
+///
+/// # Errors
+/// 404 if the conversation is not parked, or if the person may not see its tenant.
 async fn request(
     state: &HttpState,
     person: &Person,
     key: ConversationKey,
     dropped: Option<Sequence>,
 ) -> Result<Redirect, HttpProblem> {
+    let token = token_in(state, person, &key.tenant).ok_or_else(not_parked)?;
     let what = match dropped {
-        Some(sequence) => format!("drop of the commit at sequence {sequence}"),
-        None => "retry".to_owned(),
+        Some(sequence) => format!("drop of the parked commit at sequence {sequence}"),
+        None => "retry of parked commits".to_owned(),
     };
-    let detail = format!(
-        "{what}, parked conversation {} / {}",
-        key.tenant, key.conversation
-    );
     let action = Action {
         action: DashboardAction::Changed,
-        conversation: None,
-        detail: &detail,
+        conversation: Some(&key.conversation),
+        detail: &what,
     };
-    record(state, person, action).await?;
+    record_for(state, &token, action).await?;
     let model = &state.gateway.reader.read_model;
     let request = ParkedRequest { key, dropped };
     let requested = parking::request(model, &request);
@@ -46,6 +46,15 @@ async fn request(
         return Ok(Redirect::to(PATH));
     }
     Err(not_parked())
+}
+
+/// The token of the person's session, or of one in another tenant that the person may see. It never leaves the gateway.
+fn token_in(state: &HttpState, person: &Person, tenant: &TenantId) -> Option<String> {
+    if tenant == person.admin.tenant.tenant() {
+        return Some(person.token.clone());
+    }
+    let registry = &state.gateway.registry;
+    registry.switch_dashboard_tenant(&person.session, tenant)
 }
 
 fn key(tenant: &str, conversation: &str) -> Result<ConversationKey, HttpProblem> {

@@ -1,13 +1,17 @@
 //! `/dashboard/system`: the state of the deployment, parked conversations, and the tenants, for operators.
 
+mod parked;
+mod tenants;
+
 use domain::Timestamp;
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, EmptyState, Line, SeriesColour, Tone, badge, empty, form, line_chart, notice, number,
-    table,
+    Column, Line, SeriesColour, Tone, line_chart, notice, number, table, time,
 };
 use crate::layout::{Frame, Freshness, Person, Section, document};
+
+pub use parked::ParkedRow;
 
 /// The lag at a time, in messages without rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,23 +22,6 @@ pub struct LagSample {
     pub rows: u64,
     /// Messages that are not indexed for the search.
     pub search: u64,
-}
-
-/// A conversation that cannot be projected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParkedRow {
-    /// Its tenant.
-    pub tenant: String,
-    /// The conversation.
-    pub conversation: String,
-    /// The sequence of the commit that failed, the first that waits.
-    pub sequence: u64,
-    /// Why.
-    pub reason: String,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// Number of waiting commits.
-    pub commits: u64,
 }
 
 /// A table of texts.
@@ -88,11 +75,11 @@ pub fn system(page: SystemPage<'_>) -> Markup {
         h2 { "Partitions" }
         (texts("Partitions", page.partitions))
         h2 { "Parked conversations" }
-        (parked(page))
+        (parked::parked(page))
         h2 { "Rows and rebuilds" }
         (texts("Schemas of the rows", page.schemas))
         (commands())
-        (tenants(page))
+        (tenants::tenants(page))
     };
     document(&frame, &main)
 }
@@ -145,7 +132,7 @@ fn lag(samples: &[LagSample]) -> Markup {
 fn sample(sample: &LagSample) -> Markup {
     html! {
         tr {
-            th scope="row" { (crate::components::time(sample.at)) }
+            th scope="row" { (time(sample.at)) }
             td.number { (number(sample.rows)) }
             td.number { (number(sample.search)) }
         }
@@ -165,70 +152,6 @@ fn texts(caption: &str, texts: TextTable<'_>) -> Markup {
     });
     let rows: Vec<Markup> = rows.collect();
     table(caption, &columns, &rows)
-}
-
-fn parked(page: SystemPage<'_>) -> Markup {
-    let none = EmptyState {
-        title: "None",
-        detail: "Every conversation is projected.",
-        action: None,
-    };
-    let columns = [
-        "Conversation",
-        "Reason",
-        "Sequence",
-        "Waiting",
-        "Tried",
-        "Action",
-    ];
-    let columns = columns.map(Column::text);
-    let rows: Vec<Markup> = page
-        .parked
-        .iter()
-        .map(|row| parked_row(&page.person, row))
-        .collect();
-    html! {
-        @if rows.is_empty() {
-            (empty(none))
-        } @else {
-            p.muted {
-                "A retry projects the waiting commits again. A drop gives up one commit: readers never see its events; the record keeps \
-                 it. A projector carries out what is requested within seconds; reload the page to see the result."
-            }
-            (table("Parked conversations", &columns, &rows))
-            @if page.has_more_parked { p { "There are more: run " code { "hansard parked list" } "." } }
-        }
-    }
-}
-
-fn parked_row(person: &Person<'_>, row: &ParkedRow) -> Markup {
-    let names = html! {
-        input type="hidden" name="tenant" value=(row.tenant);
-        input type="hidden" name="conversation" value=(row.conversation);
-    };
-    let retry = html! { (names) button type="submit" { "Retry" } };
-    let drop = html! {
-        (names)
-        input type="hidden" name="sequence" value=(row.sequence);
-        label { "Type the id of the conversation " input type="text" name="confirmation" required autocomplete="off" spellcheck="false"; }
-        " " button.danger type="submit" { "Drop the commit at sequence " (row.sequence) }
-    };
-    html! {
-        tr {
-            th scope="row" { (row.tenant) " / " code { (row.conversation) } }
-            td { (row.reason) }
-            td { (row.sequence) }
-            td.waiting { (number(row.commits)) }
-            td.attempts { (row.attempts) }
-            td {
-                (form(person, "/dashboard/system/parked/retry", &retry))
-                details {
-                    summary { "Drop…" }
-                    (form(person, "/dashboard/system/parked/drop", &drop))
-                }
-            }
-        }
-    }
 }
 
 /// What the gateway has no right to read or to do, with the command for it.
@@ -256,43 +179,6 @@ fn commands() -> Markup {
                 @for (command, meaning) in COMMANDS { dt { code { (command) } } dd { (meaning) } }
             }
         }
-    }
-}
-
-fn tenants(page: SystemPage<'_>) -> Markup {
-    let Some(tenants) = page.tenants else {
-        return html! {};
-    };
-    let rows = tenants.iter().map(|tenant| {
-        let switch = html! {
-            input type="hidden" name="tenant" value=(tenant);
-            button type="submit" { "Switch to " (tenant) }
-        };
-        let is_current = tenant == page.person.tenant;
-        html! {
-            tr {
-                th scope="row" { (tenant) }
-                td {
-                    @if is_current {
-                        (badge(Tone::Good, "this session"))
-                    } @else {
-                        (form(&page.person, "/dashboard/system/tenant", &switch))
-                    }
-                }
-            }
-        }
-    });
-    let rows: Vec<Markup> = rows.collect();
-    let other = html! {
-        label for="tenant" { "Another tenant" }
-        input #tenant type="text" name="tenant" required autocomplete="off" spellcheck="false";
-        button type="submit" { "Switch" }
-    };
-    html! {
-        h2 { "Tenants" }
-        p.muted { "A switch ends this session and starts one of the other tenant. Both audit logs record it." }
-        (table("Tenants", &["Tenant", "Session"].map(Column::text), &rows))
-        @if page.has_more_tenants { div.actions { (form(&page.person, "/dashboard/system/tenant", &other)) } }
     }
 }
 
