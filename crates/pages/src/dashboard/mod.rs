@@ -9,4 +9,6 @@ pub mod event;
 pub mod problem;
 pub mod sign_in;
 pub mod sign_in_link;
+pub mod system;
 pub mod transcript;
+pub mod usage;

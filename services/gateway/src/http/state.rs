@@ -16,6 +16,7 @@ use super::frontend_settings;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
+use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
 
 /// What every handler gets. Clones share it.
@@ -35,6 +36,8 @@ pub struct HttpState {
     pub section: Arc<HttpSection>,
     /// The provider that people of the dashboard sign in with.
     pub provider: Option<Arc<Provider>>,
+    /// The lag of the last minutes.
+    pub lag: LagSamples,
     /// The clock.
     pub clock: Clock,
 }

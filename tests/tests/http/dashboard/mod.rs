@@ -7,4 +7,6 @@ mod conversations;
 mod erasure;
 mod matrix;
 mod sign_in;
+mod system;
 mod transcript;
+mod usage;

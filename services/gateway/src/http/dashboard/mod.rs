@@ -26,6 +26,8 @@ pub mod session_cookie;
 pub mod show_audit_log;
 pub mod sign_in;
 pub mod sign_out;
+pub mod system;
+pub mod usage;
 
 pub use form::Form;
 pub use page::Page;

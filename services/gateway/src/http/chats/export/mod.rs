@@ -25,6 +25,7 @@ use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
 use crate::Gateway;
+use crate::http::csv_row::CSV;
 
 /// The content type of documents in lines.
 pub(in crate::http) const NDJSON: &str = "application/x-ndjson";
@@ -63,7 +64,7 @@ impl ExportFormat {
     fn content_type(self) -> &'static str {
         match self {
             Self::Json | Self::Openai => "application/json",
-            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Csv => CSV,
             Self::Ndjson => NDJSON,
         }
     }
