@@ -6,25 +6,33 @@ use wire::proto::operate::v1::{
     AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings,
 };
 
-use super::{Problem, Request, Writer, agents, copy_named, from_settings, operator, proto};
+use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetAgentSettingsRequest>,
 ) -> Result<proto::Agent, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     let given = request.settings.unwrap_or_default();
     let paths = request.update_mask.unwrap_or_default().paths;
     let named = changed(AgentSettings::default(), &given, &paths)?;
-    let tenant = writer.registry.agent(&agent).map(|agent| agent.tenant_id);
-    let tenant = TenantId::parse(tenant.unwrap_or_default())?;
+    let current = writer.registry.agent(&agent).unwrap_or_default();
+    let tenant = TenantId::parse(current.tenant_id)?;
     // Other fields remain, also if their servers are not allowed any more: the gateway does not call them.
     writer.egress.check_settings(&tenant, &named)?;
     let changed = |current| {
         let settings = changed(current, &given, &paths)?;
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
+    changed(current.settings.unwrap_or_default())?;
+    let what = if paths.is_empty() {
+        "all settings".to_owned()
+    } else {
+        paths.join(", ")
+    };
+    by.record_change(writer, format!("agent {agent}: {what}"))
+        .await?;
     let set = writer.registry.change_agent_settings(&agent, changed).await;
     set.map_err(from_settings("agent_id"))
 }
@@ -54,6 +62,12 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "tools" => current.tools.clone_from(&given.tools),
         "retention" => current.retention = given.retention,
         "summaries" => current.summaries.clone_from(&given.summaries),
+        "titles" => current.titles.clone_from(&given.titles),
+        "output_schema_json" => {
+            current
+                .output_schema_json
+                .clone_from(&given.output_schema_json);
+        }
         "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
         "quotas" => current.quotas = given.quotas,
@@ -219,6 +233,7 @@ mod tests {
         check(&["allowed_roles"], with_roles);
         let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
         check(&["tools", "retention", "summaries"], unchanged());
+        check(&["titles", "output_schema_json"], unchanged());
         check(&["tools"; PATHS_MAX], unchanged());
         check(&["tools"; PATHS_MAX + 1], Err("update_mask.paths"));
         for path in ["name", "model.name", "tools.tool_name", "model.", ""] {
