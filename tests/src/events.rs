@@ -35,6 +35,22 @@ pub fn assistant(text: impl Into<String>) -> proto::Event {
     message(proto::Role::Assistant, text)
 }
 
+/// A message of an assistant that this model wrote for so many input tokens, one of them cached, and two output tokens.
+#[must_use]
+pub fn answer_with_usage(model: &str, input_tokens: u64) -> proto::Event {
+    let mut message = assistant("answer");
+    if let Some(Fact::MessageAppended(appended)) = &mut message.fact {
+        model.clone_into(&mut appended.model);
+        appended.usage = Some(proto::Usage {
+            input_tokens,
+            output_tokens: 2,
+            cached_tokens: 1,
+            reasoning_tokens: 0,
+        });
+    }
+    message
+}
+
 /// A call of the tool `search`.
 #[must_use]
 pub fn call(call_id: &str, input_json: &str) -> proto::Event {

@@ -32,3 +32,24 @@ pub enum RunOutcome {
     /// Its gateway disappeared.
     Abandoned,
 }
+
+impl RunOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 4] = [
+        Self::Completed,
+        Self::Stopped,
+        Self::Failed,
+        Self::Abandoned,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Stopped => "stopped",
+            Self::Failed => "failed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}

@@ -28,6 +28,7 @@ pub(crate) struct Claims {
     tenant: Option<Value>,
     agent: Option<Value>,
     role: Option<Value>,
+    tenants: Option<Value>,
 }
 
 impl Claims {
@@ -124,6 +125,10 @@ impl Claims {
 
     pub(crate) fn role(&self) -> Result<Option<&str>, TokenError> {
         text("role", self.role.as_ref())
+    }
+
+    pub(crate) fn tenants(&self) -> Result<Option<&str>, TokenError> {
+        text("tenants", self.tenants.as_ref())
     }
 }
 

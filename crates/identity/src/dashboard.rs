@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::claims::Claims;
 use crate::role::Role;
 use crate::token::{check_length, signed_claims};
-use crate::{Key, TokenError, TokenIdDigest, TokenRules};
+use crate::{Key, TenantScope, TokenError, TokenIdDigest, TokenRules};
 
 /// The maximum time from a sign-in to the end of its session.
 pub const DASHBOARD_SESSION_AGE_MAX: Duration = Duration::from_hours(12);
@@ -80,6 +80,7 @@ pub struct VerifiedPerson {
     tenant: TenantId,
     subject: Label,
     role: Role,
+    tenant_scope: TenantScope,
     token_id: String,
     issued_at: Timestamp,
     expires_at: Timestamp,
@@ -94,6 +95,8 @@ pub struct NewPerson {
     pub subject: Label,
     /// What the person may do.
     pub role: Role,
+    /// Whose tenants the person may see; only an operator keeps [`TenantScope::All`].
+    pub tenant_scope: TenantScope,
 }
 
 /// Signs and verifies the tokens of one tenant. `Debug` hides the key.
@@ -135,6 +138,27 @@ impl VerifiedPerson {
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// Whose tenants the person may see.
+    #[must_use]
+    pub fn tenant_scope(&self) -> TenantScope {
+        self.tenant_scope
+    }
+
+    /// The person in another tenant, with a session that ends when this one does; `None`: the person may not see it. `random`
+    /// must be unpredictable.
+    #[must_use]
+    pub fn in_tenant(
+        &self,
+        tenant: &TenantId,
+        random: [u8; DASHBOARD_RANDOM_BYTES],
+    ) -> Option<Self> {
+        (self.tenant_scope == TenantScope::All).then(|| Self {
+            tenant: tenant.clone(),
+            token_id: URL_SAFE_NO_PAD.encode(random),
+            ..self.clone()
+        })
     }
 
     /// The token's id, which a revocation names.
@@ -188,6 +212,7 @@ impl DashboardKey {
             tenant: person.tenant,
             subject: person.subject,
             role: person.role,
+            tenant_scope: scope_of(person.role, person.tenant_scope),
             token_id: URL_SAFE_NO_PAD.encode(random),
             issued_at,
             expires_at: expiry(token_use, issued_at, issued_at),
@@ -202,6 +227,7 @@ impl DashboardKey {
             "tenant": person.tenant.as_str(),
             "sub": person.subject.as_str(),
             "role": person.role.as_str(),
+            "tenants": person.tenant_scope.as_str(),
             "jti": person.token_id,
             "iat": person.issued_at.seconds(),
             "exp": person.expires_at.seconds(),
@@ -292,14 +318,31 @@ fn tenant_of(claims: &Claims) -> Result<TenantId, TokenError> {
 fn person_of(claims: &Claims, tenant: &TenantId) -> Result<VerifiedPerson, TokenError> {
     let claim = |claim| TokenError::Claim { claim };
     let role = claims.role()?.and_then(Role::parse);
+    let role = role.ok_or(claim("role"))?;
+    let is_of_all = claims.tenants()? == Some(TenantScope::All.as_str());
+    let tenant_scope = if is_of_all {
+        TenantScope::All
+    } else {
+        TenantScope::One
+    };
     Ok(VerifiedPerson {
         tenant: tenant.clone(),
         subject: Label::parse(claims.subject()?).map_err(|_| claim("sub"))?,
-        role: role.ok_or(claim("role"))?,
+        role,
+        tenant_scope: scope_of(role, tenant_scope),
         token_id: claims.token_id()?.ok_or(claim("jti"))?.to_owned(),
         issued_at: claims.issued_at()?.ok_or(claim("iat"))?,
         expires_at: claims.expires_at()?.ok_or(claim("exp"))?,
     })
+}
+
+/// Only operators see more than one tenant.
+fn scope_of(role: Role, scope: TenantScope) -> TenantScope {
+    if role == Role::Operator {
+        scope
+    } else {
+        TenantScope::One
+    }
 }
 
 /// A session's expiry is bounded by the last renewal and by the sign-in.

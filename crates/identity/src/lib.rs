@@ -16,6 +16,7 @@ mod ring_backend;
 mod role;
 mod rules;
 mod session;
+mod tenant_scope;
 mod token;
 mod user;
 
@@ -38,4 +39,5 @@ pub use session::{
     ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES,
     SESSION_TOKEN_PREFIX, SessionError, SessionIssuer,
 };
+pub use tenant_scope::TenantScope;
 pub use user::{UserScope, VerifiedUser, verify_user};

@@ -31,7 +31,7 @@ impl Day {
 
     /// The day that is `days` earlier.
     #[must_use]
-    pub(crate) fn minus(self, days: u32) -> Self {
+    pub fn minus(self, days: u32) -> Self {
         Self(self.0.saturating_sub_unsigned(days))
     }
 
@@ -76,6 +76,11 @@ pub enum DayRangeError {
 }
 
 impl DayRange {
+    /// The days, in order.
+    pub fn days(self) -> impl Iterator<Item = Day> {
+        (self.first.0..=self.last.0).map(Day)
+    }
+
     /// The days from `first` to `last`, inclusive.
     ///
     /// # Errors

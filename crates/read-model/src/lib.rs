@@ -16,6 +16,7 @@ mod day;
 mod error;
 mod live;
 mod model;
+mod outcome_code;
 mod pg_timestamp;
 pub mod projections;
 mod purpose_code;

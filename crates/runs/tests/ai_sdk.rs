@@ -64,7 +64,7 @@ fn case_json(case: &Case) -> Value {
         "replayed": sse::frames(None, &replayed).unwrap(),
         "cuts": cuts,
         "done": sse::DONE,
-        "outcome": runs::ui_message::outcome_name(case.script.outcome),
+        "outcome": case.script.outcome.as_str(),
         "during": shown(&parts[..parts.len() / 2]),
         "after": shown(&parts),
     })

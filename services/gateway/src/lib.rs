@@ -14,6 +14,7 @@ pub mod http;
 pub mod identity;
 pub mod jwks;
 pub mod keyed_histories;
+pub mod lag_samples;
 pub mod listing;
 pub mod metrics;
 pub mod openid;

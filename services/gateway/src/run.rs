@@ -25,6 +25,7 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
+use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
@@ -70,7 +71,13 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let generations = generations(&config, &gateway, shutdown)?;
     let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
     let provider = provider.map_err(StartError::dependency)?;
+    let lag = LagSamples::default();
+    let Reader {
+        record, read_model, ..
+    } = gateway.reader.clone();
+    shutdown.spawn_cancellable(lag.clone().run(record, read_model, Clock::System));
     let state = HttpState {
+        lag,
         provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),

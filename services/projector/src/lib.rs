@@ -15,6 +15,7 @@ mod dependencies;
 mod leases;
 pub mod metrics;
 pub mod parked;
+mod parked_requests;
 mod pending;
 mod progress;
 mod project;

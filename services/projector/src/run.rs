@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
 use crate::project::project;
-use crate::{ProjectionDependencies, ProjectionKind, provider_logs, reindex};
+use crate::{ProjectionDependencies, ProjectionKind, parked_requests, provider_logs, reindex};
 
 /// First and longest wait for an unavailable database.
 const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -85,6 +85,8 @@ impl Work {
         }
         let logs = provider_logs::run(self.record.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(logs);
+        let requests = parked_requests::run(self.record.clone(), self.model.clone());
+        self.shutdown.spawn_cancellable(requests);
         self.start_search();
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();

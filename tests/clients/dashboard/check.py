@@ -47,6 +47,35 @@ def provider(redirect_uri):
         yield process.stdout.readline().strip()
 
 
+def stores_of(environment):
+    """The URLs of the servers of `hansard dev`."""
+    return {
+        "nats": re.search(r"NATS\s+(\S+)", environment["DEV_OUTPUT"])[1],
+        "postgres": re.search(r"Postgres\s+(\S+)", environment["DEV_OUTPUT"])[1],
+    }
+
+
+@contextlib.contextmanager
+def gateway_with(hansard, data, environment, stores, config, **settings):
+    """A second gateway of the same system, with a file of settings; yields its URL, maybe before it serves."""
+    port = settings.pop("port", None) or free_port()
+    all_settings = {
+        "http.server.addr": f"127.0.0.1:{port}",
+        "grpc.addr": f"127.0.0.1:{port + 1}",
+        "admin_addr": f"127.0.0.1:{port + 2}",
+        "record.nats_url": stores["nats"],
+        "record.accept_data_loss": "true",
+        "read_model.database_url": stores["postgres"],
+        "writer_url": environment["HANSARD_WRITER_URL"],
+        **settings,
+    }
+    token = (pathlib.Path(data) / "gateway.token").read_text().strip()
+    command = [hansard, "gateway", "--config", str(config)]
+    command += [part for key, value in all_settings.items() for part in ("--set", f"{key}={value}")]
+    with running(command, env={**environment, "HANSARD_WRITER_TOKEN": token}):
+        yield f"http://127.0.0.1:{port}"
+
+
 @contextlib.contextmanager
 def gateway_with_provider(hansard, data, environment, stores):
     """A second gateway of the same system, where people sign in at the provider."""
@@ -55,13 +84,6 @@ def gateway_with_provider(hansard, data, environment, stores):
     with provider(url + "/dashboard/sign-in/callback") as issuer:
         loopback = json.dumps(["127.0.0.0/8"])
         settings = {
-            "http.server.addr": f"127.0.0.1:{port}",
-            "grpc.addr": f"127.0.0.1:{port + 1}",
-            "admin_addr": f"127.0.0.1:{port + 2}",
-            "record.nats_url": stores["nats"],
-            "record.accept_data_loss": "true",
-            "read_model.database_url": stores["postgres"],
-            "writer_url": environment["HANSARD_WRITER_URL"],
             "egress.allow": loopback,
             "egress.allow_http": loopback,
             "http.dashboard.oidc.issuer": issuer,
@@ -75,24 +97,17 @@ def gateway_with_provider(hansard, data, environment, stores):
             for grant in GRANTS
         )
         config.write_text(grants + "\n")
-        token = (pathlib.Path(data) / "gateway.token").read_text().strip()
-        command = [hansard, "gateway", "--config", str(config)]
-        command += [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-        with running(command, env={**environment, "HANSARD_WRITER_TOKEN": token}):
+        with gateway_with(hansard, data, environment, stores, config, port=port, **settings):
             wait_for("the second gateway", lambda: ask(url + "/v1/limits"))
             yield url
 
 
 def main(hansard, *screenshots):
     with data_folder() as data, tempfile.TemporaryDirectory() as folder, gateway(hansard, data) as (url, who, environment):
-        stores = {
-            "nats": re.search(r"NATS\s+(\S+)", environment["DEV_OUTPUT"])[1],
-            "postgres": re.search(r"Postgres\s+(\S+)", environment["DEV_OUTPUT"])[1],
-        }
         conversations(url, who)
         create = [hansard, "tenant", "create", "other"]
         subprocess.run(create, stdout=subprocess.DEVNULL, check=True, env=environment)
-        with gateway_with_provider(hansard, data, environment, stores) as provider_url:
+        with gateway_with_provider(hansard, data, environment, stores_of(environment)) as provider_url:
             settings = {
                 "url": url,
                 "link": link(hansard, environment, url),

@@ -2,7 +2,11 @@
 
 use std::process::Command;
 
-use domain::SweepAccess;
+use domain::{ConversationId, ConversationKey, SweepAccess, TenantId};
+use read_model::projections::conversations::overview::overview_by_reader;
+use read_model::projections::conversations::parking::{self, ParkedRequest};
+use read_model::projections::search::search_overview;
+use read_model::schemas::list;
 use read_model::{ReadModel, ReadModelConfig, active_runs};
 use tests::events::user;
 use tests::eventually::eventually;
@@ -132,4 +136,31 @@ async fn the_gateway_login_lists_runs_of_all_tenants() {
     assert_eq!(tenants, ["acme", "other"]);
     let rest = active_runs(&model, &access, Some(&found[0].key), 10).await;
     assert_eq!(rest.expect("runs").len(), 1);
+}
+
+/// What the System page reads and requests, with the rights of a gateway.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gateway_login_reads_the_state_of_the_deployment() {
+    let stack = start().await;
+    let url = logins::url(stack.servers.database_url(), "hansard_gateway");
+    let model = ReadModel::connect_lazy(&ReadModelConfig::new(url)).expect("a read model");
+    let overview = eventually("a projector with every partition", || async {
+        let overview = overview_by_reader(&model).await.expect("an overview");
+        (overview.partitions.len() == 8).then_some(overview)
+    })
+    .await;
+    assert_eq!(overview.projectors.len(), 1);
+    search_overview(&model).await.expect("the search");
+    assert_eq!(list(&model).await.expect("schemas").len(), 1);
+    assert_eq!(parking::list_by_reader(&model, None, 10).await, Ok(vec![]));
+    let request = ParkedRequest {
+        key: ConversationKey {
+            tenant: TenantId::parse("acme").expect("a tenant"),
+            conversation: ConversationId::parse("c").expect("a conversation"),
+        },
+        dropped: None,
+    };
+    assert_eq!(parking::request(&model, &request).await, Ok(false));
+    // Only projectors take requests.
+    assert!(parking::take_requests(&model).await.is_err());
 }

@@ -53,6 +53,9 @@ async fn status_of_healthy_and_unhealthy_systems() {
     let read_model = &status_report["readModel"];
     assert_eq!(read_model["migration"], read_model["migrationKnown"]);
     assert_eq!(read_model["projectors"].as_array().map(Vec::len), Some(1));
+    let search = &status_report["search"];
+    assert!(search["lagSequences"].is_u64(), "{search}");
+    assert!(search["indexBytes"].as_u64() > Some(0), "{search}");
     let partitions = status_report["partitions"].as_array().unwrap();
     assert_eq!(partitions.len(), 8);
     for partition in partitions {

@@ -66,6 +66,20 @@ impl Registry {
         Some((person, token))
     }
 
+    /// The token of a new session of the same person in another tenant; `None`: the tenant does not exist, or the person may not
+    /// see it.
+    #[must_use]
+    pub fn switch_dashboard_tenant(
+        &self,
+        person: &VerifiedPerson,
+        tenant: &TenantId,
+    ) -> Option<String> {
+        let random: [u8; DASHBOARD_RANDOM_BYTES] = rand::random();
+        let person = person.in_tenant(tenant, random)?;
+        let key = self.dashboard_key(tenant)?;
+        Some(key.sign(DashboardUse::Session, &person))
+    }
+
     /// The person of a valid token; `None`: it is invalid, has expired or was revoked. Answers from memory.
     #[must_use]
     pub fn verify_dashboard_token(

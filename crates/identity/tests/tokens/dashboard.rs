@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::{Label, Timestamp};
 use identity::{
     DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX,
-    DashboardKey, DashboardUse, NewPerson, Role, TokenError, VerifiedPerson, dashboard_tenant,
-    token_id_digest,
+    DashboardKey, DashboardUse, NewPerson, Role, TenantScope, TokenError, VerifiedPerson,
+    dashboard_tenant, token_id_digest,
 };
 
 use crate::signer::{NOW, SECRET, tenant};
@@ -18,6 +18,7 @@ fn person(role: Role) -> NewPerson {
         tenant: tenant("acme"),
         subject: Label::parse("ada").unwrap(),
         role,
+        tenant_scope: TenantScope::All,
     }
 }
 
@@ -114,6 +115,36 @@ fn sessions_end_when_idle_and_at_their_greatest_age() {
         verify(&key, token_use, &token, late),
         Err(TokenError::Expired)
     );
+}
+
+#[test]
+fn only_operators_of_all_tenants_move_to_another_one() {
+    let key = DashboardKey::new(SECRET);
+    let (first, second) = ([1; DASHBOARD_RANDOM_BYTES], [2; DASHBOARD_RANDOM_BYTES]);
+    let token_use = DashboardUse::Session;
+    for role in Role::ALL {
+        for tenant_scope in [TenantScope::One, TenantScope::All] {
+            let person = NewPerson {
+                tenant_scope,
+                ..person(role)
+            };
+            let issued = key.issue(token_use, person, first, NOW);
+            let token = key.sign(token_use, &issued);
+            let verified = verify(&key, token_use, &token, NOW).unwrap();
+            assert_eq!(verified, issued);
+            let moved = verified.in_tenant(&tenant("globex"), second);
+            let may_move = role == Role::Operator && tenant_scope == TenantScope::All;
+            assert_eq!(moved.is_some(), may_move, "{role:?} {tenant_scope:?}");
+            let Some(moved) = moved else { continue };
+            assert_eq!(moved.tenant(), &tenant("globex"));
+            assert_eq!(moved.expires_at(), issued.expires_at());
+            assert_ne!(moved.token_id(), issued.token_id());
+            // A switch does not make the session longer.
+            let late = after(NOW, DASHBOARD_SESSION_AGE_MAX);
+            let renewed = moved.renewed(late).unwrap();
+            assert_eq!(renewed.expires_at(), late);
+        }
+    }
 }
 
 #[test]

@@ -10,4 +10,6 @@ pub mod problem;
 pub mod settings;
 pub mod sign_in;
 pub mod sign_in_link;
+pub mod system;
 pub mod transcript;
+pub mod usage;

@@ -13,6 +13,7 @@ mod lineage;
 mod list_conversations;
 mod model_usage;
 mod provider_logs;
+mod runs_by_day;
 pub mod search;
 mod statements;
 mod storage;
@@ -46,6 +47,7 @@ pub use provider_logs::{
     PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log,
     provider_logs,
 };
+pub use runs_by_day::{RunsDay, runs_by_day};
 pub use storage::{OWNER_CONVERSATIONS_SUMMED_MAX, Storage, StorageScope, storage};
 pub use stored_events::{StoredEvents, stored_events};
 pub use usage_by_day::{USAGE_ROWS_MAX, UsageDay, usage_by_day};

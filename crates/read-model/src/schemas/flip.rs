@@ -62,8 +62,12 @@ pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadMod
         if !is_held {
             return Ok::<_, ReadModelError>(FlipOutcome::Conflict);
         }
-        let copy = format!(include_str!("copy_usage.sql"), from = flip.from);
-        connection.execute(AssertSqlSafe(copy)).await?;
+        for copy in [
+            format!(include_str!("copy_usage.sql"), from = flip.from),
+            format!(include_str!("copy_run_ends.sql"), from = flip.from),
+        ] {
+            connection.execute(AssertSqlSafe(copy)).await?;
+        }
         connection.execute(FREE).await?;
         for (statement, name) in [(POINT, flip.to), (LEAVE, flip.from), (ENTER, flip.to)] {
             execute(connection, statement, arguments![name.to_string()]).await?;

@@ -28,7 +28,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 40] = [
+const CASES: [Case; 42] = [
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -47,6 +47,8 @@ const CASES: [Case; 40] = [
     case!("rare_events" "{direction}" "DESC" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
     case!("usage_by_tenant" ("'t1', current_date - 365, current_date, 10000") by "usage_day_of_tenant"),
     case!("usage_by_agent" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "usage_day_pkey"),
+    case!("runs_by_day" ("'t1', current_date - 365, current_date, 10000, NULL") by "run_day_pkey"),
+    case!("runs_by_day" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "run_day_pkey"),
     case!("model_usage_of" ("'t1', current_date, '{1,2,3,4}', '{\"\",a1,k1,o1}'") by "model_usage_pkey"),
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, NULL") by "model_usage_pkey"),
     case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "model_usage_pkey"),

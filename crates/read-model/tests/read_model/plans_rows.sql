@@ -23,6 +23,10 @@ INSERT INTO conversations_v1.usage_day (
 SELECT 1, 1, 1, 1, 1, current_date - day, 't' || agent % 4, 'a' || agent, 'm'
 FROM generate_series(1, 300) AS agent, generate_series(1, 365) AS day;
 
+INSERT INTO conversations_v1.run_day (runs, day, outcome, tenant_id, agent_id)
+SELECT 1, current_date - day, outcome, 't' || agent % 4, 'a' || agent
+FROM generate_series(1, 300) AS agent, generate_series(1, 365) AS day, generate_series(1, 4) AS outcome;
+
 INSERT INTO hansard.provider_log (
     started_at, kept_until, took_ms, request_bytes, reply_bytes, attempt, log_id, run_id, purpose, tenant_id,
     conversation_id, agent_id, model_server, model, outcome

@@ -3,6 +3,7 @@
 use domain::{Fact, Lifecycle};
 use read_model::projections::conversations::delete_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
+use read_model::queries::runs_by_day;
 use read_model::schemas::{DropOutcome, Flip, FlipOutcome, SchemaBuild, SchemasLock, flip};
 use read_model::{
     Day, DayRange, LIVE_SCHEMA_TTL, ReadModel, ReadModelConfig, SchemaName, conversation,
@@ -68,8 +69,11 @@ async fn readers_follow_the_live_schema() {
     let before = read().await;
     // Usage that only the previous schema contains: of erased conversations.
     execute(&url, "UPDATE conversations_v1.usage_day SET messages = messages + 5, input_tokens = input_tokens + 50").await;
+    execute(&url, "INSERT INTO conversations_v1.run_day (runs, day, outcome, tenant_id, agent_id) VALUES (7, '2023-11-14', 2, 'acme', 'a')").await;
     let day = Day::from_time(START);
     let days = DayRange::new(day, day).unwrap();
+    let runs = async || runs_by_day(&reader, &access("acme"), None, days).await;
+    let ended = runs().await.unwrap();
     let usage = async || usage_by_day(&reader, &access("acme"), None, days).await;
     let used = usage().await.unwrap();
     let switch = flip_with_leases(&live.model, &building).await;
@@ -85,6 +89,7 @@ async fn readers_follow_the_live_schema() {
         sleep(LIVE_SCHEMA_TTL / 10).await;
     }
     assert_eq!((used.is_empty(), usage().await), (false, Ok(used)));
+    assert_eq!((ended.is_empty(), runs().await), (false, Ok(ended)));
 }
 
 #[tokio::test]
@@ -96,9 +101,11 @@ async fn usage_is_deleted_in_all_schemas() {
         ..
     } = rebuilt().await;
     execute(&url, "INSERT INTO conversations_v1.usage_day (tenant_id, agent_id, day, model, messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens) SELECT 'other', agent_id, day, model, 1, 1, 1, 1, 1 FROM conversations_v1.usage_day").await;
+    execute(&url, "INSERT INTO conversations_v2.run_day (runs, day, outcome, tenant_id, agent_id) VALUES (1, '2023-11-14', 1, 'other', 'a')").await;
     let held = async || {
         let mut connection = PgConnection::connect(&url).await.unwrap();
-        let rows = "SELECT tenant_id FROM conversations_v1.usage_day UNION ALL SELECT tenant_id FROM conversations_v2.usage_day";
+        let rows = "SELECT tenant_id FROM conversations_v1.usage_day UNION ALL SELECT tenant_id FROM conversations_v2.usage_day
+                    UNION ALL SELECT tenant_id FROM conversations_v2.run_day";
         let mut tenants: Vec<String> = sqlx::query_scalar(rows)
             .fetch_all(&mut connection)
             .await

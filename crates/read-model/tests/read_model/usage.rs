@@ -1,9 +1,10 @@
 //! Usage: every message counts exactly once, for its day.
 
-use domain::event::Usage;
-use domain::{AgentId, Fact, Lifecycle, Sequence, Timestamp};
+use domain::event::{RunFinished, Usage};
+use domain::{AgentId, Fact, Lifecycle, RunId, RunOutcome, Sequence, Timestamp};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::parking::{self, RetryOutcome};
+use read_model::queries::{RunsDay, runs_by_day};
 use read_model::{Day, DayRange, usage_by_day};
 
 use crate::fixture::{Author, Projection, START, access, execute, message, reply, take};
@@ -99,6 +100,53 @@ async fn messages_are_summed_by_day_agent_and_model() {
     check("acme", Some("sales"), 2, &[&first[..3], &[second]].concat()).await;
     check("acme", Some("unknown"), 2, &[]).await;
     check("other", None, 2, &[]).await;
+}
+
+fn ended(run: u128, outcome: RunOutcome) -> Fact {
+    let run = RunId(uuid::Uuid::from_u128(run));
+    Fact::from(RunFinished { run, outcome })
+}
+
+#[tokio::test]
+async fn ends_of_runs_are_counted_by_day_agent_and_outcome() {
+    let mut projection = Projection::new().await;
+    let (mut a, mut b) = (author("a", "sales"), author("b", "support"));
+    projection.apply(vec![a.begin(1), b.begin(2)]).await;
+    let items = vec![
+        a.commit(3, vec![ended(1, RunOutcome::Completed), message("x")]),
+        b.commit(4, vec![ended(2, RunOutcome::Failed)]),
+        a.commit(5, vec![ended(3, RunOutcome::Completed)]),
+        a.commit_at(
+            6,
+            Timestamp(MIDNIGHT),
+            vec![ended(4, RunOutcome::Abandoned)],
+        ),
+    ];
+    projection.apply(items).await;
+    let stopped = b.commit(7, vec![ended(5, RunOutcome::Stopped)]);
+    let erased = b.commit(8, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
+    projection.apply(vec![stopped, erased]).await;
+    let check = async |tenant: &str, agent: Option<&str>, expected: &[&str]| {
+        let days = DayRange::new(Day::from_time(START), Day::from_time(Timestamp(MIDNIGHT)));
+        let agent = agent.map(|agent| AgentId::parse(agent).unwrap());
+        let access = access(tenant);
+        let rows = runs_by_day(&projection.model, &access, agent.as_ref(), days.unwrap()).await;
+        let line = |row: &RunsDay| {
+            let outcome = row.outcome.as_str();
+            format!("{} {} {outcome} {}", row.day, row.agent, row.runs)
+        };
+        let lines: Vec<String> = rows.unwrap().iter().map(line).collect();
+        assert_eq!(lines, expected);
+    };
+    let all = [
+        "2023-11-14 sales completed 2",
+        "2023-11-14 support stopped 1",
+        "2023-11-14 support failed 1",
+        "2023-11-15 sales abandoned 1",
+    ];
+    check("acme", None, &all).await;
+    check("acme", Some("support"), &all[1..3]).await;
+    check("other", None, &[]).await;
 }
 
 #[tokio::test]

@@ -97,23 +97,12 @@ pub enum TextState {
     Done,
 }
 
-/// The name of an outcome on pages.
-#[must_use]
-pub fn outcome_name(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Completed => "completed",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
-}
-
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes fields by reference"
 )]
 fn write_outcome<S: Serializer>(outcome: &RunOutcome, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(outcome_name(*outcome))
+    serializer.serialize_str(outcome.as_str())
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use domain::{
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
-use runs::ui_message::outcome_name;
 use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
@@ -68,7 +67,7 @@ pub(super) async fn finish(
         match commit(generations, run, result.end.outcome, &events).await {
             Ok(finished) => {
                 let label = if is_complete {
-                    outcome_name(result.end.outcome)
+                    result.end.outcome.as_str()
                 } else {
                     "unrecordable"
                 };

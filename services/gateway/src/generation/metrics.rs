@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use ::metrics::{counter, histogram};
 use domain::RunOutcome;
-use runs::ui_message::outcome_name;
 
 use crate::metrics::Gauge;
 
@@ -55,7 +54,7 @@ pub fn run_finished(outcome: &'static str) {
 
 /// A run of this gateway is finished.
 pub fn run_completed(outcome: RunOutcome, took: Duration) {
-    histogram!("hansard_gateway_run_seconds", "outcome" => outcome_name(outcome))
+    histogram!("hansard_gateway_run_seconds", "outcome" => outcome.as_str())
         .record(took.as_secs_f64());
 }
 

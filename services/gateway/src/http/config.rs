@@ -6,11 +6,13 @@ use std::time::Duration;
 use axum::http::Uri;
 use axum::http::uri::Authority;
 use ipnet::IpNet;
+use pages::cost::Prices;
 use runtime::config::{Bounds, Checks, Validate};
 use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::prices::{self, ModelPrice};
 use crate::openid::config::OidcSection;
 
 /// The default port.
@@ -49,10 +51,16 @@ pub struct HttpSection {
 }
 
 /// Settings of the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DashboardSection {
     /// Signing in with OpenID Connect.
     pub oidc: OidcSection,
+    /// The currency of the prices, as pages show it.
+    pub currency: String,
+    /// Prices of models per million tokens, such as `[{ model = "gpt-5", input = "1.25", cached_input = "0.125", output = "10" }]`.
+    /// Without `cached_input`, cached tokens cost as much as others. At most 1,000 models, and six decimals. Pages show no cost of
+    /// a model without a price.
+    pub prices: Vec<ModelPrice>,
 }
 
 /// Settings of the endpoint `/mcp`.
@@ -66,6 +74,14 @@ pub struct McpSection {
     /// URLs of the authorization servers that sign tokens of the tenants' administrators. With them and `http.mcp.url`, 401 names
     /// the document `/.well-known/oauth-protected-resource/mcp` (RFC 9728).
     pub authorization_servers: Vec<String>,
+}
+
+impl DashboardSection {
+    /// The prices of models, for pages.
+    #[must_use]
+    pub fn prices(&self) -> Prices {
+        prices::prices(&self.currency, &self.prices)
+    }
 }
 
 impl HttpSection {
@@ -122,6 +138,16 @@ impl Default for HttpSection {
     }
 }
 
+impl Default for DashboardSection {
+    fn default() -> Self {
+        Self {
+            oidc: OidcSection::default(),
+            currency: "USD".to_owned(),
+            prices: Vec::new(),
+        }
+    }
+}
+
 impl Default for LiveSection {
     fn default() -> Self {
         Self {
@@ -169,6 +195,7 @@ impl Validate for HttpSection {
 impl Validate for DashboardSection {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("oidc", &self.oidc);
+        prices::validate(&self.currency, &self.prices, checks);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::Uri;
-use identity::Role;
+use identity::{Role, TenantScope};
 use runtime::config::{Checks, Secret, Validate};
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,8 @@ pub struct OidcSection {
     /// The claim with the person's name, which the audit log records. Without such a claim, the name is `sub`.
     pub name_claim: String,
     /// Tenants and roles by claims, such as `[{ claim = "groups", value = "support", tenant = "acme", role = "support" }]`. Of
-    /// several grants of one tenant, the highest role applies. Without any, nobody can sign in.
+    /// several grants of one tenant, the highest role applies. Without any, nobody can sign in. `tenants = "all"` lets an operator
+    /// switch to every other tenant.
     pub grants: Vec<BTreeMap<String, String>>,
 }
 
@@ -75,7 +76,7 @@ impl Validate for OidcSection {
         }
         if !self.grants.iter().all(is_grant) {
             let error = "lists a value that is no grant; write `claim`, `value`, `tenant` and a `role` of viewer, support, \
-                         administrator or operator";
+                         administrator or operator; an operator may have `tenants = \"all\"`";
             checks.invalid("grants", error.to_owned());
         }
     }
@@ -90,7 +91,9 @@ fn is_grant(grant: &BTreeMap<String, String>) -> bool {
     let has = |key| grant.get(key).is_some_and(|value| !value.is_empty());
     let role = grant.get("role").and_then(|role| Role::parse(role));
     let is_complete = ["claim", "value", "tenant"].into_iter().all(has);
-    is_complete && role.is_some() && grant.len() == 4
+    let tenants = grant.get("tenants").map(String::as_str);
+    let is_of_all = role == Some(Role::Operator) && tenants == Some(TenantScope::All.as_str());
+    is_complete && role.is_some() && (grant.len() == 4 || grant.len() == 5 && is_of_all)
 }
 
 #[cfg(test)]
@@ -129,6 +132,16 @@ mod tests {
                 &provider(json!({"scopes": vec!["openid"; count]})),
                 expected,
             );
+        }
+        for (role, tenants, expected) in [
+            ("operator", "all", true),
+            ("operator", "one", false),
+            ("administrator", "all", false),
+        ] {
+            let mut scoped = grant.clone();
+            scoped["role"] = json!(role);
+            scoped["tenants"] = json!(tenants);
+            check(&provider(json!({"grants": [scoped]})), expected);
         }
         for key in ["claim", "value", "tenant", "role"] {
             let mut wrong = grant.clone();

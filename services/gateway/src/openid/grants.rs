@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{Label, TenantId};
-use identity::{IdTokenClaims, NewPerson, Role};
+use identity::{IdTokenClaims, NewPerson, Role, TenantScope};
 
 use super::config::OidcSection;
 
@@ -16,7 +16,7 @@ pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
     let Some(subject) = name(section, claims) else {
         return Vec::new();
     };
-    let mut roles: BTreeMap<TenantId, Role> = BTreeMap::new();
+    let mut roles: BTreeMap<TenantId, (Role, TenantScope)> = BTreeMap::new();
     for grant in &section.grants {
         let value = |key| grant.get(key).map(String::as_str).unwrap_or_default();
         let is_granted = claims.has(value("claim"), value("value"));
@@ -26,15 +26,19 @@ pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
             continue;
         };
         if is_granted {
-            let highest = roles.entry(tenant).or_insert(role);
+            let (highest, scope) = roles.entry(tenant).or_insert((role, TenantScope::One));
             *highest = role.max(*highest);
+            if role == Role::Operator && value("tenants") == TenantScope::All.as_str() {
+                *scope = TenantScope::All;
+            }
         }
     }
     let people = roles.into_iter().take(TENANTS_MAX);
     people
-        .map(|(tenant, role)| NewPerson {
+        .map(|(tenant, (role, tenant_scope))| NewPerson {
             tenant,
             role,
+            tenant_scope,
             subject: subject.clone(),
         })
         .collect()

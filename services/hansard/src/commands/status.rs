@@ -4,15 +4,14 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use event_log::RecordConfig;
+use system_status::roles::Role;
+use system_status::{LAG_MAX_SECONDS_DEFAULT, Limits, Reader, Status};
 
 use super::stores::{ReadModelAddress, RecordAddress};
 use crate::console::{self, AsJson};
 use crate::exit::Exit;
-use crate::status::roles::Role;
-use crate::status::{Limits, Reader, Status, view};
+use crate::status::{default_roles, view};
 
-/// The default maximum age of the oldest message without a row, in seconds.
-const LAG_MAX_SECONDS_DEFAULT: u64 = 30;
 /// The maximum of `--lag-max-seconds`: a day.
 const LAG_MAX_SECONDS_MAX: u64 = 24 * 60 * 60;
 
@@ -74,7 +73,7 @@ impl StatusOptions {
         };
         let roles = match (self.no_roles, self.roles.is_empty()) {
             (true, _) => None,
-            (false, true) => Some(Role::defaults()),
+            (false, true) => Some(default_roles()),
             (false, false) => Some(self.roles.clone()),
         };
         let limits = Limits {

@@ -3,12 +3,12 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use system_status::Status;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::status::{StatusOptions, print};
 use crate::console::{self, AsJson};
 use crate::exit::Exit;
-use crate::status::Status;
 
 /// The maximum of `--interval`, in seconds.
 const INTERVAL_SECONDS_MAX: u64 = 3_600;

@@ -1,13 +1,23 @@
-//! The status of the system for operators: what was read ([`readings`]), the computed status ([`report`], by `from_readings` and
-//! `needs`), and its output ([`view`]). Only [`reader`] and [`roles`] do I/O.
+//! The output of `hansard status`, and the roles that it reads by default. The crate `system-status` reads and computes the status.
 
-mod from_readings;
-mod needs;
-pub(crate) mod reader;
-pub(crate) mod readings;
-pub(crate) mod report;
-pub(crate) mod roles;
 pub(crate) mod view;
 
-pub(crate) use reader::Reader;
-pub(crate) use report::{Limits, Status};
+use system_status::readings::RolePresence;
+use system_status::roles::Role;
+
+/// The roles at their default addresses.
+pub(crate) fn default_roles() -> Vec<Role> {
+    let role = |name: &str, address: std::net::SocketAddr| Role {
+        name: name.to_owned(),
+        address: address.to_string(),
+        presence: RolePresence::Optional,
+    };
+    vec![
+        role("writer", writer::WriterConfig::default().admin_addr),
+        role(
+            "projector",
+            projector::ProjectorConfig::default().admin_addr,
+        ),
+        role("gateway", gateway::GatewayConfig::default().admin_addr),
+    ]
+}

@@ -113,11 +113,43 @@ fn matrix() -> Vec<Row> {
         },
         row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
+        row("GET /dashboard/usage", for_viewers(200)),
+        row("GET /dashboard/usage/download", for_viewers(200)),
+        row("GET /dashboard/usage/runs", for_viewers(200)),
     ]
     .into_iter()
+    .chain(operators_pages())
     .chain(missing_conversation())
     .chain(settings())
     .collect()
+}
+
+/// The pages of operators. `system` tests parked conversations and tenants that exist.
+fn operators_pages() -> [Row; 4] {
+    let of_operators = |first: u16, ok: u16| [first, 403, 403, 403, ok, 403];
+    [
+        row("GET /dashboard/system", of_operators(303, 200)),
+        Row {
+            fields: &[("tenant", "acme"), ("conversation", "none")],
+            ..row(
+                "POST /dashboard/system/parked/retry",
+                of_operators(401, 404),
+            )
+        },
+        Row {
+            fields: &[
+                ("tenant", "acme"),
+                ("conversation", "none"),
+                ("sequence", "1"),
+                ("confirmation", "none"),
+            ],
+            ..row("POST /dashboard/system/parked/drop", of_operators(401, 404))
+        },
+        Row {
+            fields: &[("tenant", "none")],
+            ..row("POST /dashboard/system/tenant", of_operators(401, 404))
+        },
+    ]
 }
 
 /// The pages of a conversation that does not exist; `transcript` has one that does.
@@ -303,7 +335,9 @@ async fn every_answer_forbids_scripts_of_others_and_frames() {
         assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
         if !path.contains("assets") {
             assert_eq!(header("cache-control"), "no-store", "{path}");
-            assert!(header("content-type").starts_with("text/html"), "{path}");
+            let is_file = path.starts_with("/dashboard/usage/");
+            let content_type = if is_file { "text/csv" } else { "text/html" };
+            assert!(header("content-type").starts_with(content_type), "{path}");
             assert!(!answer.text().contains("style="), "{path}");
         }
     }

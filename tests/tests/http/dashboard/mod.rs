@@ -8,4 +8,6 @@ mod erasure;
 mod matrix;
 mod settings;
 mod sign_in;
+mod system;
 mod transcript;
+mod usage;

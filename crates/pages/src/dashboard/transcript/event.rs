@@ -12,19 +12,30 @@ use super::entries::Entry;
 use super::parts::{At, document, parts, text};
 use super::{EventOfTranscript, event_url, path};
 use crate::components::{Tone, badge, number, time};
+use crate::cost::Prices;
+
+/// What every event of a page needs.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    /// The id of the conversation.
+    pub(super) conversation: &'a str,
+    /// The prices of models.
+    pub(super) prices: &'a Prices,
+}
 
 /// An event, and the results of the call that it is.
-pub(super) fn entry(conversation: &str, entry: &Entry<'_>) -> Markup {
+pub(super) fn entry(of: Of<'_>, entry: &Entry<'_>) -> Markup {
+    let conversation = of.conversation;
     let recorded = &entry.event.recorded;
     let class = class(&recorded.event.fact);
     html! {
         li #{ "v" (recorded.version) } class={ "event " (class) } data-version=(recorded.version) {
             (heading(conversation, entry.event))
-            (body(conversation, entry.event))
+            (body(of, entry.event))
             @for result in &entry.results {
                 div.result #{ "v" (result.recorded.version) } data-version=(result.recorded.version) {
                     (heading(conversation, result))
-                    (body(conversation, result))
+                    (body(of, result))
                 }
             }
         }
@@ -80,16 +91,16 @@ fn name(fact: &Fact) -> String {
     }
 }
 
-fn body(conversation: &str, event: &EventOfTranscript) -> Markup {
+fn body(of: Of<'_>, event: &EventOfTranscript) -> Markup {
     let at = At {
-        conversation,
+        conversation: of.conversation,
         version: event.recorded.version.0,
     };
     if let Some(json) = &event.json {
         return document(at, "json", "Event", json);
     }
     match &event.recorded.event.fact {
-        Fact::MessageAppended(said) => message(at, said),
+        Fact::MessageAppended(said) => message(at, said, of.prices),
         Fact::ToolCalled(called) => call(at, called),
         Fact::ToolReturned(returned) => result(at, returned),
         Fact::Annotation(fact) => annotation(at, fact),
@@ -97,7 +108,10 @@ fn body(conversation: &str, event: &EventOfTranscript) -> Markup {
     }
 }
 
-fn message(at: At<'_>, message: &MessageAppended) -> Markup {
+fn message(at: At<'_>, message: &MessageAppended, prices: &Prices) -> Markup {
+    let model = message.model.as_ref().map_or("", |model| model.as_str());
+    let usage = message.usage.as_ref();
+    let cost = usage.and_then(|usage| prices.cost(model, usage));
     html! {
         @if let Some(author) = &message.author { p.muted { "by " (author) } }
         (parts(at, &message.parts))
@@ -106,6 +120,7 @@ fn message(at: At<'_>, message: &MessageAppended) -> Markup {
                 @if let Some(model) = &message.model { (model) " " }
                 @if let Some(reason) = &message.finish_reason { "finished: " (reason) " " }
                 @if let Some(usage) = message.usage { (self::usage(usage)) }
+                @if cost.is_some() { ", cost " (prices.text(cost)) }
             }
         }
     }

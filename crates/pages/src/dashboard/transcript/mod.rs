@@ -11,6 +11,7 @@ use maud::{Markup, html};
 
 use crate::assets::TRANSCRIPT;
 use crate::components::{EmptyState, empty};
+use crate::cost::Prices;
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
 pub use lineage::ForkOfTranscript;
@@ -84,6 +85,8 @@ pub struct TranscriptPage<'a> {
     pub forks: &'a [ForkOfTranscript],
     /// Whether there are more forks than `forks` has.
     pub has_more_forks: bool,
+    /// The prices of models.
+    pub prices: &'a Prices,
 }
 
 /// The path of a conversation's page.
@@ -151,6 +154,10 @@ fn depths(page: TranscriptPage<'_>) -> Markup {
 
 fn events(page: TranscriptPage<'_>) -> Markup {
     let id = page.conversation.id.as_str();
+    let of = event::Of {
+        conversation: id,
+        prices: page.prices,
+    };
     let (first, last) = (page.events.first(), page.events.last());
     let version_of = |event: Option<&EventOfTranscript>| event.map(|event| event.recorded.version);
     let newest = page.conversation.head.version;
@@ -172,7 +179,7 @@ fn events(page: TranscriptPage<'_>) -> Markup {
         ol #events.transcript data-conversation=(id) data-depth=(page.depth.as_str()) data-through=(through)
             data-live[!page.has_later] {
             @for entry in entries::entries(page.events) {
-                (event::entry(id, &entry))
+                (event::entry(of, &entry))
             }
         }
         @if page.has_later {

@@ -52,10 +52,15 @@ fn returned(id: &str, output: &str) -> Fact {
 }
 
 fn html(events: &[EventOfTranscript]) -> String {
+    let prices = Prices::default();
+    let of = event::Of {
+        conversation: "c",
+        prices: &prices,
+    };
     let entries = entries::entries(events);
     entries
         .iter()
-        .map(|entry| event::entry("c", entry).into_string())
+        .map(|entry| event::entry(of, entry).into_string())
         .collect()
 }
 

@@ -22,6 +22,7 @@ pub mod overview;
 pub mod parking;
 mod residue;
 mod row_key;
+mod run_ends;
 mod tombstones;
 mod usage;
 pub mod verification;

@@ -54,11 +54,29 @@ pub struct ErasedCommits {
 /// [`ReadModelError::Unavailable`].
 pub async fn overview(model: &ReadModel) -> Result<Overview, ReadModelError> {
     let alive = "SELECT holder FROM projector WHERE alive_until > now() ORDER BY holder";
+    read(model, alive, include_str!("partitions_overview.sql")).await
+}
+
+/// As [`overview()`], for readers, who see the rows of one tenant otherwise.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn overview_by_reader(model: &ReadModel) -> Result<Overview, ReadModelError> {
+    let alive = "SELECT holder FROM hansard.live_projectors()";
+    let partitions =
+        "SELECT partition, epoch, sequence, holder, parked FROM hansard.partitions_overview()";
+    read(model, alive, partitions).await
+}
+
+async fn read(
+    model: &ReadModel,
+    alive: &'static str,
+    partitions: &'static str,
+) -> Result<Overview, ReadModelError> {
     let rows = model.fetch(alive, PgArguments::default).await?;
     let projectors = rows.iter().map(|row| Ok(Holder(row.try_get(0)?)));
     let projectors = projectors.collect::<Result<_, ReadModelError>>()?;
-    let sql = include_str!("partitions_overview.sql");
-    let rows = model.fetch(sql, PgArguments::default).await?;
+    let rows = model.fetch(partitions, PgArguments::default).await?;
     Ok(Overview {
         projectors,
         partitions: rows.iter().map(partition).collect::<Result<_, _>>()?,

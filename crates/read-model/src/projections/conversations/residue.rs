@@ -46,8 +46,10 @@ pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, R
         let schemas = connection.fetch_all(SCHEMAS).await?;
         for row in &schemas {
             let schema = parse_schema_name(row.try_get("name")?)?;
-            let sql = format!("DELETE FROM {schema}.usage_day WHERE tenant_id = $1");
-            execute(connection, AssertSqlSafe(sql), arguments![tenant.as_str()]).await?;
+            for table in ["usage_day", "run_day"] {
+                let sql = format!("DELETE FROM {schema}.{table} WHERE tenant_id = $1");
+                execute(connection, AssertSqlSafe(sql), arguments![tenant.as_str()]).await?;
+            }
         }
         for sql in DELETE_SEARCH {
             execute(connection, sql, arguments![tenant.as_str()]).await?;

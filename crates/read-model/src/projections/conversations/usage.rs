@@ -1,6 +1,6 @@
 //! Usage of models by day, counted exactly once: in the transaction that writes the messages.
 //!
-//! Projectors of several partitions share these rows. So the counts are the last statement of the transaction and update the
+//! Projectors of several partitions share these rows. So the counts are the last statements of the transaction and update the
 //! rows in a fixed order: projectors wait for each other only until the commit, without deadlocks.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use wire::commit::StoredCommit;
 
 use super::group::Group;
+use super::run_ends::count_run_ends;
 use crate::arguments::{arguments, execute, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
@@ -24,15 +25,17 @@ struct Sums {
     tokens: Usage,
 }
 
-/// Adds the usage of the groups' commits, including superseded ones.
+/// Adds the usage and the ends of runs of the groups' commits, including superseded ones.
 pub(super) async fn count_usage(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
 ) -> Result<(), ReadModelError> {
-    let commits = groups
+    let commits: Vec<&StoredCommit> = groups
         .iter()
-        .flat_map(|group| group.superseded.iter().chain(&group.commits).copied());
-    let sums = sums_of(commits);
+        .flat_map(|group| group.superseded.iter().chain(&group.commits).copied())
+        .collect();
+    count_run_ends(connection, &commits).await?;
+    let sums = sums_of(&commits);
     if sums.is_empty() {
         return Ok(());
     }
@@ -45,7 +48,7 @@ pub(super) async fn count_usage(
     Ok(())
 }
 
-fn sums_of<'b>(commits: impl Iterator<Item = &'b StoredCommit>) -> BTreeMap<Key<'b>, Sums> {
+fn sums_of<'b>(commits: &[&'b StoredCommit]) -> BTreeMap<Key<'b>, Sums> {
     let mut sums: BTreeMap<Key<'b>, Sums> = BTreeMap::new();
     for stored in commits {
         let commit = &stored.opened.commit;

@@ -9,6 +9,7 @@
 mod agents;
 mod apply;
 mod keys;
+mod overview;
 mod reindex;
 mod rows;
 pub mod verification;
@@ -17,4 +18,5 @@ pub use agents::{
     AGENTS_PER_CALL_MAX, AgentSearch, reindexing_agents, request_reindex, set_agents,
 };
 pub use apply::apply;
+pub use overview::{SearchOverview, search_overview};
 pub use reindex::{REINDEXED_EVENTS_PER_STEP_MAX, ReindexStep, reindex_step};

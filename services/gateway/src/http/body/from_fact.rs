@@ -5,7 +5,6 @@ use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
     ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
-use runs::ui_message::outcome_name;
 
 use super::content::{PartBody, Verbatim, json, text};
 use super::conversation::{ContextBody, ForkPointBody};
@@ -80,7 +79,7 @@ fn lifecycle_body(fact: &Lifecycle) -> FactBody {
         },
         Lifecycle::RunFinished(finished) => FactBody::RunFinished {
             run_id: finished.run.to_string(),
-            outcome: outcome_name(finished.outcome),
+            outcome: finished.outcome.as_str(),
         },
     }
 }

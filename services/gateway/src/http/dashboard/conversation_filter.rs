@@ -275,15 +275,11 @@ fn status(value: &str) -> Result<Option<Status>, String> {
 }
 
 fn outcome(value: &str) -> Result<RunOutcome, String> {
-    match value {
-        "completed" => Ok(RunOutcome::Completed),
-        "stopped" => Ok(RunOutcome::Stopped),
-        "failed" => Ok(RunOutcome::Failed),
-        "abandoned" => Ok(RunOutcome::Abandoned),
-        _ => Err(format!(
-            "“outcome:{value}” is no outcome: write completed, stopped, failed or abandoned."
-        )),
-    }
+    let mut all = RunOutcome::ALL.into_iter();
+    let outcome = all.find(|outcome| outcome.as_str() == value);
+    outcome.ok_or_else(|| {
+        format!("“outcome:{value}” is no outcome: write completed, stopped, failed or abandoned.")
+    })
 }
 
 fn sort(value: &str) -> Result<Sort, String> {

@@ -27,6 +27,8 @@ pub mod settings;
 pub mod show_audit_log;
 pub mod sign_in;
 pub mod sign_out;
+pub mod system;
+pub mod usage;
 
 pub use form::Form;
 pub use page::Page;

@@ -28,6 +28,9 @@ use super::settings::list_agents;
 use super::settings::signing_keys::{add_signing_key, list_signing_keys, retire_signing_key};
 use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
+use super::system::parked::{drop_commit, retry};
+use super::system::{show_system, switch_tenant};
+use super::usage::{download_runs, download_tokens, show_usage};
 use super::{assets, guard, list_conversations, save_view, show_audit_log, sign_out};
 use crate::http::HttpState;
 
@@ -87,6 +90,8 @@ pub fn table() -> Vec<Route> {
     .chain(transcript_pages())
     .chain(context_pages())
     .chain(support_pages())
+    .chain(usage_pages())
+    .chain(system_pages())
     .chain(agent_pages())
     .chain(key_pages())
     .collect()
@@ -184,6 +189,39 @@ fn support_pages() -> Vec<Route> {
             "/dashboard/conversations/{id}/erasure",
             change,
             erasure_receipt::show_receipt,
+        ),
+    ]
+}
+
+/// Tokens and runs of the tenant.
+fn usage_pages() -> Vec<Route> {
+    let read = Access::Role(Role::Viewer);
+    vec![
+        get("/dashboard/usage", read, show_usage::show_usage),
+        get(
+            "/dashboard/usage/download",
+            read,
+            download_tokens::download_tokens,
+        ),
+        get("/dashboard/usage/runs", read, download_runs::download_runs),
+    ]
+}
+
+/// The state of the deployment, and the tenants.
+fn system_pages() -> Vec<Route> {
+    let operate = Access::Role(Role::Operator);
+    vec![
+        get("/dashboard/system", operate, show_system::show_system),
+        post("/dashboard/system/parked/retry", operate, retry::retry),
+        post(
+            "/dashboard/system/parked/drop",
+            operate,
+            drop_commit::drop_commit,
+        ),
+        post(
+            "/dashboard/system/tenant",
+            operate,
+            switch_tenant::switch_tenant,
         ),
     ]
 }

@@ -6,14 +6,15 @@ use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
 };
+use read_model::projections::search::SearchOverview;
 use read_model::{LiveSchema, SchemaStatus};
 
-use super::super::readings::{
+use super::*;
+use system_status::readings::{
     ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
     RoleAnswer, RolePresence, RoleReading,
 };
-use super::super::report::Limits;
-use super::*;
+use system_status::{Limits, Status};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 const SECOND: i64 = 1_000_000_000;
@@ -103,6 +104,15 @@ fn healthy() -> Readings {
                 projectors: vec![Holder(ADA.to_owned())],
                 partitions: vec![of_rows(0, 1_234), of_rows(1, 10)],
             },
+            search: Some(SearchOverview {
+                checkpoints: vec![
+                    (Partition(0), Sequence(1_200)),
+                    (Partition(1), Sequence(10)),
+                ],
+                documents: 1_100,
+                documents_bytes: 2_000_000,
+                index_bytes: 3_000_000,
+            }),
         }),
         erased: Some(ErasedReading {
             checkpoints: [

@@ -2,7 +2,9 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
-use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings, SearchSettings};
+use wire::proto::operate::v1::{
+    AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings,
+};
 
 use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};
 
@@ -44,7 +46,7 @@ fn changed(
     if paths.is_empty() {
         return Ok(given.clone());
     }
-    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs`, `quotas` or `search`";
+    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `frontend`, `model`, `provider_logs`, `quotas` or `search`";
     copy_named(current, paths, unknown, |current, path| {
         take(current, given, path)
     })
@@ -70,6 +72,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "provider_logs" => current.provider_logs = given.provider_logs,
         "quotas" => current.quotas = given.quotas,
         "search" => current.search.clone_from(&given.search),
+        "frontend" => current.frontend.clone_from(&given.frontend),
         _ => {
             return match path.split_once('.')? {
                 ("model", field) => {
@@ -79,6 +82,10 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
                 ("quotas", field) => {
                     let quotas = current.quotas.get_or_insert_default();
                     copy_quota(quotas, given.quotas.as_ref(), field)
+                }
+                ("frontend", field) => {
+                    let frontend = current.frontend.get_or_insert_default();
+                    take_of_frontend(frontend, given.frontend.as_ref(), field)
                 }
                 ("search", field) => {
                     let search = current.search.get_or_insert_default();
@@ -121,6 +128,25 @@ fn take_of_search(
     match field {
         "disabled" => current.disabled = given.disabled,
         "language" => current.language = given.language,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take_of_frontend(
+    current: &mut FrontendSettings,
+    given: Option<&FrontendSettings>,
+    field: &str,
+) -> Option<()> {
+    let given = given.cloned().unwrap_or_default();
+    match field {
+        "tool_calls" => current.tool_calls = given.tool_calls,
+        "attachments" => current.attachments = given.attachments,
+        "attachments.media_types" => {
+            let types = given.attachments.unwrap_or_default().media_types;
+            current.attachments.get_or_insert_default().media_types = types;
+        }
+        "client_context" => current.client_context = given.client_context,
         _ => return None,
     }
     Some(())

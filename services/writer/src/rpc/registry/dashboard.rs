@@ -3,7 +3,7 @@
 use domain::violation::check_text;
 use domain::{ConversationId, Label, TenantId, Violation, ViolationReason};
 use event_log::registry::{PersonAccess, Principal, Scope};
-use identity::{DashboardUse, NewPerson, Role};
+use identity::{DashboardUse, NewPerson, Role, TenantScope};
 use wire::status::Reason;
 use wire::time;
 
@@ -29,6 +29,8 @@ pub(super) async fn create_link(
         subject: Label::parse(request.name.clone())
             .map_err(|violation| violation.within("name"))?,
         role: role(&operator, request.role())?,
+        // A token that creates links of operators is of all tenants; other roles get their tenant only.
+        tenant_scope: TenantScope::All,
     };
     let registry = &writer.registry;
     let issued = registry.issue_dashboard_token(DashboardUse::Link, person, writer.now());

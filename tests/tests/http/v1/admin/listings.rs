@@ -1,11 +1,10 @@
 //! Listings, transcripts and usage for administrators.
 
 use serde_json::{Value, json};
-use tests::events::{assistant, user};
+use tests::events::{answer_with_usage, assistant, user};
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
-use wire::proto::event::v1::event::Fact;
-use wire::proto::event::v1::{Event, MessageAppended, Part, Role, Usage, part};
+use wire::proto::event::v1::{MessageAppended, Part, Role, part};
 use wire::proto::history::v1::{HistoryKey, RecordHistoryRequest};
 
 use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, ids, list, text};
@@ -182,20 +181,6 @@ async fn transcripts_have_every_event_in_pages() {
         answer.status_and_code(),
         (400, "FIELD_OUT_OF_RANGE".to_owned())
     );
-}
-
-fn answer_with_usage(model: &str, input_tokens: u64) -> Event {
-    let mut message = assistant("answer");
-    if let Some(Fact::MessageAppended(appended)) = &mut message.fact {
-        model.clone_into(&mut appended.model);
-        appended.usage = Some(Usage {
-            input_tokens,
-            output_tokens: 2,
-            cached_tokens: 1,
-            reasoning_tokens: 0,
-        });
-    }
-    message
 }
 
 #[tokio::test(flavor = "multi_thread")]

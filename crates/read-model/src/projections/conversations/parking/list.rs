@@ -1,6 +1,6 @@
 //! Lists parked conversations.
 
-use domain::{ConversationKey, Partition, Position, Sequence};
+use domain::{ConversationKey, Partition, Position, Sequence, TenantId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -40,6 +40,23 @@ pub async fn list(
     let conversation = after.map_or("", |key| key.conversation.as_str());
     let arguments = || arguments![partition, tenant, conversation, i64::from(limit)];
     let sql = include_str!("parked_conversations.sql");
+    let rows = model.fetch(sql, arguments).await?;
+    rows.iter().map(parked_conversation).collect()
+}
+
+/// As [`list()`] of all partitions, from a tenant on, for readers, who see the rows of one tenant otherwise.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn list_by_reader(
+    model: &ReadModel,
+    from: Option<&TenantId>,
+    limit: u32,
+) -> Result<Vec<ParkedConversation>, ReadModelError> {
+    let tenant = from.map_or("", TenantId::as_str);
+    let arguments = || arguments![tenant, i64::from(limit)];
+    let sql = "SELECT tenant_id, conversation_id, partition, sequence, reason, attempts, commits
+               FROM hansard.parked_conversations($1, $2)";
     let rows = model.fetch(sql, arguments).await?;
     rows.iter().map(parked_conversation).collect()
 }

@@ -6,10 +6,12 @@
 mod drop;
 mod list;
 mod park;
+mod request;
 mod retry;
 
 pub use drop::drop_commit;
-pub use list::{ParkedConversation, count, find, list, waiting};
+pub use list::{ParkedConversation, count, find, list, list_by_reader, waiting};
+pub use request::{ParkedRequest, request, take_requests};
 pub use retry::{RetryOutcome, retry};
 
 pub(super) use park::{park, parked_among};

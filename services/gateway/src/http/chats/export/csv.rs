@@ -1,10 +1,10 @@
-//! An export as CSV (RFC 4180), safe to open in a spreadsheet: a cell that would be a formula starts with an apostrophe.
+//! An export as CSV; no cell is a formula.
 
-use csv::{Terminator, WriterBuilder};
 use domain::event::{Annotation, Fact, ToolOutput};
 use domain::{Head, RecordedEvent};
 
 use crate::http::body::{FactBody, rfc3339, texts};
+use crate::http::csv_row::row;
 
 const COLUMNS: [&str; 11] = [
     "version",
@@ -19,9 +19,6 @@ const COLUMNS: [&str; 11] = [
     "text",
     "data",
 ];
-
-/// Spreadsheets read a cell that starts with one of these as a formula, some also after blanks.
-const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// The values of an event that have their own columns.
 #[derive(Default)]
@@ -111,36 +108,9 @@ fn text(text: &str) -> Columns<'static> {
     }
 }
 
-/// Appends a row. Cells are quoted only where RFC 4180 requires it.
-fn row<const COUNT: usize>(cells: &[String; COUNT], chunk: &mut Vec<u8>) {
-    let mut writer = WriterBuilder::new()
-        .terminator(Terminator::CRLF)
-        .from_writer(chunk);
-    // Dropping the writer flushes it; a buffer in memory takes every row.
-    if let Err(error) = writer.write_record(cells.iter().map(|cell| without_formula(cell))) {
-        tracing::error!(%error, "an event cannot be written as CSV");
-    }
-}
-
-fn without_formula(cell: &str) -> String {
-    let is_formula = cell.trim_start_matches(' ').starts_with(FORMULA);
-    if is_formula {
-        format!("'{cell}")
-    } else {
-        cell.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(cell: &str, expected: &str) {
-        let mut chunk = Vec::new();
-        row(&[cell.to_owned(), String::new()], &mut chunk);
-        let written = String::from_utf8(chunk).unwrap();
-        assert_eq!(written, format!("{expected},\r\n"));
-    }
 
     #[test]
     fn the_first_row_has_the_columns() {
@@ -148,21 +118,5 @@ mod tests {
         start(&mut chunk);
         let expected = "version,recorded_at,commit_id,event_id,type,role,model,tool_name,call_id,text,data\r\n";
         assert_eq!(String::from_utf8(chunk).unwrap(), expected);
-    }
-
-    #[test]
-    fn no_cell_is_a_formula_or_ends_its_row() {
-        check("", "");
-        check("plain", "plain");
-        check("a,b", "\"a,b\"");
-        check("say \"hi\"", "\"say \"\"hi\"\"\"");
-        check("two\nlines", "\"two\nlines\"");
-        check(" a b ; # \\ 'c' é", " a b ; # \\ 'c' é");
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", " =1"] {
-            check(formula, &format!("'{formula}"));
-        }
-        check("\r=1", "\"'\r=1\"");
-        check("=cmd|' /C calc'!A0,", "\"'=cmd|' /C calc'!A0,\"");
-        check("a=1", "a=1");
     }
 }

@@ -101,6 +101,7 @@ pub(in crate::http::dashboard) async fn show_conversation(
         ancestors: &events.ancestors,
         forks: &forks,
         has_more_forks,
+        prices: &state.section.dashboard.prices(),
     })))
 }
 

@@ -58,6 +58,7 @@ pub(in crate::http::dashboard) async fn use_link(
         tenant: person.tenant().clone(),
         subject: person.subject().clone(),
         role: person.role(),
+        tenant_scope: person.tenant_scope(),
     };
     start_session(&state, person, "link", BASE_PATH).await
 }

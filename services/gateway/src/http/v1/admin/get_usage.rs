@@ -2,16 +2,16 @@
 
 use ::quotas::{Quota, Scope};
 use axum::extract::State;
-use domain::{AgentId, TenantAccess, Violation, ViolationReason};
+use domain::{AgentId, TenantAccess};
 use read_model::queries::{
     ModelUsageDay, USAGE_ROWS_MAX, UsageDay, UsageScope, model_usage_by_day, usage_by_day,
 };
-use read_model::{Day, DayRange};
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::UsageBody;
+use crate::http::day_range::day_range;
 use crate::http::{Admin, HttpState, problem};
 use history::Deadline;
 
@@ -118,7 +118,7 @@ pub(in crate::http) async fn get_usage(
     admin: Admin,
     Query(query): Query<GetUsageQuery>,
 ) -> Result<Json<UsagePage>, HttpProblem> {
-    let days = days(&query).map_err(problem::from_violation)?;
+    let days = day_range(&query.from, &query.to).map_err(problem::from_violation)?;
     let agent = query.agent_id.map(AgentId::parse).transpose();
     let agent = agent.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
     let model = &state.gateway.reader.read_model;
@@ -159,19 +159,6 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
         },
     };
     quotas_of_tenant.map(body).collect()
-}
-
-fn days(query: &GetUsageQuery) -> Result<DayRange, Violation> {
-    let first = day(&query.from, "from")?;
-    let last = day(&query.to, "to")?;
-    DayRange::new(first, last).map_err(|error| {
-        Violation::new(ViolationReason::OutOfRange, format!("is rejected: {error}")).within("to")
-    })
-}
-
-fn day(text: &str, field: &str) -> Result<Day, Violation> {
-    let rule = "is no day: write 2026-11-22";
-    Day::parse(text).ok_or_else(|| Violation::new(ViolationReason::Malformed, rule).within(field))
 }
 
 impl From<ModelUsageDay> for CallsDayBody {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use runs::UiMessage;
-use runs::ui_message::{UiPart, UiRole, outcome_name};
+use runs::ui_message::{UiPart, UiRole};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -109,7 +109,7 @@ impl MessageBody {
                 UiRole::Assistant => "assistant",
             },
             content: texts.collect::<Vec<_>>().join("\n"),
-            outcome: message.metadata.map(|known| outcome_name(known.outcome)),
+            outcome: message.metadata.map(|known| known.outcome.as_str()),
             error: message.metadata.and_then(|known| known.error_text),
             created_at: details.created_at.map(rfc3339),
             model: details.model.map(|model| model.as_str().to_owned()),

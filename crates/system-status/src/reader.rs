@@ -8,15 +8,16 @@ use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Una
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
+use read_model::projections::search::search_overview;
 use read_model::{ReadModel, ReadModelError, schema_status};
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
-use super::readings::{
+use crate::readings::{
     Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings,
     RecordReading,
 };
-use super::roles::Role;
+use crate::roles::Role;
 
 /// The deadline for rows to contain recent erasures.
 const ERASED_DEADLINE: Duration = Duration::from_secs(2);
@@ -29,42 +30,67 @@ const PARTITIONS_IN_FLIGHT: usize = 16;
 
 /// A reader, which keeps its connections between reads.
 #[derive(Debug)]
-pub(crate) struct Reader {
-    config: RecordConfig,
-    record: Option<Record>,
+pub struct Reader {
+    source: Source,
     model: ReadModel,
     roles: Option<Vec<Role>>,
     clock: Clock,
 }
 
+/// Where the record is read, and with which rights.
+#[derive(Debug)]
+enum Source {
+    /// With the rights of an operator; connects with the first read.
+    Operator {
+        config: Box<RecordConfig>,
+        record: Option<Record>,
+    },
+    /// With those of a gateway: it may read neither the list of erasures nor the catalogue of the archive, and sees the rows of one
+    /// tenant. So causes of holes and the age of erasures stay unknown.
+    Gateway { record: Record, registry: Registry },
+}
+
 impl Reader {
-    /// Creates a reader, which connects with the first read. `roles`: the roles to read; `None`: none.
-    pub(crate) fn new(config: RecordConfig, model: ReadModel, roles: Option<Vec<Role>>) -> Self {
+    /// Creates a reader with the rights of an operator. `roles`: the roles to read; `None`: none.
+    #[must_use]
+    pub fn new(config: RecordConfig, model: ReadModel, roles: Option<Vec<Role>>) -> Self {
         Self {
-            config,
-            record: None,
+            source: Source::Operator {
+                config: Box::new(config),
+                record: None,
+            },
             model,
             roles,
             clock: Clock::System,
         }
     }
 
+    /// Creates a reader with the rights of a gateway, which reads no roles.
+    #[must_use]
+    pub fn of_gateway(record: Record, registry: Registry, model: ReadModel) -> Self {
+        Self {
+            source: Source::Gateway { record, registry },
+            model,
+            roles: None,
+            clock: Clock::System,
+        }
+    }
+
     /// Reads the current state.
-    pub(crate) async fn read(&mut self) -> Readings {
+    pub async fn read(&mut self) -> Readings {
         let roles = match &self.roles {
             Some(roles) => Some(join_all(roles.iter().map(Role::read)).await),
             None => None,
         };
         // The rows are read first, so that the record is never behind them.
-        let read_model = read_model(&self.model).await;
+        let read_model = self.read_model().await;
         let checkpoints = read_model.as_ref().ok();
         let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
-        let record = match self.record().await {
-            Ok(record) => read_record(&record, checkpoints.as_ref()).await,
-            Err(error) => Err(error),
-        };
-        let erased = match &record {
-            Ok(record) if read_model.is_ok() && record.partitions.iter().any(has_others) => {
+        let record = self.read_record(checkpoints.as_ref()).await;
+        let erased = match (&record, &self.source) {
+            (Ok(record), Source::Operator { .. })
+                if read_model.is_ok() && record.partitions.iter().any(has_others) =>
+            {
                 erased(&self.model, record).await.ok().flatten()
             }
             _ => None,
@@ -78,19 +104,65 @@ impl Reader {
         }
     }
 
-    async fn record(&mut self) -> Result<Record, RecordError> {
-        if let Some(record) = &self.record {
-            return Ok(record.clone());
+    async fn read_record(
+        &mut self,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<RecordReading, RecordError> {
+        match &mut self.source {
+            Source::Gateway { record, registry } => {
+                let count = record.count_pending_erasures().await?;
+                let erasures = ErasuresReading {
+                    count,
+                    oldest: None,
+                };
+                let secrets_in_clear = registry.count_plaintext_secrets();
+                let archived = BTreeMap::new();
+                let partitions = partitions(record, checkpoints, &archived).await?;
+                Ok(RecordReading {
+                    id: hex::encode(record.id().0),
+                    durability: record.durability().await?,
+                    secrets_in_clear,
+                    partitions,
+                    erasures,
+                })
+            }
+            Source::Operator { config, record } => {
+                let record = match record {
+                    Some(record) => record,
+                    None => record.insert(Record::open((**config).clone()).await?),
+                };
+                let archived = archived(record).await?;
+                let registry = Registry::open(record).await?;
+                Ok(RecordReading {
+                    id: hex::encode(record.id().0),
+                    durability: record.durability().await?,
+                    secrets_in_clear: registry.count_plaintext_secrets(),
+                    partitions: partitions(record, checkpoints, &archived).await?,
+                    erasures: erasures(record).await?,
+                })
+            }
         }
-        let record = Record::open(self.config.clone()).await?;
-        Ok(self.record.insert(record).clone())
     }
-}
 
-async fn read_model(model: &ReadModel) -> Result<ReadModelReading, ReadModelError> {
-    let schema = schema_status(model).await?;
-    let overview = overview::overview(model).await?;
-    Ok(ReadModelReading { schema, overview })
+    async fn read_model(&self) -> Result<ReadModelReading, ReadModelError> {
+        let model = &self.model;
+        let schema = schema_status(model).await?;
+        let overview = match &self.source {
+            Source::Operator { .. } => overview::overview(model).await?,
+            Source::Gateway { .. } => overview::overview_by_reader(model).await?,
+        };
+        let has_search = schema.found >= schema.known;
+        let search = if has_search {
+            Some(search_overview(model).await?)
+        } else {
+            None
+        };
+        Ok(ReadModelReading {
+            schema,
+            overview,
+            search,
+        })
+    }
 }
 
 fn checkpoints_of(overview: &Overview) -> Checkpoints {
@@ -130,26 +202,19 @@ fn has_others(read: &PartitionReading) -> bool {
     read.standing.removed() > read.archived
 }
 
-async fn read_record(
+async fn partitions(
     record: &Record,
     checkpoints: Option<&Checkpoints>,
-) -> Result<RecordReading, RecordError> {
-    let durability = record.durability().await?;
-    let archived = archived(record).await?;
-    let partitions = stream::iter((0..record.partitions()).map(Partition))
+    archived: &BTreeMap<Partition, u64>,
+) -> Result<Vec<PartitionReading>, Unavailable> {
+    stream::iter((0..record.partitions()).map(Partition))
         .map(|partition| {
             let archived = archived.get(&partition).copied().unwrap_or(0);
             read_partition(record, partition, checkpoints, archived)
         })
         .buffered(PARTITIONS_IN_FLIGHT)
-        .try_collect();
-    Ok(RecordReading {
-        id: hex::encode(record.id().0),
-        durability,
-        secrets_in_clear: Registry::open(record).await?.count_plaintext_secrets(),
-        partitions: partitions.await?,
-        erasures: erasures(record).await?,
-    })
+        .try_collect()
+        .await
 }
 
 async fn erasures(record: &Record) -> Result<ErasuresReading, Unavailable> {

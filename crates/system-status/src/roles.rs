@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::readings::{RoleAnswer, RolePresence, RoleReading};
+use crate::readings::{RoleAnswer, RolePresence, RoleReading};
 
 /// The deadline for the answer of a role.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -19,34 +19,21 @@ const BUILD: &str = "hansard_build_info{version=\"";
 
 /// A role to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Role {
-    pub(crate) name: String,
+pub struct Role {
+    /// Its name.
+    pub name: String,
     /// Host and port of its admin listener.
-    pub(crate) address: String,
+    pub address: String,
     /// Whether it must answer.
-    pub(crate) presence: RolePresence,
+    pub presence: RolePresence,
 }
 
 impl Role {
-    /// The roles at their default addresses.
-    pub(crate) fn defaults() -> Vec<Self> {
-        let role = |name: &str, address: std::net::SocketAddr| Self {
-            name: name.to_owned(),
-            address: address.to_string(),
-            presence: RolePresence::Optional,
-        };
-        vec![
-            role("writer", writer::WriterConfig::default().admin_addr),
-            role(
-                "projector",
-                projector::ProjectorConfig::default().admin_addr,
-            ),
-            role("gateway", gateway::GatewayConfig::default().admin_addr),
-        ]
-    }
-
     /// Parses a role such as `writer=http://10.0.0.5:7311`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// The text has another form.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let invalid =
             || "must be NAME=http://HOST:PORT, such as writer=http://127.0.0.1:7311".to_owned();
         let (name, url) = text.split_once('=').ok_or_else(invalid)?;
@@ -65,7 +52,7 @@ impl Role {
     }
 
     /// Reads its state.
-    pub(crate) async fn read(&self) -> RoleReading {
+    pub async fn read(&self) -> RoleReading {
         let answer = async {
             let ready = get(&self.address, "/readyz").await?;
             let metrics = get(&self.address, "/metrics").await;

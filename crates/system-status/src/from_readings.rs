@@ -5,19 +5,21 @@ use std::time::Duration;
 use domain::{Partition, Sequence, Timestamp};
 use event_log::Durability;
 use read_model::projections::conversations::overview::PartitionOverview;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-use super::needs;
-use super::readings::{
+use crate::needs;
+use crate::readings::{
     PartitionReading, ReadModelReading, Readings, RecordReading, RoleAnswer, RoleReading,
 };
-use super::report::{
-    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, RoleStatus, Status,
+use crate::report::{
+    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, RoleStatus, SearchStatus,
+    Status,
 };
-use crate::view::when;
 
 impl Status {
     /// Computes the status from readings.
-    pub(crate) fn from_readings(readings: &Readings, limits: Limits) -> Self {
+    pub fn from_readings(readings: &Readings, limits: Limits) -> Self {
         let record = readings.record.as_ref();
         let read_model = readings.read_model.as_ref();
         let roles = readings.roles.as_ref();
@@ -31,6 +33,7 @@ impl Status {
             partitions: partitions
                 .map(|partition| partition_status(partition, readings))
                 .collect(),
+            search: search_status(readings),
             roles: roles.map(|roles| roles.iter().map(role_status).collect()),
         };
         status.needs = needs::of(&status, readings, limits);
@@ -79,6 +82,24 @@ fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
         projectors: projectors.map(|holder| holder.0.clone()).collect(),
         parked: partitions.map(|partition| partition.parked).sum(),
     }
+}
+
+/// The state of the search; `None`: record or rows do not answer, or the rows have no search yet.
+fn search_status(readings: &Readings) -> Option<SearchStatus> {
+    let record = readings.record.as_ref().ok()?;
+    let search = readings.read_model.as_ref().ok()?.search.as_ref()?;
+    let lag = record.partitions.iter().map(|read| {
+        let mut checkpoints = search.checkpoints.iter();
+        let indexed = checkpoints.find(|(partition, _)| *partition == read.partition);
+        let indexed = indexed.map_or(0, |(_, sequence)| sequence.0);
+        read.standing.bounds.last.0.saturating_sub(indexed)
+    });
+    Some(SearchStatus {
+        lag_sequences: lag.sum(),
+        documents: search.documents,
+        documents_bytes: search.documents_bytes,
+        index_bytes: search.index_bytes,
+    })
 }
 
 fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionStatus {
@@ -181,6 +202,7 @@ fn role_status(read: &RoleReading) -> RoleStatus {
 
 /// The time to the second.
 fn rfc3339(time: Timestamp) -> String {
-    let time = Timestamp::from_parts(time.seconds(), 0);
-    time.map(when::rfc3339).unwrap_or_default()
+    let time = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
+    let text = time.and_then(|time| time.format(&Rfc3339).ok());
+    text.unwrap_or_default()
 }

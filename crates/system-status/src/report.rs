@@ -7,35 +7,51 @@ use serde::Serialize;
 
 /// The limits of a healthy system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// The maximum age of the oldest message without rows.
-    pub(crate) lag_max: Duration,
+    pub lag_max: Duration,
     /// The maximum number of unexplained holes of a partition: those that the operator knows.
-    pub(crate) unexplained_max: u64,
+    pub unexplained_max: u64,
+}
+
+/// The default of [`Limits::lag_max`], in seconds.
+pub const LAG_MAX_SECONDS_DEFAULT: u64 = 30;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            lag_max: Duration::from_secs(LAG_MAX_SECONDS_DEFAULT),
+            unexplained_max: 0,
+        }
+    }
 }
 
 /// The status of a system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Status {
+pub struct Status {
     /// The time of the readings, RFC 3339.
-    pub(crate) at: String,
+    pub at: String,
     /// What needs an operator; empty: the system is healthy.
-    pub(crate) needs: Vec<String>,
+    pub needs: Vec<String>,
     /// What an operator should know, but needs no action yet.
-    pub(crate) warnings: Vec<String>,
-    pub(crate) record: Answer<RecordStatus>,
-    pub(crate) read_model: Answer<ReadModelStatus>,
+    pub warnings: Vec<String>,
+    /// The record.
+    pub record: Answer<RecordStatus>,
+    /// The read models.
+    pub read_model: Answer<ReadModelStatus>,
+    /// The search; `null`: record or rows do not answer, or the rows have no search yet.
+    pub search: Option<SearchStatus>,
     /// The record's partitions, in order.
-    pub(crate) partitions: Vec<PartitionStatus>,
+    pub partitions: Vec<PartitionStatus>,
     /// The roles; `null`: not read.
-    pub(crate) roles: Option<Vec<RoleStatus>>,
+    pub roles: Option<Vec<RoleStatus>>,
 }
 
 /// An answer, or the error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Answer<T> {
+pub enum Answer<T> {
     /// The answer.
     Received(T),
     /// No answer.
@@ -48,86 +64,101 @@ pub(crate) enum Answer<T> {
 /// The status of the record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RecordStatus {
+pub struct RecordStatus {
     /// Its id, hexadecimal.
-    pub(crate) id: String,
+    pub id: String,
     /// Whether commits survive a power failure: `durable`, `not durable: …` or `unknown: …`.
-    pub(crate) durability: String,
+    pub durability: String,
     /// The number of messages, one per commit.
-    pub(crate) messages: u64,
+    pub messages: u64,
     /// Their size, in bytes.
-    pub(crate) size_bytes: u64,
+    pub size_bytes: u64,
     /// Erasures in progress: the conversations are unreadable, but not all commits are overwritten yet.
-    pub(crate) erasures_pending: u64,
+    pub erasures_pending: u64,
     /// The time of the oldest one, RFC 3339; `null`: there is none.
-    pub(crate) erasures_pending_since: Option<String>,
+    pub erasures_pending_since: Option<String>,
 }
 
 /// The status of the read models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ReadModelStatus {
+pub struct ReadModelStatus {
     /// The database's last migration.
-    pub(crate) migration: i64,
+    pub migration: i64,
     /// The last migration of this program.
-    pub(crate) migration_known: i64,
+    pub migration_known: i64,
     /// The live schema of each projection.
-    pub(crate) live_schemas: BTreeMap<String, String>,
+    pub live_schemas: BTreeMap<String, String>,
     /// The live projectors.
-    pub(crate) projectors: Vec<String>,
+    pub projectors: Vec<String>,
     /// The number of parked conversations.
-    pub(crate) parked: u64,
+    pub parked: u64,
+}
+
+/// The status of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchStatus {
+    /// Sequences after the checkpoints, of all partitions, including holes.
+    pub lag_sequences: u64,
+    /// Number of documents, as the planner of Postgres estimates it.
+    pub documents: u64,
+    /// Size of the documents without their indexes, in bytes.
+    pub documents_bytes: u64,
+    /// Size of the indexes, in bytes.
+    pub index_bytes: u64,
 }
 
 /// The status of a partition: its stream and its projection. Unknown values are `null`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PartitionStatus {
+pub struct PartitionStatus {
     /// Its number.
-    pub(crate) partition: u16,
+    pub partition: u16,
     /// The last assigned sequence.
-    pub(crate) last: u64,
+    pub last: u64,
     /// The number of messages in its stream.
-    pub(crate) messages: u64,
+    pub messages: u64,
     /// Sequences without a message, including those before the first message.
-    pub(crate) holes: u64,
+    pub holes: u64,
     /// Holes of archived commits.
-    pub(crate) holes_archived: u64,
+    pub holes_archived: u64,
     /// Holes of erased commits; `null`: unknown, or the rows lag behind the record.
-    pub(crate) holes_erased: Option<u64>,
+    pub holes_erased: Option<u64>,
     /// Other holes: messages that were lost or removed by hand. `null`: as above.
-    pub(crate) holes_unexplained: Option<u64>,
+    pub holes_unexplained: Option<u64>,
     /// The configured number of replicas.
-    pub(crate) replicas: usize,
-    pub(crate) leader: Option<String>,
+    pub replicas: usize,
+    /// The NATS server that leads it.
+    pub leader: Option<String>,
     /// Replicas that are offline or lag.
-    pub(crate) behind: Vec<String>,
+    pub behind: Vec<String>,
     /// The projector that holds its lease.
-    pub(crate) holder: Option<String>,
+    pub holder: Option<String>,
     /// The epoch of the lease.
-    pub(crate) epoch: Option<u64>,
+    pub epoch: Option<u64>,
     /// The last sequence in the rows.
-    pub(crate) checkpoint: Option<u64>,
+    pub checkpoint: Option<u64>,
     /// Sequences after the checkpoint, including holes.
-    pub(crate) lag_sequences: Option<u64>,
+    pub lag_sequences: Option<u64>,
     /// The age of the oldest message without rows, in seconds; 0: there is none.
-    pub(crate) lag_seconds: Option<f64>,
+    pub lag_seconds: Option<f64>,
     /// The number of its parked conversations.
-    pub(crate) parked: Option<u64>,
+    pub parked: Option<u64>,
 }
 
 /// The status of a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RoleStatus {
+pub struct RoleStatus {
     /// Its name.
-    pub(crate) role: String,
+    pub role: String,
     /// The address of its admin listener.
-    pub(crate) address: String,
+    pub address: String,
     /// `ready`, `not ready`, `draining` or `no answer`.
-    pub(crate) state: &'static str,
+    pub state: &'static str,
     /// The dependencies that are down.
-    pub(crate) missing: Vec<String>,
+    pub missing: Vec<String>,
     /// Its version, if it is known.
-    pub(crate) version: Option<String>,
+    pub version: Option<String>,
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use event_log::Durability;
 
-use super::readings::{Readings, RolePresence};
-use super::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
+use crate::readings::{Readings, RolePresence};
+use crate::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
 
 /// The age from which an erasure in progress needs an operator.
 const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
@@ -13,7 +13,7 @@ const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
 const NAMED_MAX: usize = 8;
 
 /// What needs an operator, ordered from the record to single roles.
-pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<String> {
+pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<String> {
     let mut needs = Vec::new();
     if let Answer::Failed { error } = &status.record {
         needs.push(format!("the record does not answer: {error}"));
@@ -38,7 +38,7 @@ pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
 }
 
 /// What an operator should know, but needs no action yet.
-pub(super) fn warnings(readings: &Readings) -> Vec<String> {
+pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
     let record = readings.record.as_ref();
     let count = record.map_or(0, |record| record.secrets_in_clear);
     let warning = (count > 0).then(|| {

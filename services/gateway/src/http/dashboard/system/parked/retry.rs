@@ -1,0 +1,25 @@
+//! `POST /dashboard/system/parked/retry`: requests that a parked conversation is projected again, as `hansard parked retry`.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+
+use super::{key, request};
+use crate::http::HttpState;
+use crate::http::dashboard::{Form, Person};
+
+#[derive(Debug, Deserialize)]
+pub(in crate::http::dashboard) struct RetryForm {
+    tenant: String,
+    conversation: String,
+}
+
+pub(in crate::http::dashboard) async fn retry(
+    State(state): State<HttpState>,
+    person: Person,
+    Form(form): Form<RetryForm>,
+) -> Result<Redirect, HttpProblem> {
+    let key = key(&form.tenant, &form.conversation)?;
+    request(&state, &person, key, None).await
+}

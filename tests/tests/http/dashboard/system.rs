@@ -1,0 +1,166 @@
+//! The System page: its contents, parked conversations, and the switch between tenants.
+
+use domain::{ConversationId, Partition, TenantId};
+use tests::dashboard::{Browser, is_sign_in_required};
+use tests::events::user;
+use tests::eventually::eventually;
+use tests::raw_nats::RawNats;
+use wire::proto::operate::v1::DashboardRole;
+
+use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+
+const PATH: &str = "/dashboard/system";
+const TENANT_PATH: &str = "/dashboard/system/tenant";
+
+async fn person(fixture: &Fixture, tenant: &str, role: DashboardRole) -> Browser {
+    Browser::signed_in(fixture.stack.http_client(), &fixture.operator, tenant, role).await
+}
+
+/// Publishes a message that is no commit after the last one of a conversation.
+async fn park(fixture: &Fixture, id: &str) {
+    fixture.agent.create(id).await;
+    let appended = fixture.agent.append(id, vec![user("one")]).await;
+    fixture.agent.wait_for_rows(id, appended.version).await;
+    let tenant = TenantId::parse(TENANT).unwrap();
+    let partition = Partition::of(&tenant, &ConversationId::parse(id).unwrap(), 8);
+    let subject = format!("hansard.{partition}.{TENANT}.{id}");
+    let mut nats = RawNats::connect(&fixture.stack.servers.nats().url(), "", "").await;
+    let errors = nats.publish(&subject, "", "sesame is no commit").await;
+    assert_eq!(errors, Vec::<String>::new());
+}
+
+/// The sequence that the page offers to drop.
+fn sequence(page: &str) -> Option<String> {
+    let (_, rest) = page.split_once("name=\"sequence\" value=\"")?;
+    Some(rest.split('"').next()?.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_the_deployment_is_shown() {
+    let fixture = Fixture::new().await;
+    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
+    let page = eventually("a sampled lag", || async {
+        let page = operator.get(PATH).await.text();
+        page.contains("Lag of rows and search").then_some(page)
+    })
+    .await;
+    for text in [
+        "Healthy: nothing needs an operator.",
+        "conversations_v1",
+        "durable",
+        "indexes",
+        "Rows to",
+        "Every conversation is projected.",
+        "hansard rebuild conversations",
+        FOREIGN_TENANT,
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_conversations_are_retried_and_dropped() {
+    let fixture = Fixture::new().await;
+    park(&fixture, "bad").await;
+    let operator = person(&fixture, FOREIGN_TENANT, DashboardRole::Operator).await;
+    let parked = eventually("a parked conversation", || async {
+        let page = operator.get(PATH).await.text();
+        sequence(&page).map(|sequence| (page, sequence))
+    });
+    let (page, sequence) = parked.await;
+    assert!(page.contains("parked conversations: 1"), "{page}");
+    assert!(!page.contains("sesame"), "{page}");
+    let named = [("tenant", TENANT), ("conversation", "bad")];
+    let retry = "/dashboard/system/parked/retry";
+    let drop_path = "/dashboard/system/parked/drop";
+    assert_eq!(operator.post(retry, &named).await.status, 303);
+    eventually("a second attempt", || async {
+        let page = operator.get(PATH).await.text();
+        page.contains("<td class=\"attempts\">2</td>").then_some(())
+    })
+    .await;
+    let drop = async |confirmation: &str| {
+        let typed = ("confirmation", confirmation);
+        let fields = [named[0], named[1], ("sequence", &sequence), typed];
+        operator.post(drop_path, &fields).await
+    };
+    let wrong = drop("Bad").await;
+    assert_eq!(wrong.status, 400, "{}", wrong.text());
+    let missing = [("tenant", FOREIGN_TENANT), ("conversation", "bad")];
+    assert_eq!(operator.post(retry, &missing).await.status, 404);
+    assert_eq!(drop("bad").await.status, 303);
+    eventually("no waiting commit", || async {
+        let page = operator.get(PATH).await.text();
+        page.contains("<td class=\"waiting\">0</td>").then_some(())
+    })
+    .await;
+    // The log of the conversation's tenant has the entries, and no other log names it.
+    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let log = administrator.get("/dashboard/audit").await.text();
+    for text in [
+        "retry of parked commits",
+        "drop of the parked commit at sequence",
+        ">bad<",
+    ] {
+        assert!(log.contains(text), "{text}: {log}");
+    }
+    let log = operator.get("/dashboard/audit").await.text();
+    assert!(!log.contains("parked") && !log.contains("bad"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_switch_their_tenant() {
+    let fixture = Fixture::new().await;
+    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
+    let answer = operator
+        .post(TENANT_PATH, &[("tenant", FOREIGN_TENANT)])
+        .await;
+    assert_eq!(answer.headers["location"], PATH);
+    let moved = Browser::new(fixture.stack.http_client())
+        .with_session(&answer)
+        .await;
+    let page = moved.get(PATH).await.text();
+    assert!(
+        page.contains(&format!("operator of <strong>{FOREIGN_TENANT}</strong>")),
+        "{page}"
+    );
+    eventually("the end of the session", || async {
+        is_sign_in_required(&operator.get("/dashboard").await).then_some(())
+    })
+    .await;
+    let log = moved.get("/dashboard/audit").await.text();
+    assert!(log.contains("from another tenant"), "{log}");
+    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let log = administrator.get("/dashboard/audit").await.text();
+    assert!(
+        log.contains("to another tenant") && !log.contains(FOREIGN_TENANT),
+        "{log}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_switches_and_forged_tenants_look_missing() {
+    let fixture = Fixture::new().await;
+    for role in [
+        DashboardRole::Viewer,
+        DashboardRole::Support,
+        DashboardRole::Administrator,
+    ] {
+        let browser = person(&fixture, TENANT, role).await;
+        for tenant in [FOREIGN_TENANT, "none"] {
+            let answer = browser.post(TENANT_PATH, &[("tenant", tenant)]).await;
+            assert_eq!(answer.status, 403, "{role:?} {tenant}");
+            assert!(!answer.headers.contains_key("set-cookie"));
+        }
+    }
+    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
+    let mut answers = Vec::new();
+    for tenant in ["none", "", "../acme", "<script>", &"a".repeat(2_000)] {
+        let answer = operator.post(TENANT_PATH, &[("tenant", tenant)]).await;
+        assert_eq!(answer.status, 404, "{tenant}");
+        answers.push(answer.text());
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert!(answers[0].contains("TENANT_NOT_FOUND"), "{}", answers[0]);
+    assert_eq!(operator.get(PATH).await.status, 200);
+}
