@@ -1,4 +1,5 @@
 use axum::http::StatusCode;
+use wire::proto::event::v1::Role;
 use wire::proto::operate::v1 as proto;
 
 use super::*;
@@ -53,7 +54,7 @@ fn every_setting() -> AgentSettings {
             tokens_kept: 0,
         }),
         provider_logs: Some(proto::ProviderLogSettings { detail: 2, days: 3 }),
-        allowed_roles: vec![3, 1],
+        allowed_roles: vec![Role::System.into(), Role::Assistant.into()],
         approvers: proto::Approvers::Administrator.into(),
         quotas: Some(proto::Quotas {
             owner: Some(proto::QuotaLimits {
@@ -102,7 +103,7 @@ fn errors_are_at_their_fields_with_line_and_column() {
         (
             "tools",
             "[\n {\"toolName\": }]",
-            "line 2, column 14: expected value",
+            "line 2, column 15: expected value",
         ),
         ("tools", "[\n {\"none\": 1}]", "line 2"),
         ("tools", "[] []", "line 1, column 4: trailing characters"),
