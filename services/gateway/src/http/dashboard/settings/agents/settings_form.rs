@@ -148,10 +148,14 @@ fn text_of(kind: Kind, value: &Value) -> String {
 
 /// The JSON of a text that the setting accepts. `None`: the setting has its default.
 fn checked(definition: &Definition, text: &str) -> Result<Option<Value>, String> {
-    let text = text.trim();
-    if text.is_empty() {
+    if text.trim().is_empty() {
         return Ok(None);
     }
+    // Documents stay as they were typed, for the positions of errors.
+    let text = match definition.kind {
+        Kind::Json | Kind::JsonText => text,
+        Kind::Text | Kind::Number | Kind::Choice(_) | Kind::Choices(_) | Kind::Lines => text.trim(),
+    };
     let value = value_of(definition.kind, text)?;
     let whole = if definition.kind == Kind::Json {
         // The text is kept as it was typed, from line 2, for the positions of errors.
@@ -192,7 +196,7 @@ fn value_of(kind: Kind, text: &str) -> Result<Value, String> {
             Ok(lines.map(Value::from).collect())
         }
         Kind::Json => document(text),
-        Kind::JsonText => document(text).map(|_| Value::from(text)),
+        Kind::JsonText => document(text).map(|_| Value::from(text.trim())),
     }
 }
 
