@@ -16,6 +16,7 @@ const FORM_TOKEN: &str = "name=\"form_token\" value=\"";
 pub struct Browser {
     client: HttpClient,
     form_token: String,
+    session: String,
 }
 
 impl Operator {
@@ -41,6 +42,7 @@ impl Browser {
         Self {
             client,
             form_token: String::new(),
+            session: String::new(),
         }
     }
 
@@ -76,6 +78,8 @@ impl Browser {
         let cookie = answer.headers.get("set-cookie").expect("a cookie");
         let pair = cookie.split(';').next().unwrap_or_default();
         let mut browser = self.with_header("cookie", pair);
+        let (_, session) = pair.split_once('=').expect("a name");
+        session.clone_into(&mut browser.session);
         let page = browser.get("/dashboard").await;
         assert_eq!(page.status, 200, "{}", page.text());
         let text = page.text();
@@ -110,6 +114,12 @@ impl Browser {
     #[must_use]
     pub fn form_token(&self) -> &str {
         &self.form_token
+    }
+
+    /// The token of the session, which its cookie contains.
+    #[must_use]
+    pub fn session_token(&self) -> &str {
+        &self.session
     }
 
     /// Opens a page.

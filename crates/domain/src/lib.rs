@@ -4,6 +4,7 @@
 //! and verifier call the same [`Head::after`] and [`Change::absorb`].
 
 pub mod access;
+pub mod attachment_type;
 pub mod audit;
 pub mod bounds;
 pub mod chain;
@@ -33,6 +34,7 @@ pub mod totals;
 pub mod violation;
 
 pub use access::{SweepAccess, TenantAccess};
+pub use attachment_type::AttachmentType;
 pub use chain::ChainHash;
 pub use change::Change;
 pub use command::{

@@ -12,6 +12,7 @@ mod cursor;
 mod deadline;
 mod effective;
 mod event;
+mod known_fork;
 mod known_lineages;
 mod lineage;
 mod lineage_rows;

@@ -4,12 +4,10 @@
 
 use domain::{ConversationId, ForkPoint, Inherited, Version};
 use event_log::StoredMessage;
-use futures::future::{try_join, try_join_all};
 use read_model::queries::{self, EventRange, InheritedQuery, RangesQuery};
 use read_model::{EventRow, HeadRow};
 use wire::status::Problem;
 
-use crate::known_lineages::KnownLineage;
 use crate::prefetched::Prefetched;
 use crate::problem;
 use crate::query::RowQuery;
@@ -32,7 +30,7 @@ pub(crate) struct AncestorRow {
     pub(crate) last: Option<StoredMessage>,
 }
 
-/// Reads the fork points from `from` on that have rows, the first without a row, and inherited events, in one statement.
+/// Reads the rows of the ancestors from the fork point `from` on, and inherited events, in one statement.
 pub(crate) async fn lineage_rows(
     reader: &Reader,
     fork: &Target,
@@ -41,10 +39,23 @@ pub(crate) async fn lineage_rows(
 ) -> Result<LineageRows, Problem> {
     let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from, query);
     let rows = fork.deadline.rows(rows).await?;
-    let mut ancestors = Vec::with_capacity(rows.ancestors.len() + 1);
-    let (mut rows_of, mut next) = (rows.ancestors.into_iter(), Some(from));
+    let ancestors = ancestor_rows(from, rows.heads);
+    let in_rows = inherited_in_rows(&ancestors, query.to);
+    Ok(LineageRows {
+        inherited: Prefetched::inherited(rows.events, query, &in_rows),
+        ancestors,
+    })
+}
+
+/// The conversations from the fork point `from` on that have rows, and the first without a row. `heads` are in this order.
+pub(crate) fn ancestor_rows(
+    from: ForkPoint,
+    heads: Vec<(ConversationId, HeadRow)>,
+) -> Vec<AncestorRow> {
+    let mut ancestors = Vec::with_capacity(heads.len() + 1);
+    let (mut heads, mut next) = (heads.into_iter(), Some(from));
     while let Some(from) = next {
-        let row = rows_of.next().filter(|(id, _)| *id == from.conversation);
+        let row = heads.next().filter(|(id, _)| *id == from.conversation);
         let row = row.map(|(_, row)| row);
         next = row.as_ref().and_then(|row| row.head.forked_from.clone());
         ancestors.push(AncestorRow {
@@ -53,11 +64,7 @@ pub(crate) async fn lineage_rows(
             last: None,
         });
     }
-    let in_rows = inherited_in_rows(&ancestors, query.to);
-    Ok(LineageRows {
-        inherited: Prefetched::inherited(rows.inherited, query, &in_rows),
-        ancestors,
-    })
+    ancestors
 }
 
 /// The lineage of a conversation with this last commit; empty if it is not a fork.
@@ -75,28 +82,6 @@ pub(crate) async fn lineage_rows_of(
     };
     // Boxed, to keep the future small: few conversations are forks.
     Box::pin(lineage_rows(reader, target, from, query.inherited(own))).await
-}
-
-/// The lineage of a fork that was read before, with the last commits of its ancestors.
-pub(crate) async fn known_lineage_rows(
-    reader: &Reader,
-    fork: &Target,
-    known: &KnownLineage,
-    query: RowQuery<'_>,
-) -> Result<LineageRows, Problem> {
-    let Some(from) = known.points.first() else {
-        return Ok(LineageRows::default());
-    };
-    let lasts = known
-        .points
-        .iter()
-        .map(|point| async { fork.of(point.conversation.clone()).last(reader).await });
-    let rows = lineage_rows(reader, fork, from.clone(), query.inherited(known.own));
-    let (lasts, mut rows) = try_join(try_join_all(lasts), rows).await?;
-    for ((ancestor, point), last) in rows.ancestors.iter_mut().zip(&known.points).zip(lasts) {
-        ancestor.last = last.filter(|_| ancestor.from == *point);
-    }
-    Ok(rows)
 }
 
 /// The inherited versions of the nearest ancestors whose rows contain them, the newest first; `last` limits the first one.

@@ -64,6 +64,13 @@ impl Prefetched {
         }
     }
 
+    /// Removes and returns the events from a version on. The events are newest first.
+    pub(crate) fn take_from(&mut self, first: Version) -> Vec<EventRow> {
+        let count = self.events.partition_point(|event| event.version >= first);
+        let older = self.events.split_off(count);
+        std::mem::replace(&mut self.events, older)
+    }
+
     /// The event with this version.
     pub(crate) fn find(&self, version: Version) -> Option<&EventRow> {
         self.events.iter().find(|event| event.version == version)

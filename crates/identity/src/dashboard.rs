@@ -35,6 +35,7 @@ const RENEWAL_DUE: Duration = Duration::from_mins(5);
 /// The header of every token: `{"alg":"HS256","typ":"JWT"}`.
 const HEADER: &[u8] = br#"{"alg":"HS256","typ":"JWT"}"#;
 const FORM_LABEL: &[u8] = b"hansard dashboard form 1";
+const PROOF_LABEL: &[u8] = b"hansard dashboard proof 1";
 /// The id of the derived key, which is in no token.
 const KEY_ID: &str = "dashboard";
 
@@ -278,13 +279,34 @@ impl DashboardKey {
     /// Whether a form's token is that of the session, compared in constant time.
     #[must_use]
     pub fn is_form_token(&self, session: &VerifiedPerson, token: &str) -> bool {
+        self.is_mac(&form_input(session), token)
+    }
+
+    /// A token that proves a fact to later requests of the session, such as that a view is recorded.
+    #[must_use]
+    pub fn proof(&self, session: &VerifiedPerson, fact: &str) -> String {
+        let mac = hmac::sign(&self.signing, &proof_input(session, fact));
+        URL_SAFE_NO_PAD.encode(mac.as_ref())
+    }
+
+    /// Whether a token proves the fact to the session, compared in constant time.
+    #[must_use]
+    pub fn is_proof(&self, session: &VerifiedPerson, fact: &str, token: &str) -> bool {
+        self.is_mac(&proof_input(session, fact), token)
+    }
+
+    fn is_mac(&self, input: &[u8], token: &str) -> bool {
         let mac = URL_SAFE_NO_PAD.decode(token);
-        mac.is_ok_and(|mac| hmac::verify(&self.signing, &form_input(session), &mac).is_ok())
+        mac.is_ok_and(|mac| hmac::verify(&self.signing, input, &mac).is_ok())
     }
 }
 
 fn form_input(session: &VerifiedPerson) -> Vec<u8> {
     [FORM_LABEL, session.token_id.as_bytes()].join(&0)
+}
+
+fn proof_input(session: &VerifiedPerson, fact: &str) -> Vec<u8> {
+    [PROOF_LABEL, session.token_id.as_bytes(), fact.as_bytes()].join(&0)
 }
 
 fn tenant_of(claims: &Claims) -> Result<TenantId, TokenError> {

@@ -46,6 +46,12 @@ pub const TRANSCRIPT: Asset = Asset {
     content_type: MODULE,
     content: include_str!("assets/transcript.js"),
 };
+/// The module of the editor of context policies: the preview follows while the person types.
+pub const POLICY: Asset = Asset {
+    name: "policy.js",
+    content_type: MODULE,
+    content: include_str!("assets/policy.js"),
+};
 /// The icon of the browser's tab.
 pub const ICON: Asset = Asset {
     name: "icon.svg",
@@ -54,7 +60,7 @@ pub const ICON: Asset = Asset {
 };
 
 /// Every asset. A new file is one line here.
-pub const ALL: [Asset; 4] = [STYLE, DASHBOARD, TRANSCRIPT, ICON];
+pub const ALL: [Asset; 5] = [STYLE, DASHBOARD, TRANSCRIPT, POLICY, ICON];
 
 static HASH: LazyLock<String> = LazyLock::new(|| {
     let hash = ALL.iter().fold(Sha256::new(), |hash, asset| {

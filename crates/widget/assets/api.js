@@ -16,7 +16,7 @@ export class Problem extends Error {
 
 /**
  * `identity`: `token()` is the user's token, if there is one; `renew()` asks the page for another.
- * Returns `request(method, path, {body, headers, signal})`, which resolves to a successful response.
+ * Returns `request(method, path, {body, headers, signal})`, which resolves to a successful response, and `frontend()`.
  */
 export function createApi({ gateway, key, store, identity }) {
   let positions = []; // Of the last writes: reads include them.
@@ -83,7 +83,13 @@ export function createApi({ gateway, key, store, identity }) {
     });
   }
 
-  return { request, json: async (...call) => (await request(...call)).json() };
+  /** What the agent accepts from pages and shows them; undefined: it is not known. */
+  const frontend = () =>
+    fetch(`${gateway}/v1/limits`, { headers: { 'x-api-key': key }, credentials: 'omit', cache: 'no-store', signal: AbortSignal.timeout(REQUEST_MS_MAX) })
+      .then((response) => response.json())
+      .then(({ frontend }) => frontend, () => undefined);
+
+  return { request, frontend, json: async (...call) => (await request(...call)).json() };
 }
 
 async function problemOf(response) {

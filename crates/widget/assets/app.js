@@ -2,6 +2,7 @@
 
 import { createApi } from './api.js';
 import { pause } from './answer.js';
+import { acceptedOf } from './attachments.js';
 import { createChat } from './chat.js';
 import { textOf } from './message.js';
 import { createPanel } from './panel.js';
@@ -10,6 +11,9 @@ import { texts as english } from './texts.js';
 import { texts as german } from './texts-de.js';
 
 const CLAIMS_MAX = 5;
+/** The details of tool calls, the least first: of the page, and of the agent. */
+const DETAILS = ['hidden', 'names', 'details'];
+const AGENT_DETAILS = ['hidden', 'names', 'full'];
 const CONTEXT = {
   'page-url': () => ({ pageUrl: location.href.slice(0, 4_000) }),
   referrer: () => document.referrer && { referrer: document.referrer.slice(0, 4_000) },
@@ -30,13 +34,17 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
   const store = visitor ? openStore(gateway, key, visitor) : anonymous;
   const identity = { token: page.token, renew: page.renewToken };
   const api = createApi({ gateway, key, store, identity });
+  let learning;
+  let agent; // Its settings for pages, once they are known.
   let isOpen = false;
   let isEnded = false;
 
   const contextOf = () => {
     const custom = page.context();
     const given = settings.sendContext.map((name) => CONTEXT[name]?.());
-    return Object.assign({}, ...given, Object.keys(custom).length && { customMetadata: custom });
+    const all = Object.assign({}, ...given, Object.keys(custom).length && { customMetadata: custom });
+    const isRecorded = ([name]) => agent?.context?.includes(name) ?? true;
+    return Object.fromEntries(Object.entries(all).filter(isRecorded));
   };
 
   const isSeen = () => isOpen && document.visibilityState === 'visible';
@@ -61,7 +69,19 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
   root.append(panel.node);
   document.addEventListener('visibilitychange', onChange);
 
+  /** The page can show and send less than the agent allows. The gateway enforces the agent's settings. */
+  const learn = async () => {
+    learning ??= api.frontend();
+    agent = await learning;
+    if (!agent) learning = undefined;
+    if (!agent || isEnded) return;
+    const least = Math.min(DETAILS.indexOf(settings.toolCalls), AGENT_DETAILS.indexOf(agent.tool_calls));
+    settings.toolCalls = DETAILS[Math.max(least, 0)];
+    panel.accept(acceptedOf(agent.attachments, settings.attachments));
+  };
+
   const start = async () => {
+    await learn();
     if (visitor && anonymous.get('session')) await claim(api, anonymous, store);
     if (store.get('chat')) await chat.open(store.get('chat'));
   };
@@ -70,6 +90,7 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
   return {
     show(isShown) {
       isOpen = isShown;
+      if (isShown) learn();
       panel.node.hidden = !isShown;
       onChange();
       panel.update();

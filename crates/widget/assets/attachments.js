@@ -1,8 +1,18 @@
-// Files that a visitor attaches: their type is read from their content, and their size is bounded.
+// Files that a visitor attaches: their type is read from their content, and their size is bounded. The gateway checks them again.
 
-const FILES_MAX = 5;
 /** A message is one event of at most 512 KiB, in which files are base64. */
 const BYTES_MAX = 360 * 1024;
+
+/** Nothing can be attached. */
+export const NOTHING = { types: [], bytesMax: 0, filesMax: 0 };
+
+/** What the agent accepts, of the types that the page names; undefined: all. */
+export function acceptedOf(agent, named) {
+  if (!agent) return NOTHING;
+  const { media_types: types, file_bytes_max: bytesMax, files_max: filesMax } = agent;
+  return { types: named ? types.filter((type) => named.includes(type)) : types, bytesMax, filesMax };
+}
+
 const SIGNATURES = [
   ['image/png', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
   ['image/jpeg', [0xff, 0xd8, 0xff]],
@@ -24,18 +34,21 @@ export function typeOf(bytes) {
   }
 }
 
-/** The parts of files that are accepted with those attached before, and the code of the first refusal. */
-export async function attach(files, attached, accepted) {
+const kB = (bytes) => Math.floor(bytes / 1024);
+
+/** The parts of files that are accepted with those attached before, and the first refusal: its code and the bound. */
+export async function attach(files, attached, { types, bytesMax, filesMax }) {
   const parts = [...attached];
   let refused;
   let size = parts.reduce((sum, { url }) => sum + (url.length * 3) / 4, 0);
   for (const file of files) {
-    if (parts.length >= FILES_MAX) refused ??= 'TOO_MANY_FILES';
-    else if (size + file.size > BYTES_MAX) refused ??= 'FILES_TOO_LARGE';
+    if (parts.length >= filesMax) refused ??= { code: 'TOO_MANY_FILES', bound: filesMax };
+    else if (file.size > bytesMax) refused ??= { code: 'FILE_TOO_LARGE', bound: kB(bytesMax) };
+    else if (size + file.size > BYTES_MAX) refused ??= { code: 'FILES_TOO_LARGE', bound: kB(BYTES_MAX) };
     else {
       const bytes = new Uint8Array(await file.arrayBuffer());
       const mediaType = typeOf(bytes);
-      if (!mediaType || !accepted.includes(mediaType)) refused ??= 'FILE_TYPE_REFUSED';
+      if (!types.includes(mediaType)) refused ??= { code: 'FILE_TYPE_REFUSED' };
       else {
         parts.push({ type: 'file', mediaType, filename: file.name.replace(/[\0-\x1f\x7f]/g, '').slice(0, 80), url: `data:${mediaType};base64,${base64(bytes)}` });
         size += file.size;

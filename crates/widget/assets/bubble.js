@@ -45,7 +45,7 @@ export function createBubble(message, view) {
       return proses[index].node;
     }
     if (part.type === 'file') return file(part, texts);
-    if (part.type === 'tool') return toolCall(part, { texts, detail: view.toolCalls, decide: state.isIdle && state.isLast ? view.decide : undefined });
+    if (part.type === 'tool') return toolCall(part, { texts, detail: view.detail(), decide: state.isIdle && state.isLast ? view.decide : undefined });
     return undefined;
   }
 

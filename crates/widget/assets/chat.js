@@ -30,7 +30,8 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
   const path = () => `/api/chats/${encodeURIComponent(chat.state.id)}`;
   const fail = (error, retry) => {
     if (!(error instanceof Problem) && error.name !== 'AbortError') console.error(error);
-    if (error.name !== 'AbortError') set({ problem: { code: error.code ?? 'INTERNAL', retryAfterS: error.retryAfterS, retry } });
+    const { name, code = 'INTERNAL', retryAfterS, bound } = error;
+    if (name !== 'AbortError') set({ problem: { code, retryAfterS, bound, retry } });
   };
 
   /** Reads the newest messages; earlier ones that are loaded stay. An answer from before a turn is out of date. */

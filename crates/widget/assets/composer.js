@@ -1,26 +1,26 @@
 // The input: text that is kept until it is sent, attached files, and one button that sends or stops.
 
-import { attach } from './attachments.js';
+import { attach, NOTHING } from './attachments.js';
 import { button, h, icon } from './dom.js';
 import { textOf } from './message.js';
 import { uuid } from './store.js';
 
 /**
- * `onSend(parts, {draft, replaces})` resolves to whether the message was accepted. `accepted` are the media types of files;
- * none: nothing can be attached.
+ * `onSend(parts, {draft, replaces})` resolves to whether the message was accepted. Files can be attached after `accept(accepted)`.
  */
-export function createComposer({ texts, store, accepted, onSend, onStop, onRefusal, chatId }) {
+export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId }) {
+  let accepted = NOTHING;
   let files = [];
   let replaces;
   let shownId;
   const text = h('textarea', { rows: 1, dir: 'auto', part: 'input', 'aria-label': texts.input, placeholder: texts.placeholder, oninput: keep, onkeydown: onKey });
   const send = h('button', { type: 'submit', part: 'button primary send' }, texts.send);
   const stop = button(texts.stop, onStop, { part: 'button stop', hidden: true });
-  const input = h('input', { type: 'file', multiple: true, hidden: true, accept: accepted.join(','), 'aria-label': texts.attach, onchange: () => add([...input.files]) });
-  const pick = button(icon('attach'), () => input.click(), { part: 'button attach', 'aria-label': texts.attach, hidden: !accepted.length });
+  const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.attach, onchange: () => add([...input.files]) });
+  const pick = button(icon('attach'), () => input.click(), { part: 'button attach', 'aria-label': texts.attach, hidden: true });
   const chips = h('div', { className: 'row' });
   const editing = h('div', { className: 'note', hidden: true }, `${texts.editing} `, button(texts.cancel, () => endEdit(), { part: 'button' }));
-  const node = h('form', { className: 'composer', part: 'composer', onsubmit: (event) => (event.preventDefault(), submit()), ondragover: (event) => accepted.length && event.preventDefault(), ondrop: onDrop, onpaste: onPaste }, editing, chips, h('div', { className: 'row' }, pick, input, text, stop, send));
+  const node = h('form', { className: 'composer', part: 'composer', onsubmit: (event) => (event.preventDefault(), submit()), ondragover: (event) => accepted.types.length && event.preventDefault(), ondrop: onDrop, onpaste: onPaste }, editing, chips, h('div', { className: 'row' }, pick, input, text, stop, send));
   let draft = read();
   text.value = draft.text ?? '';
 
@@ -47,14 +47,14 @@ export function createComposer({ texts, store, accepted, onSend, onStop, onRefus
   }
 
   function onDrop(event) {
-    if (!accepted.length) return;
+    if (!accepted.types.length) return;
     event.preventDefault();
     add([...event.dataTransfer.files]);
   }
 
   function onPaste(event) {
     const pasted = [...event.clipboardData.files];
-    if (!accepted.length || !pasted.length) return;
+    if (!accepted.types.length || !pasted.length) return;
     event.preventDefault();
     add(pasted);
   }
@@ -134,5 +134,11 @@ export function createComposer({ texts, store, accepted, onSend, onStop, onRefus
     if (hadFocus) text.focus();
   }
 
-  return { node, update, edit, submit, focus: () => text.focus(), hasFocus: () => node.getRootNode().activeElement === text };
+  function accept(given) {
+    accepted = given;
+    input.accept = accepted.types.join(',');
+    pick.hidden = !accepted.types.length;
+  }
+
+  return { node, accept, update, edit, submit, focus: () => text.focus(), hasFocus: () => node.getRootNode().activeElement === text };
 }

@@ -135,7 +135,7 @@ class HansardChat extends HTMLElement {
       greeting: text('greeting'),
       suggestions: text('suggestions').split('|').map((one) => one.trim()).filter(Boolean).slice(0, 8),
       toolCalls: text('tool-calls') || 'names',
-      attachments: words('attachments'),
+      attachments: this.hasAttribute('attachments') ? words('attachments') : undefined,
       sendContext: words('send-context', CONTEXT),
     };
   }

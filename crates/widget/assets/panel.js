@@ -13,11 +13,11 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
   const time = timeFormat(settings.lang);
   const calls = createCalls({ chat, tools });
   const again = (id) => chat.regenerate(id);
-  const log = createLog({ texts, time, toolCalls: settings.toolCalls, decide: calls.decide, again, edit: (message) => composer.edit(message) }, chat);
+  const log = createLog({ texts, time, detail: () => settings.toolCalls, decide: calls.decide, again, edit: (message) => composer.edit(message) }, chat);
   const composer = createComposer({
-    ...{ texts, store, accepted: settings.attachments, chatId: () => chat.state.id, onStop: chat.stop },
+    ...{ texts, store, chatId: () => chat.state.id, onStop: chat.stop },
     onSend: (parts, sent) => send(parts, sent),
-    onRefusal: (code) => chat.fail({ code }, undefined),
+    onRefusal: (refused) => chat.fail(refused, undefined),
   });
   const onProblem = (error, retry) => chat.fail(error, retry);
   const history = createHistory({ ...{ texts, time, api, chat, onProblem }, onClose: () => showChat(), onFresh: fresh, onOpen: (id) => (showChat(), chat.open(id)) });
@@ -120,7 +120,7 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
   const suggest = (text) => button(text, () => send([{ type: 'text', text }], {}), { part: 'button suggestion', dir: 'auto' });
   suggestions.append(...settings.suggestions.map(suggest));
   draw();
-  return { node, update, send, focus: composer.focus };
+  return { node, update, send, accept: composer.accept, focus: composer.focus };
 }
 
 /** The time of a message: today without its day. */

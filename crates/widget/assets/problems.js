@@ -29,13 +29,15 @@ const TEXTS = {
   FIELD_TOO_LONG: ['tooLong', undefined],
   EVENT_TOO_LARGE: ['tooLong', undefined],
   TOO_MANY_FILES: ['tooManyFiles', undefined],
+  FILE_TOO_LARGE: ['fileTooLarge', undefined],
   FILES_TOO_LARGE: ['filesTooLarge', undefined],
+  ATTACHMENT_NOT_ACCEPTED: ['fileType', undefined],
   FILE_TYPE_REFUSED: ['fileType', undefined],
 };
 
 /** `{text, action}`; every other code is a temporary failure. */
-export function explain({ code, retryAfterS }, texts) {
+export function explain({ code, retryAfterS, bound }, texts) {
   const [name, action] = TEXTS[code] ?? ['unavailable', 'retry'];
   const wait = retryAfterS ? ` ${texts.retryAfter.replace('{s}', retryAfterS)}` : '';
-  return { text: texts[name] + wait, action };
+  return { text: texts[name].replace('{n}', bound) + wait, action };
 }

@@ -78,8 +78,9 @@ export const texts = {
   changed: 'Das Gespräch hat sich inzwischen geändert.',
   hasForks: 'Dieses Gespräch kann nicht gelöscht werden, weil andere es fortsetzen.',
   tooLong: 'Die Nachricht ist zu lang. Bitte kürzen Sie sie.',
-  tooManyFiles: 'Höchstens 5 Dateien können angehängt werden.',
-  filesTooLarge: 'Die Dateien einer Nachricht dürfen zusammen 360 kB haben.',
+  tooManyFiles: 'Höchstens {n} Dateien können angehängt werden.',
+  fileTooLarge: 'Eine Datei darf höchstens {n} kB haben.',
+  filesTooLarge: 'Die Dateien einer Nachricht dürfen zusammen {n} kB haben.',
   fileType: 'Dateien dieser Art können nicht angehängt werden.',
   unavailable: 'Der Chat hat eine Störung. Ihr Text bleibt erhalten: versuchen Sie es gleich noch einmal.',
 };

@@ -78,8 +78,9 @@ export const texts = {
   changed: 'The conversation has changed meanwhile.',
   hasForks: 'This conversation cannot be deleted, because others continue from it.',
   tooLong: 'The message is too long. Please shorten it.',
-  tooManyFiles: 'At most 5 files can be attached.',
-  filesTooLarge: 'The files of a message can have 360 kB in all.',
+  tooManyFiles: 'At most {n} files can be attached.',
+  fileTooLarge: 'A file can have at most {n} kB.',
+  filesTooLarge: 'The files of a message can have {n} kB in all.',
   fileType: 'Files of this type cannot be attached.',
   unavailable: 'The chat has a problem. Your text is kept: try again in a moment.',
 };

@@ -1,7 +1,7 @@
 //! The client of the writer.
 //!
-//! A command of a caller with a service token is sent under that token, and the writer authorizes it. All other commands are
-//! sent under the gateway's token.
+//! A command of a caller with a service token is sent under that token, and the writer authorizes it. A change of settings and
+//! keys is sent under the session token of the person of the dashboard. All other commands are sent under the gateway's token.
 
 mod error;
 
@@ -75,6 +75,16 @@ impl WriterClient {
     #[must_use]
     pub fn registry(&self, timeout: Duration) -> RegistryServiceClient<Authenticated> {
         RegistryServiceClient::new(self.own(timeout))
+    }
+
+    /// The registry service under the session token of a person of the dashboard; `timeout` is the deadline of each call.
+    #[must_use]
+    pub fn registry_for(
+        &self,
+        session_token: &str,
+        timeout: Duration,
+    ) -> RegistryServiceClient<Authenticated> {
+        RegistryServiceClient::new(self.under(Some(session_token), timeout))
     }
 
     fn own(&self, timeout: Duration) -> Authenticated {

@@ -51,10 +51,12 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         self.send_header("content-type", answer.getheader("content-type", ""))
         self.end_headers()
         stream = b""
-        while piece := answer.read1():
-            stream += piece
-            self.wfile.write(piece)
-            self.wfile.flush()
+        # A stop of the answer closes the connection; then the model stops, too.
+        with contextlib.closing(answer), contextlib.suppress(OSError):
+            while piece := answer.read1():
+                stream += piece
+                self.wfile.write(piece)
+                self.wfile.flush()
         messages = [(message["role"], text_of(message["content"])) for message in json.loads(body)["messages"]]
         Proxy.seen.append((messages, streamed_text(stream)))
 

@@ -3,13 +3,17 @@
 //! They are signed with a key that is derived from the tenant's root secret, and revoked like the tokens of users. A link is
 //! used by revoking it: of concurrent uses, one succeeds.
 
-use domain::{TenantAccess, TenantId, Timestamp};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::{Actor, TenantAccess, TenantId, Timestamp};
 use identity::{
-    DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
+    DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, Role, VerifiedPerson,
+    dashboard_tenant,
 };
 use wire::proto::operate::v1::{DashboardView, Tenant};
 
-use super::{KeyPurpose, Registry, RegistryError};
+use super::{KeyPurpose, Principal, Registry, RegistryError, Scope, Scopes};
 
 /// Maximum number of saved views of a tenant.
 pub const DASHBOARD_VIEWS_MAX: usize = 50;
@@ -21,6 +25,22 @@ pub struct PersonAccess {
     pub tenant: TenantAccess,
     /// The person.
     pub person: VerifiedPerson,
+}
+
+impl PersonAccess {
+    /// The person as a caller of the registry service, bound to their tenant. Only administrators and operators have a scope,
+    /// `operate`.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        let is_administrator = self.person.role() >= Role::Administrator;
+        Principal {
+            token_id: Arc::from(self.person.token_id()),
+            actor: Actor(self.person.subject().clone()),
+            scopes: Scopes::from_iter(is_administrator.then_some(Scope::Operate)),
+            tenant: Some(self.tenant.tenant().clone()),
+            agents: Arc::new(BTreeSet::new()),
+        }
+    }
 }
 
 impl Registry {

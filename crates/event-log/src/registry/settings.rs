@@ -1,7 +1,6 @@
 //! Validation of agent settings.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 
 use domain::bounds::LOG_DAYS_MAX;
 use domain::violation::{check_length, check_text};
@@ -13,7 +12,9 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, TitleSettings, ToolSettings,
 };
 
+use super::bounds::check_max;
 use super::check_url;
+use super::frontend_settings::check_frontend;
 use super::output_schema::OutputSchema;
 use super::quotas::check_agent_quotas;
 use super::search::check_search;
@@ -82,6 +83,8 @@ impl CheckedSettings {
         within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
         let search = settings.search.as_ref();
         within("search", search.map_or(Ok(()), check_search))?;
+        let frontend = settings.frontend.as_ref();
+        within("frontend", frontend.map_or(Ok(()), check_frontend))?;
         check_agent_quotas(&settings)?;
         Ok(Self(settings))
     }
@@ -225,17 +228,6 @@ fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
         return Err(malformed("is not a detail of provider logs").within("detail"));
     }
     check_max("days", logs.days, LOG_DAYS_MAX)
-}
-
-fn check_max<T: Copy + PartialOrd + Display>(
-    name: &str,
-    value: T,
-    max: T,
-) -> Result<(), Violation> {
-    if value > max {
-        return Err(out_of_range(format!("is {value}, but must be at most {max}")).within(name));
-    }
-    Ok(())
 }
 
 fn missing() -> Violation {

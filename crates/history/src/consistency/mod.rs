@@ -16,7 +16,8 @@ use wire::status::Problem;
 
 use self::decision::{ReadState, Source, Step, step};
 use crate::conversation_read::{ConversationRead, Rows, rows};
-use crate::lineage_rows::{LineageRows, known_lineage_rows, lineage_rows_of};
+use crate::known_fork::known_rows;
+use crate::lineage_rows::{LineageRows, lineage_rows_of};
 use crate::problem;
 use crate::query::RowQuery;
 use crate::target::{Freshness, Reader, Target};
@@ -37,21 +38,24 @@ pub(crate) async fn read(
     target: &Target,
     query: RowQuery<'_>,
 ) -> Result<ConversationRead, Problem> {
-    let rows = target.deadline.rows(rows(reader, target, query));
-    let known = reader.known_lineages.get(&target.key);
     // The record first: its answer passes through more tasks.
-    let (last, lineage, rows) = if let Some(known) = &known {
-        let last = target.last(reader);
-        let lineage = Box::pin(known_lineage_rows(reader, target, known, query));
-        tokio::try_join!(last, lineage, rows)?
-    } else {
-        let last = async {
-            let last = target.last(reader).await?;
-            let lineage = lineage_rows_of(reader, target, last.as_ref(), query).await?;
-            Ok((last, lineage))
-        };
-        let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
-        (last, lineage, rows)
+    let (last, rows, lineage) = match reader.known_lineages.get(&target.key) {
+        Some(known) => {
+            // Boxed, to keep the future small: few conversations are forks.
+            let rows = Box::pin(known_rows(reader, target, &known, query));
+            let (last, (rows, lineage)) = tokio::try_join!(target.last(reader), rows)?;
+            (last, rows, lineage)
+        }
+        None => {
+            let last = async {
+                let last = target.last(reader).await?;
+                let lineage = lineage_rows_of(reader, target, last.as_ref(), query).await?;
+                Ok((last, lineage))
+            };
+            let rows = target.deadline.rows(rows(reader, target, query));
+            let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
+            (last, rows, lineage)
+        }
     };
     let mut read = ConversationRead::new(rows, last)?;
     read.lineage = lineage;

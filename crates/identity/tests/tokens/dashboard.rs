@@ -174,6 +174,22 @@ fn form_tokens_are_of_one_session() {
 }
 
 #[test]
+fn proofs_are_of_one_fact_of_one_session() {
+    let (key, session, _) = issued(DashboardUse::Session);
+    let random = [2; DASHBOARD_RANDOM_BYTES];
+    let other = key.issue(DashboardUse::Session, person(Role::Support), random, NOW);
+    let proof = key.proof(&session, "viewed c");
+    assert!(key.is_proof(&session, "viewed c", &proof));
+    assert!(!key.is_proof(&session, "viewed d", &proof));
+    assert!(!key.is_proof(&other, "viewed c", &proof));
+    for wrong in ["", "a", &key.form_token(&session)] {
+        assert!(!key.is_proof(&session, "viewed c", wrong), "{wrong}");
+        assert!(!key.is_proof(&session, "", wrong), "{wrong}");
+    }
+    assert!(!key.is_form_token(&session, &key.proof(&session, "")));
+}
+
+#[test]
 fn roles_are_ordered_and_named() {
     assert!(Role::Viewer < Role::Support && Role::Administrator < Role::Operator);
     for role in Role::ALL {

@@ -1,7 +1,7 @@
-SELECT NULL::bigint AS version, NULL::timestamptz AS recorded_at, NULL::smallint AS recorded_nanos, NULL::bytea AS body,
+SELECT sequence AS version, NULL::timestamptz AS recorded_at, NULL::smallint AS recorded_nanos, head AS body,
        NULL::uuid AS commit_id, conversation_id
 FROM conversation
-WHERE tenant_id = $1 AND conversation_id = ANY ($2) AND status <> 3
+WHERE tenant_id = $1 AND conversation_id = ANY ($2)
 UNION ALL
 SELECT version, recorded_at, recorded_nanos, body, commit_id, conversation_id
 FROM (

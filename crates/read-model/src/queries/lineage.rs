@@ -1,14 +1,14 @@
 //! Reads the ancestors of a fork and the events that it inherits from them, in one statement and one snapshot.
 
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::{ConversationId, EventKind, ForkPoint, TenantAccess, Version};
+use domain::{EventKind, ForkPoint, TenantAccess, Version};
 
 use super::EVENTS_PER_READ_MAX;
+use super::events_of_ranges::HeadsAndEvents;
 use super::head_and_events::kind_codes;
 use crate::arguments::{arguments, signed};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::row::{Columns, EventRow, HeadRow};
 
 /// Which inherited events to read with a lineage, newest first. The default reads none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,17 +26,9 @@ pub struct InheritedQuery<'q> {
     pub bytes_max: u64,
 }
 
-/// The ancestors of a fork, according to the rows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lineage {
-    /// The parent and its further ancestors, in this order, at most [`FORK_DEPTH_MAX`]. The list ends before the first one
-    /// without a row.
-    pub ancestors: Vec<(ConversationId, HeadRow)>,
-    /// The inherited events, newest first. Rows that are behind can lack some of them.
-    pub inherited: Vec<EventRow>,
-}
-
-/// The ancestors of a fork with the fork point `from`, and inherited events.
+/// The ancestors of a fork with the fork point `from`, and inherited events. The heads are those of the parent and its further
+/// ancestors, in this order, at most [`FORK_DEPTH_MAX`]; the list ends before the first one without a row. Rows that are behind
+/// can lack some of the events.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -45,7 +37,7 @@ pub async fn lineage(
     access: &TenantAccess,
     from: &ForkPoint,
     inherited: InheritedQuery<'_>,
-) -> Result<Lineage, ReadModelError> {
+) -> Result<HeadsAndEvents, ReadModelError> {
     let arguments = || {
         arguments![
             access.tenant().as_str(),
@@ -59,17 +51,5 @@ pub async fn lineage(
         ]
     };
     let rows = model.read(access, include_str!("lineage.sql"), arguments);
-    let mut lineage = Lineage::default();
-    for row in &rows.await? {
-        let columns = Columns::new(row, access.tenant(), "");
-        let id: &str = columns.get(5, "conversation_id")?;
-        let columns = Columns::new(row, access.tenant(), id);
-        if let Some(event) = columns.event()? {
-            lineage.inherited.push(event);
-        } else {
-            let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
-            lineage.ancestors.push((id, columns.head_row()?));
-        }
-    }
-    Ok(lineage)
+    HeadsAndEvents::from_rows(&rows.await?, access)
 }

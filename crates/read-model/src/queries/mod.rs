@@ -26,7 +26,9 @@ pub use conversation_facts::{
     ConversationExcerpts, ConversationFacts, EVENTS_EXAMINED_MAX, EXCERPT_BYTES_MAX,
     RUNS_EXAMINED_MAX, conversation_excerpts, conversation_facts,
 };
-pub use events_of_ranges::{EventRange, RangesQuery, events_of_ranges};
+pub use events_of_ranges::{
+    EventRange, HeadsAndEvents, RangesQuery, events_of_ranges, heads_and_events_of_ranges,
+};
 pub use expired::{
     ExpiredConversation, ExpiredPage, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
     SURPLUS_PER_OWNER_MAX, expired_conversations,
@@ -36,7 +38,7 @@ pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks, parents_of_forks};
 pub use head_and_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, head_and_events, is_rare,
 };
-pub use lineage::{InheritedQuery, Lineage, lineage};
+pub use lineage::{InheritedQuery, lineage};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };

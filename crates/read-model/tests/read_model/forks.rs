@@ -85,8 +85,8 @@ async fn check_lineage(
     let point = from(parent, version);
     let found = lineage(&projection.model, &access("acme"), &point, query).await;
     let found = found.unwrap();
-    let ancestors: Vec<&str> = found.ancestors.iter().map(|(id, _)| id.as_str()).collect();
-    let versions: Vec<u64> = found.inherited.iter().map(|row| row.version.0).collect();
+    let ancestors: Vec<&str> = found.heads.iter().map(|(id, _)| id.as_str()).collect();
+    let versions: Vec<u64> = found.events.iter().map(|row| row.version.0).collect();
     assert_eq!((&*ancestors, &*versions), expected, "{query:?}");
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attach, typeOf } from '../../assets/attachments.js';
+import { acceptedOf, attach, typeOf } from '../../assets/attachments.js';
 import { eventsOf } from '../../assets/events.js';
 import { emptyAnswer, fromRecord, openCalls, textOf, withChunk } from '../../assets/message.js';
 import { explain } from '../../assets/problems.js';
@@ -75,19 +75,33 @@ test('the type of a file is read from its content', () => {
 
 test('files are accepted by type, size and number', async () => {
   const file = (name, content) => new File([content], name);
-  const accepted = ['text/plain'];
-  const check = async (files, attached, expected) => {
-    const { parts, refused } = await attach(files, attached, accepted);
-    assert.deepEqual([parts.map(({ filename }) => filename), refused], expected);
+  const accepted = { types: ['text/plain'], bytesMax: 360 * 1024, filesMax: 5 };
+  const check = async (files, attached, expected, bounds) => {
+    const { parts, refused } = await attach(files, attached, { ...accepted, ...bounds });
+    assert.deepEqual([parts.map(({ filename }) => filename), refused && Object.values(refused)], expected);
     return parts;
   };
   const [part] = await check([file('a\u0000.txt', 'hello')], [], [['a.txt'], undefined]);
   assert.deepEqual(part, { type: 'file', mediaType: 'text/plain', filename: 'a.txt', url: 'data:text/plain;base64,aGVsbG8=' });
-  await check([file('a.txt', '%PDF-1.7')], [], [[], 'FILE_TYPE_REFUSED']);
+  await check([file('a.txt', '%PDF-1.7')], [], [[], ['FILE_TYPE_REFUSED']]);
   await check([file('a.txt', 'x'.repeat(360 * 1024))], [], [['a.txt'], undefined]);
-  await check([file('a.txt', 'x'.repeat(360 * 1024 + 1))], [], [[], 'FILES_TOO_LARGE']);
+  await check([file('a.txt', 'x'.repeat(360 * 1024 + 1))], [], [[], ['FILE_TOO_LARGE', 360]]);
+  const large = 'x'.repeat(200 * 1024);
+  await check([file('a.txt', large), file('b.txt', large)], [], [['a.txt'], ['FILES_TOO_LARGE', 360]]);
+  await check([file('a.txt', 'x'.repeat(2049))], [], [[], ['FILE_TOO_LARGE', 2]], { bytesMax: 2048 });
+  await check([file('a.txt', 'x'.repeat(2048)), file('b.txt', 'x')], [], [['a.txt'], ['TOO_MANY_FILES', 1]], { bytesMax: 2048, filesMax: 1 });
   const six = Array.from({ length: 6 }, (_, index) => file(`${index}.txt`, 'x'));
-  await check(six, [], [['0.txt', '1.txt', '2.txt', '3.txt', '4.txt'], 'TOO_MANY_FILES']);
+  await check(six, [], [['0.txt', '1.txt', '2.txt', '3.txt', '4.txt'], ['TOO_MANY_FILES', 5]]);
+});
+
+test('a page offers no more than the agent accepts', () => {
+  const agent = { media_types: ['image/png', 'text/plain'], file_bytes_max: 7, files_max: 2 };
+  const check = (settings, named, expected) => assert.deepEqual(acceptedOf(settings, named).types, expected);
+  check(undefined, ['text/plain'], []);
+  check(agent, undefined, ['image/png', 'text/plain']);
+  check(agent, ['text/plain', 'application/pdf'], ['text/plain']);
+  check(agent, [], []);
+  assert.deepEqual(acceptedOf(agent, []), { types: [], bytesMax: 7, filesMax: 2 });
 });
 
 test('each fault has its text and its next step, in both languages', () => {

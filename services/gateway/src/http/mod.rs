@@ -21,6 +21,7 @@ pub mod cors;
 mod csv_row;
 pub mod dashboard;
 mod day_range;
+pub mod frontend_settings;
 pub mod get_health;
 pub mod idempotency;
 pub mod live;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use domain::{AgentId, ConversationKey, RunId, Timestamp, ToolName};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use runs::Approvals;
+use runs::{Approvals, Disclosure};
 use runtime::clock::Clock;
 use runtime::health::Health;
 use wire::proto::operate::v1::AgentSettings;
 
 use super::commands::Commands;
 use super::config::HttpSection;
+use super::frontend_settings;
 use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
@@ -62,6 +63,12 @@ impl HttpState {
     pub fn agent_settings(&self, agent: &AgentId) -> AgentSettings {
         let agent = self.gateway.registry.agent(agent);
         agent.and_then(|agent| agent.settings).unwrap_or_default()
+    }
+
+    /// What callers of an agent's public API keys get of tool calls.
+    #[must_use]
+    pub fn disclosure(&self, agent: &AgentId) -> Disclosure {
+        frontend_settings::disclosure(&self.agent_settings(agent))
     }
 
     /// The tools of an agent whose calls need an approval.

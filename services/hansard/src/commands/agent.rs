@@ -14,7 +14,7 @@ use wire::proto::operate::v1::{
 
 use super::registry::Call;
 use super::switch::Switch;
-use super::{input_file, quota};
+use super::{frontend_settings, input_file, quota};
 use crate::client::answer;
 use crate::exit::{Exit, UsageError};
 use crate::view::when;
@@ -38,6 +38,7 @@ Examples:
   hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --approvers administrator
   hansard agent set support --search-language de
+  hansard agent set support --tool-calls names --attachment image/png --context locale
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
   hansard agent set support --identity-mode open --allow-role system --allow-role assistant
   hansard agent set support --quota owner.runs=4 --quota owner.model_tokens_per_day=50000
@@ -117,6 +118,8 @@ struct Set {
     /// or tr. Empty: words are found as they are written.
     #[arg(long, value_name = "CODE")]
     search_language: Option<String>,
+    #[command(flatten)]
+    frontend: frontend_settings::Options,
     /// Quota, such as `owner.runs=8`; `default` removes it. Scopes: agent, key, owner, address. Quotas: `runs`,
     /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`.
     #[arg(long, value_name = "SCOPE.QUOTA=NUMBER")]
@@ -322,17 +325,9 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         settings.search.get_or_insert_default().language = language;
         named.push("search.language");
     }
-    let quotas = quota::parse_all(&args.quota)?;
+    named.extend(args.frontend.apply(&mut settings));
     let mut paths: Vec<String> = named.into_iter().map(str::to_owned).collect();
-    let current = settings.quotas.get_or_insert_default();
-    for path in quotas.paths {
-        // `parse_all` returns valid paths only.
-        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
-        paths.push(format!("quotas.{path}"));
-    }
-    if *current == Quotas::default() {
-        settings.quotas = None;
-    }
+    paths.extend(set_quotas(&mut settings, &args.quota)?);
     if paths.is_empty() && !replaces_all {
         let message = "name at least one setting, such as --model, or reset all by --reset";
         return Err(UsageError(message.to_owned()).into());
@@ -342,6 +337,22 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         settings: Some(settings),
         update_mask: (!replaces_all).then_some(FieldMask { paths }),
     })
+}
+
+/// Sets quotas; returns their paths.
+fn set_quotas(settings: &mut AgentSettings, given: &[String]) -> Result<Vec<String>, UsageError> {
+    let quotas = quota::parse_all(given)?;
+    let current = settings.quotas.get_or_insert_default();
+    let mut paths = Vec::new();
+    for path in quotas.paths {
+        // `parse_all` returns valid paths only.
+        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
+        paths.push(format!("quotas.{path}"));
+    }
+    if *current == Quotas::default() {
+        settings.quotas = None;
+    }
+    Ok(paths)
 }
 
 fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {

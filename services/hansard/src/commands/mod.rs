@@ -10,6 +10,7 @@ pub mod context;
 pub(crate) mod dashboard;
 pub(crate) mod dev;
 pub(crate) mod erase;
+mod frontend_settings;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod input_file;

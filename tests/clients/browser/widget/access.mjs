@@ -1,13 +1,16 @@
 // Accessibility: axe in each state, the keyboard alone, small and enlarged pages, right to left, German, dark, forced colours.
 
 import assert from 'node:assert/strict';
+import { acceptFiles } from './agent.mjs';
 import { ChatPage, element } from './chat_page.mjs';
 
 const RICH = '# Title\n\n- one\n- two\n\n> quote\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a = 1;\n```\n[link](https://x.example/)';
 
-export async function axe({ browser, site, gateway, release, picture }) {
+export async function axe(world) {
+  const { browser, site, gateway, release, picture } = world;
+  await acceptFiles(world, 'text/plain');
   for (const theme of ['light', 'dark']) {
-    const attributes = { theme, mode: 'floating', greeting: 'Hello', suggestions: 'One | Two', attachments: 'text/plain' };
+    const attributes = { theme, mode: 'floating', greeting: 'Hello', suggestions: 'One | Two' };
     const chat = await ChatPage.open(browser, site.url(element(gateway, attributes)));
     await chat.hasButton('Open chat');
     await chat.isAccessible(`${theme}: launcher`);
@@ -90,7 +93,7 @@ export async function layouts({ browser, site, gateway, picture }) {
   const long = `${'unbroken'.repeat(40)}\n\n\`\`\`\n${'code '.repeat(60)}\n\`\`\``;
   // 320 px is also a page of 640 px at 200%.
   for (const [mode, query] of [['floating', {}], ['page', { dir: 'rtl', lang: 'ar' }], ['inline', { lang: 'de' }]]) {
-    const address = site.url(element(gateway, { mode, attachments: 'text/plain', heading: 'A long heading of a shop with many words' }), query);
+    const address = site.url(element(gateway, { mode, heading: 'A long heading of a shop with many words' }), query);
     const chat = await ChatPage.open(browser, address, { size: { width: 320, height: 640 } });
     await chat.run(element => element.open());
     await chat.ready();

@@ -3,6 +3,7 @@
 mod erased_forks;
 mod export;
 mod fork;
+mod frontend_settings;
 mod lifecycle;
 mod long_erasure;
 mod message_details;

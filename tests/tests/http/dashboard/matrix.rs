@@ -59,6 +59,11 @@ const fn by_support(ok: u16) -> Statuses {
     [401, 403, ok, ok, ok, ok]
 }
 
+/// What administrators and operators may do.
+const fn by_administrators(ok: u16) -> Statuses {
+    [401, 403, 403, ok, ok, ok]
+}
+
 /// One page: its name in the table of routes, a path, the fields of its form, and the statuses.
 struct Row {
     name: &'static str,
@@ -71,7 +76,11 @@ fn row(name: &'static str, statuses: Statuses) -> Row {
     let (_, path) = name.split_once(' ').unwrap();
     Row {
         name,
-        path: path.replace("{id}", "none").replace("{version}", "1"),
+        path: path
+            .replace("{version}", "1")
+            .replace("{id}", "none")
+            .replace("{agent}", "none")
+            .replace("{key}", "none"),
         fields: &[],
         statuses,
     }
@@ -111,6 +120,7 @@ fn matrix() -> Vec<Row> {
     .into_iter()
     .chain(operators_pages())
     .chain(missing_conversation())
+    .chain(settings())
     .collect()
 }
 
@@ -179,6 +189,48 @@ fn missing_conversation() -> impl Iterator<Item = Row> {
         .chain(rows(&support_reads, for_support(404)))
         .chain(rows(&posts, by_viewers(404)))
         .chain(rows(&support_posts, by_support(404)))
+}
+
+/// The pages of settings, of an agent that does not exist; `settings` has agents that do.
+fn settings() -> impl Iterator<Item = Row> {
+    let reads = [
+        row("GET /dashboard/settings", for_administrators(200)),
+        row(
+            "GET /dashboard/settings/signing-keys",
+            for_administrators(200),
+        ),
+    ];
+    let missing_reads = [
+        "GET /dashboard/settings/agents/{agent}",
+        "GET /dashboard/settings/agents/{agent}/policy",
+        "GET /dashboard/settings/agents/{agent}/keys",
+        "GET /dashboard/settings/agents/{agent}/webhooks",
+    ];
+    let missing_posts = [
+        "POST /dashboard/settings/agents/{agent}",
+        "POST /dashboard/settings/agents/{agent}/policy",
+        "POST /dashboard/settings/agents/{agent}/policy/preview",
+        "POST /dashboard/settings/agents/{agent}/keys",
+        "POST /dashboard/settings/agents/{agent}/keys/{key}/origins",
+        "POST /dashboard/settings/agents/{agent}/keys/{key}/rotate",
+        "POST /dashboard/settings/agents/{agent}/keys/{key}/revoke",
+        "POST /dashboard/settings/agents/{agent}/webhooks/secret",
+        "POST /dashboard/settings/signing-keys/retire",
+    ];
+    let invalid = [row(
+        "POST /dashboard/settings/signing-keys",
+        by_administrators(400),
+    )];
+    let missing_reads = missing_reads.map(|name| row(name, for_administrators(404)));
+    let missing_posts = missing_posts.map(|name| Row {
+        fields: &[("policy", "{}"), ("confirmation", "none")],
+        ..row(name, by_administrators(404))
+    });
+    reads
+        .into_iter()
+        .chain(missing_reads)
+        .chain(missing_posts)
+        .chain(invalid)
 }
 
 async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Browser {

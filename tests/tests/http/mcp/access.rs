@@ -1,11 +1,12 @@
 //! Who may call: tokens of services, administrators and users, from which hosts and pages.
 
 use serde_json::json;
+use tests::events::{call, result, user};
 use tests::http_client::HttpClient;
 use tests::jwt;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1 as proto;
-use wire::proto::operate::v1::Scope;
+use wire::proto::operate::v1::{Scope, ToolCallDetail};
 
 use super::{McpClient, REVISIONS};
 use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, bearer};
@@ -258,4 +259,47 @@ async fn a_user_has_their_own_conversations() {
         .frontend()
         .with("authorization", &format!("Bearer {forged}"));
     assert_eq!(status(&forged).await.0, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_get_of_tool_calls_what_the_agent_discloses() {
+    let fixture = Fixture::new().await;
+    let service = McpClient::of_service(&fixture, REVISIONS[1]).await;
+    let token = jwt::user(&fixture.user_secret, "ada");
+    let http = fixture
+        .frontend()
+        .with("authorization", &format!("Bearer {token}"));
+    let ada = McpClient::new(&http, REVISIONS[1]);
+    let id = ada.created("ada").await;
+    let events = vec![
+        user("q"),
+        call("c1", r#"{"q": "secret-input"}"#),
+        result("c1", r#"{"found": "secret-output"}"#),
+    ];
+    fixture.agent.append(&id, events).await;
+    let export = json!({ "conversation_id": id });
+    let seen = async |client: &McpClient| {
+        let page = client.ok("export_conversation", export.clone()).await;
+        let text = page.to_string();
+        ["search", "secret-input", "secret-output"].map(|part| text.contains(part))
+    };
+    assert_eq!(seen(&ada).await, [true; 3]);
+    for (detail, expected) in [
+        (ToolCallDetail::Names, [true, false, false]),
+        (ToolCallDetail::Hidden, [false; 3]),
+    ] {
+        let settings = proto::AgentSettings {
+            frontend: Some(proto::FrontendSettings {
+                tool_calls: detail.into(),
+                ..proto::FrontendSettings::default()
+            }),
+            ..echo()
+        };
+        fixture.operator.settings(AGENT, settings).await;
+        eventually("the agent's detail", || async {
+            (seen(&ada).await == expected).then_some(())
+        })
+        .await;
+        assert_eq!(seen(&service).await, [true; 3]);
+    }
 }

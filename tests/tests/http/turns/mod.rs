@@ -15,6 +15,7 @@ pub(crate) mod sse;
 mod streams;
 mod structured_answers;
 mod titles;
+mod tool_call_details;
 mod tools;
 
 use tests::model;

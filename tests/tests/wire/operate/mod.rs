@@ -7,6 +7,7 @@ mod context_policies;
 mod frontend_keys;
 mod registry;
 mod scopes;
+mod sessions;
 mod signing_keys;
 mod tenancy;
 mod tokens;

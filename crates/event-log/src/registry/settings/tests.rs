@@ -1,5 +1,8 @@
 use domain::bounds::{LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
 
+use wire::proto::operate::v1::{AttachmentSettings, ClientContextSettings, FrontendSettings};
+
+use super::super::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 use super::*;
 
 const SCHEMA: &str = r#"{"type": "object"}"#;
@@ -318,5 +321,78 @@ fn output_schemas() {
             |settings| settings.output_schema_json = schema.to_owned(),
             expected,
         );
+    }
+}
+
+#[track_caller]
+fn check_frontend(frontend: FrontendSettings, expected: &str) {
+    check(|settings| settings.frontend = Some(frontend), expected);
+}
+
+#[test]
+fn details_of_tool_calls() {
+    for (tool_calls, expected) in [
+        (0, ""),
+        (3, ""),
+        (4, "frontend.tool_calls"),
+        (-1, "frontend.tool_calls"),
+    ] {
+        let frontend = FrontendSettings {
+            tool_calls,
+            ..FrontendSettings::default()
+        };
+        check_frontend(frontend, expected);
+    }
+}
+
+#[test]
+fn attachments_have_known_types_and_bounds() {
+    let check = |types: &[&str], file_bytes_max, files_max, expected: &str| {
+        let attachments = AttachmentSettings {
+            media_types: types.iter().map(|name| (*name).to_owned()).collect(),
+            file_bytes_max,
+            files_max,
+        };
+        let frontend = FrontendSettings {
+            attachments: Some(attachments),
+            ..FrontendSettings::default()
+        };
+        check_frontend(frontend, expected);
+    };
+    check(&[], 0, 0, "");
+    check(
+        &["image/png", "text/plain"],
+        ATTACHMENT_BYTES_MAX,
+        ATTACHMENTS_MAX,
+        "",
+    );
+    let types = "frontend.attachments.media_types";
+    check(
+        &["text/plain", "image/svg+xml"],
+        0,
+        0,
+        &format!("{types}[1]"),
+    );
+    check(&["text/plain", "text/plain"], 0, 0, &format!("{types}[1]"));
+    let bytes = "frontend.attachments.file_bytes_max";
+    check(&[], ATTACHMENT_BYTES_MAX + 1, 0, bytes);
+    let files = "frontend.attachments.files_max";
+    check(&[], 0, ATTACHMENTS_MAX + 1, files);
+}
+
+#[test]
+fn fields_of_the_context() {
+    for (fields, expected) in [
+        (vec![], ""),
+        (vec![1, 2, 3, 4, 5, 6], ""),
+        (vec![1, 0], "frontend.client_context.fields[1]"),
+        (vec![7], "frontend.client_context.fields[0]"),
+        (vec![5, 5], "frontend.client_context.fields[1]"),
+    ] {
+        let frontend = FrontendSettings {
+            client_context: Some(ClientContextSettings { fields }),
+            ..FrontendSettings::default()
+        };
+        check_frontend(frontend, expected);
     }
 }

@@ -70,7 +70,7 @@ pub struct ContextColumn {
     pub pieces_not_shown: usize,
 }
 
-pub(super) fn column(context: &ContextColumn) -> Markup {
+pub(in crate::dashboard) fn column(context: &ContextColumn) -> Markup {
     let used: u64 = context.sections.iter().map(|section| section.tokens).sum();
     html! {
         div.row {

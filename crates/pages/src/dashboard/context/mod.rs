@@ -11,6 +11,7 @@ use super::transcript::{event_url, path};
 use crate::components::{Column, Tone, notice, number, table};
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
+pub(super) use column::column;
 pub use column::{ContextColumn, PieceOfContext, ReusedPrefix, TokensOfSection};
 pub use diff::{DIFF_BYTES_MAX, DIFF_LINES_MAX, Difference};
 pub use request::ContextForm;
@@ -89,9 +90,9 @@ pub fn context(page: ContextPage<'_>) -> Markup {
         @if let Some(verification) = page.verification { (verified(verification)) }
         div.columns {
             section aria-label="Events" { h2 { "Events and their outcome" } (events(page)) }
-            section aria-label="Context as sent" { (column::column(page.sent)) }
+            section aria-label="Context as sent" { (column(page.sent)) }
             @if let Some(other) = page.other {
-                section aria-label="Context by the other policy" { (column::column(other)) }
+                section aria-label="Context by the other policy" { (column(other)) }
             }
         }
         @if let Some((before, difference)) = page.difference {

@@ -51,7 +51,7 @@ fn sent() -> ContextColumn {
 
 #[test]
 fn a_context_is_shown_by_section_with_its_reusable_prefix() {
-    let html = column::column(&sent()).into_string();
+    let html = column(&sent()).into_string();
     assert!(!html.contains("<script"), "{html}");
     assert!(!html.contains("style="), "{html}");
     assert!(html.contains("400 of 1,000 tokens"), "{html}");

@@ -12,7 +12,9 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
+use crate::http::{
+    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings,
+};
 use crate::identity::Caller;
 
 /// The conversation. All members are optional.
@@ -37,7 +39,8 @@ pub struct CreateChatBody {
     id: Option<String>,
 }
 
-/// The client. All members are optional; each text has at most 4 KiB.
+/// The client. All members are optional; each text has at most 4 KiB. Members that the agent's settings do not accept are left
+/// out.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientContextBody {
@@ -136,6 +139,9 @@ pub async fn create(
     chat: NewChat,
     key: IdempotencyKey,
 ) -> Result<write::CommitResult, HttpProblem> {
+    let settings = state.agent_settings(&caller.access.agent);
+    let recorded =
+        |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
     let request = write::CreateConversationRequest {
         agent_id: caller.access.agent.as_str().to_owned(),
         conversation_id: chat.id,
@@ -143,7 +149,7 @@ pub async fn create(
         owner: Some(owner_to_proto(&caller.owner)),
         title: chat.title,
         metadata_json: chat.metadata_json,
-        client_context: chat.context,
+        client_context: chat.context.and_then(recorded),
         forked_from: chat.forked_from,
         ..write::CreateConversationRequest::default()
     };

@@ -23,6 +23,7 @@ pub mod responses;
 pub mod routes;
 pub mod save_view;
 pub mod session_cookie;
+pub mod settings;
 pub mod show_audit_log;
 pub mod sign_in;
 pub mod sign_out;

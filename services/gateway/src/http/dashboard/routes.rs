@@ -18,6 +18,14 @@ use super::conversations::{
     watch_conversation,
 };
 use super::guard::{Access, FORM_BYTES_MAX, Guard};
+use super::settings::agents::keys::{
+    change_origins, create_key, list_keys, revoke_key, rotate_key,
+};
+use super::settings::agents::policy::{preview_policy, save_policy, show_policy};
+use super::settings::agents::webhooks::{rotate_secret, show_webhooks};
+use super::settings::agents::{save_settings, show_settings};
+use super::settings::list_agents;
+use super::settings::signing_keys::{add_signing_key, list_signing_keys, retire_signing_key};
 use super::sign_in::provider::{finish_sign_in, start_sign_in};
 use super::sign_in::{link, show_sign_in};
 use super::system::parked::{drop_commit, retry};
@@ -84,6 +92,8 @@ pub fn table() -> Vec<Route> {
     .chain(support_pages())
     .chain(usage_pages())
     .chain(system_pages())
+    .chain(agent_pages())
+    .chain(key_pages())
     .collect()
 }
 
@@ -212,6 +222,96 @@ fn system_pages() -> Vec<Route> {
             "/dashboard/system/tenant",
             operate,
             switch_tenant::switch_tenant,
+        ),
+    ]
+}
+
+/// The pages of agents' settings.
+fn agent_pages() -> Vec<Route> {
+    let change = Access::Role(Role::Administrator);
+    vec![
+        get("/dashboard/settings", change, list_agents::list_agents),
+        get(
+            "/dashboard/settings/agents/{agent}",
+            change,
+            show_settings::show_settings,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}",
+            change,
+            save_settings::save_settings,
+        ),
+        get(
+            "/dashboard/settings/agents/{agent}/policy",
+            change,
+            show_policy::show_policy,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/policy",
+            change,
+            save_policy::save_policy,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/policy/preview",
+            change,
+            preview_policy::preview_policy,
+        ),
+        get(
+            "/dashboard/settings/agents/{agent}/webhooks",
+            change,
+            show_webhooks::show_webhooks,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/webhooks/secret",
+            change,
+            rotate_secret::rotate_secret,
+        ),
+    ]
+}
+
+/// The pages of API keys and signing keys.
+fn key_pages() -> Vec<Route> {
+    let change = Access::Role(Role::Administrator);
+    vec![
+        get(
+            "/dashboard/settings/agents/{agent}/keys",
+            change,
+            list_keys::list_keys,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/keys",
+            change,
+            create_key::create_key,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/keys/{key}/origins",
+            change,
+            change_origins::change_origins,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/keys/{key}/rotate",
+            change,
+            rotate_key::rotate_key,
+        ),
+        post(
+            "/dashboard/settings/agents/{agent}/keys/{key}/revoke",
+            change,
+            revoke_key::revoke_key,
+        ),
+        get(
+            "/dashboard/settings/signing-keys",
+            change,
+            list_signing_keys::list_signing_keys,
+        ),
+        post(
+            "/dashboard/settings/signing-keys",
+            change,
+            add_signing_key::add_signing_key,
+        ),
+        post(
+            "/dashboard/settings/signing-keys/retire",
+            change,
+            retire_signing_key::retire_signing_key,
         ),
     ]
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::event::Lifecycle;
 use domain::{ConversationKey, Fact, Owner, RecordedEvent, Version};
 use history::{Target, decode};
+use runs::Disclosure;
 use runtime::http::HttpProblem;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
@@ -24,6 +25,8 @@ pub(in crate::http) struct Viewed {
     /// The owner, and the version in which they own it: the stream ends when the owner changes later. `None`: the caller
     /// sees conversations of every owner.
     owner: Option<(Owner, Version)>,
+    /// What the caller gets of tool calls.
+    disclosure: Disclosure,
 }
 
 impl From<Target> for Viewed {
@@ -31,14 +34,17 @@ impl From<Target> for Viewed {
         Self {
             target,
             owner: None,
+            disclosure: Disclosure::default(),
         }
     }
 }
 
-impl From<OwnedChat> for Viewed {
-    fn from(chat: OwnedChat) -> Self {
+impl Viewed {
+    /// A conversation of the caller, as its agent discloses it.
+    pub(in crate::http) fn of_owner(state: &HttpState, chat: OwnedChat) -> Self {
         let head = chat.conversation.head;
         Self {
+            disclosure: state.disclosure(&chat.target.access.agent),
             target: chat.target,
             owner: head.owner.map(|owner| (owner, head.version)),
         }
@@ -51,6 +57,7 @@ pub(in crate::http) struct Followed {
     items: Items,
     key: ConversationKey,
     owner: Option<(Owner, Version)>,
+    disclosure: Disclosure,
     _counted: CountedStream,
 }
 
@@ -102,6 +109,7 @@ impl Followed {
             items,
             key,
             owner: viewed.owner,
+            disclosure: viewed.disclosure,
             _counted: counted,
         })
     }
@@ -111,18 +119,24 @@ impl Followed {
     /// # Errors
     /// The conversation was erased or has another owner, the client is too slow, or the gateway drains. Nothing follows.
     pub(in crate::http) async fn next(&mut self) -> Result<FollowedItem, End> {
-        match self.items.recv().await {
-            Some(Ok(WatchItem::Event(row))) => {
-                let event = decode(&self.key, &row)?;
-                if self.is_lost_by(&event) {
-                    return Err(not_found().into());
+        loop {
+            match self.items.recv().await {
+                Some(Ok(WatchItem::Event(row))) => {
+                    let event = decode(&self.key, &row)?;
+                    if self.is_lost_by(&event) {
+                        return Err(not_found().into());
+                    }
+                    if let Some(event) = self.disclosure.event(event) {
+                        return Ok(FollowedItem::Event(Box::new(event)));
+                    }
                 }
-                Ok(FollowedItem::Event(Box::new(event)))
+                Some(Ok(WatchItem::CaughtUp(version))) => {
+                    return Ok(FollowedItem::CaughtUp(version));
+                }
+                Some(Err(end)) => return Err(end.into()),
+                // A watcher says why it ends, unless its task was aborted.
+                None => return Err(crate::problem::draining().into()),
             }
-            Some(Ok(WatchItem::CaughtUp(version))) => Ok(FollowedItem::CaughtUp(version)),
-            Some(Err(end)) => Err(end.into()),
-            // A watcher says why it ends, unless its task was aborted.
-            None => Err(crate::problem::draining().into()),
         }
     }
 

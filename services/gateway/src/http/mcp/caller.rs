@@ -6,6 +6,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use domain::{AgentId, Owner, TenantAccess, TenantId};
 use event_log::registry::Scope;
 use history::{Freshness, Target};
+use runs::Disclosure;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
@@ -99,13 +100,24 @@ impl McpCaller {
         }
     }
 
+    /// What the caller gets of tool calls.
+    pub(super) fn disclosure(&self, state: &HttpState) -> Disclosure {
+        match self {
+            Self::User(caller) => state.disclosure(&caller.access.agent),
+            Self::Service(_) | Self::Admin(_) => Disclosure::default(),
+        }
+    }
+
     /// How to follow a conversation. A user follows it as long as they own it.
     ///
     /// # Errors
     /// As [`McpCaller::target`].
     pub(super) async fn viewed(&self, state: &HttpState, id: &str) -> Result<Viewed, HttpProblem> {
         match self {
-            Self::User(caller) => Ok(find_latest_chat(state, caller, id).await?.into()),
+            Self::User(caller) => {
+                let chat = find_latest_chat(state, caller, id).await?;
+                Ok(Viewed::of_owner(state, chat))
+            }
             Self::Service(_) | Self::Admin(_) => Ok(self.target(state, id).await?.into()),
         }
     }

@@ -12,7 +12,7 @@ use domain::event::Role;
 use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
 use history::{Batch, Cursor, Direction, Page, PageBounds, Query, Snapshot, View, decode};
 use read_model::queries::EventQuery;
-use runs::{Approvals, UiMessage, page};
+use runs::{Disclosure, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
@@ -75,7 +75,7 @@ pub struct MessagesPage {
     pub messages: Vec<UiMessage>,
     /// The version of the last event of each message.
     pub ends: Vec<Version>,
-    /// The events of the messages, and the events between them.
+    /// The events of the messages, and the events between them, as the agent discloses them.
     pub events: Vec<RecordedEvent>,
     /// `before` of the previous page; `None`: there is none.
     pub next_before: Option<Version>,
@@ -98,8 +98,7 @@ pub async fn read_page(
     chat: &OwnedChat,
     paging: Paging,
 ) -> Result<MessagesPage, HttpProblem> {
-    let approvals = state.approvals(&chat.target.access.agent);
-    let page = messages(state, chat, &approvals, paging).await;
+    let page = messages(state, chat, paging).await;
     page.map_err(from_read_error)
 }
 
@@ -134,7 +133,6 @@ pub async fn search<T>(
 async fn messages(
     state: &HttpState,
     chat: &OwnedChat,
-    approvals: &Approvals,
     paging: Paging,
 ) -> Result<MessagesPage, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
@@ -170,8 +168,18 @@ async fn messages(
         Some(before) => later_results(&snapshot, view, before, &reader.events).await?,
         None => Vec::new(),
     };
+    let agent = &chat.target.access.agent;
+    let disclosure = state.disclosure(agent);
+    reader.events = disclosed(&disclosure, reader.events);
+    let later = disclosed(&disclosure, later);
     let folded = [reader.events.as_slice(), later.as_slice()].concat();
-    Ok(turns::cut(page(&folded, None, approvals), reader, limit))
+    let messages = page(&folded, None, &state.approvals(agent));
+    Ok(turns::cut(messages, reader, limit))
+}
+
+fn disclosed(disclosure: &Disclosure, events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
+    let events = events.into_iter();
+    events.filter_map(|event| disclosure.event(event)).collect()
 }
 
 /// Events, newest first.

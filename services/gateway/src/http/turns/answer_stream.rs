@@ -16,7 +16,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, unfold};
 use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, PartId, frames};
-use runs::{UiChunk, UiStream};
+use runs::{Disclosure, UiChunk, UiStream};
 use runtime::http::{DrainSignal, StreamSlot};
 use tokio::time::sleep;
 use utoipa::ToSchema;
@@ -57,6 +57,8 @@ pub(in crate::http) struct AnswerStream {
     pub(in crate::http) parts: BoxStream<'static, FollowItem>,
     /// Completes when the run is finished; then `[DONE]` is sent.
     pub(in crate::http) finished: BoxFuture<'static, ()>,
+    /// What the client gets of tool calls.
+    pub(in crate::http) disclosure: Disclosure,
     /// Converts parts to chunks.
     pub(in crate::http) ui: UiStream,
     pub(in crate::http) opening: Vec<UiChunk>,
@@ -119,7 +121,7 @@ impl Frames {
                 () = self.draining.begun() => return Some(self.interrupted(DRAINING)),
                 followed = self.answer.parts.next() => match followed {
                     Some(FollowItem::Part(part)) => {
-                        if let Some(text) = self.part(&part) {
+                        if let Some(text) = self.part(part) {
                             return Some(text);
                         }
                         if self.answer.ui.is_over() {
@@ -133,8 +135,9 @@ impl Frames {
         }
     }
 
-    fn part(&mut self, part: &RunPart) -> Option<String> {
-        let chunks = self.answer.ui.push(part);
+    fn part(&mut self, part: RunPart) -> Option<String> {
+        let part = self.answer.disclosure.part(part);
+        let chunks = self.answer.ui.push(&part);
         self.last = part.number;
         let is_received = part.number <= self.answer.after;
         (!is_received).then(|| self.text_of(Some(part.number), &chunks))

@@ -4,6 +4,7 @@
 //! server-sent events; `reply` collects them into one answer.
 
 pub mod answer_stream;
+pub mod attachments;
 pub mod delayed_answer;
 pub mod first_attempt;
 pub mod last_turn;

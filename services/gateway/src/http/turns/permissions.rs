@@ -1,4 +1,4 @@
-//! What the caller of a turn may send: who may approve and refuse tool calls, by the agent's settings, and results of tools
+//! What the caller of a turn may send: the files that the agent accepts, who may approve and refuse tool calls, by the agent's settings, and results of tools
 //! without a webhook only. Refusals are accepted for every tool. Callers with a public key may send messages of the roles that
 //! the agent allows: without this check anybody could send instructions to the model, or messages in its name.
 
@@ -12,7 +12,8 @@ use wire::proto::event::v1 as event;
 use wire::proto::operate::v1::{AgentSettings, Approvers};
 
 use super::turn::{self, StartedRun, Turn};
-use super::{first_attempt, problems};
+use super::{attachments, first_attempt, problems};
+use crate::http::frontend_settings::accepted_files;
 use crate::http::owned_chat::{Authority, OwnedChat};
 use crate::http::state::HttpState;
 
@@ -65,17 +66,28 @@ impl Webhooks {
 /// Starts a run for the turn, after checking the caller's rights to its approvals and results.
 ///
 /// # Errors
-/// As [`turn::start`]; 403 `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; 409 `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE`
+/// As [`turn::start`] and [`attachments::check`]; 403 `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; 409 `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE`
 /// if the call of a result may be of the active run; or the chat cannot be read.
 pub(in crate::http) async fn start(
     state: &HttpState,
     chat: &OwnedChat,
     turn: Turn,
 ) -> Result<StartedRun, HttpProblem> {
+    check_files(state, chat, &turn)?;
     check_approver(state, chat, &turn)?;
     check_open(chat, &turn)?;
     check_results(state, chat, &turn).await?;
     turn::start(state, chat, turn).await
+}
+
+/// Rejects a message with a file that the agent does not accept.
+fn check_files(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
+    let settings = state.agent_settings(&chat.target.access.agent);
+    let Some(accepted) = accepted_files(settings.frontend.as_ref()) else {
+        return Ok(());
+    };
+    let mut messages = turn.messages();
+    messages.try_for_each(|(field, message)| attachments::check(field, &message.parts, &accepted))
 }
 
 /// Rejects a turn with decisions about tool calls if its caller may not decide.

@@ -103,6 +103,17 @@ impl Turn {
         !self.approved.is_empty() || self.results().any(is_denial)
     }
 
+    /// The messages, with the caller's names of them.
+    pub(in crate::http) fn messages(&self) -> impl Iterator<Item = (&str, &MessageAppended)> {
+        let fields = self.fields.iter().map(String::as_str);
+        fields.zip(&self.facts).filter_map(|(field, fact)| {
+            if let Fact::MessageAppended(message) = fact {
+                return Some((field, message));
+            }
+            None
+        })
+    }
+
     /// The results of calls, with the caller's names of them.
     pub(in crate::http) fn results(&self) -> impl Iterator<Item = (&str, &ToolReturned)> {
         let fields = self.fields.iter().map(String::as_str);

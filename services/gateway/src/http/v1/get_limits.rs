@@ -2,14 +2,17 @@
 
 use ::quotas::{Quota, QuotaSet, Scope};
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use domain::bounds;
+use event_log::registry::FrontendKey;
 use runtime::http::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::frontend_body::FrontendBody;
 use crate::http::callers::frontend::api_key;
 use crate::http::config::LimitsSection;
+use crate::http::cors;
 use crate::http::state::HttpState;
 
 /// The limits for callers.
@@ -23,6 +26,9 @@ pub struct LimitsBody {
     /// Quotas of the tenant, agent, key, owner and address, by scope. With an API key: those of its agent; without one:
     /// the deployment's. A request above a quota is rejected with 429 `QUOTA_EXCEEDED`.
     quotas: Vec<QuotaBody>,
+    /// What the agent of the API key accepts from its frontends, and sends to them. Absent without a valid key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frontend: Option<FrontendBody>,
 }
 
 /// A quota.
@@ -111,9 +117,10 @@ pub struct ContentBounds {
 )]
 pub(in crate::http) async fn get_limits(
     State(state): State<HttpState>,
-    headers: HeaderMap,
+    parts: Parts,
 ) -> Json<LimitsBody> {
-    let quotas = quotas(&state, &headers).await;
+    let key = api_key_of(&state, &parts).await;
+    let quotas = quotas(&state, key.as_ref());
     let server = &state.section.server;
     Json(LimitsBody {
         request: RequestBounds {
@@ -140,6 +147,10 @@ pub(in crate::http) async fn get_limits(
         },
         live_streams: live_streams(&state),
         quotas: quotas.iter().map(QuotaBody::from).collect(),
+        frontend: key.map(|key| {
+            let settings = state.agent_settings(&key.access.agent);
+            FrontendBody::from(settings.frontend.as_ref())
+        }),
     })
 }
 
@@ -154,17 +165,22 @@ fn live_streams(state: &HttpState) -> LiveStreamBounds {
     }
 }
 
-/// The quotas of the key's agent; with an unknown key, the deployment's.
-async fn quotas(state: &HttpState, headers: &HeaderMap) -> QuotaSet {
-    let quotas = state.generations.quotas();
-    let Some(secret) = api_key(headers) else {
-        return *quotas.deployment();
-    };
+/// The valid key of the request; from a page, only if the key allows it. Then the page may read the response.
+async fn api_key_of(state: &HttpState, parts: &Parts) -> Option<FrontendKey> {
+    let secret = api_key(&parts.headers)?;
     let registry = &state.gateway.registry;
-    match registry.authenticate_api_key(secret, state.now()).await {
-        Some(key) => quotas.in_force(key.access.tenant.tenant(), &key.access.agent),
-        None => *quotas.deployment(),
-    }
+    let key = registry.authenticate_api_key(secret, state.now()).await?;
+    cors::admit(parts, &key.allowed_origins).ok()?;
+    Some(key)
+}
+
+/// The quotas of the key's agent; without a key, the deployment's.
+fn quotas(state: &HttpState, key: Option<&FrontendKey>) -> QuotaSet {
+    let quotas = state.generations.quotas();
+    key.map_or_else(
+        || *quotas.deployment(),
+        |key| quotas.in_force(key.access.tenant.tenant(), &key.access.agent),
+    )
 }
 
 impl From<(Scope, Quota, u64)> for QuotaBody {

@@ -2,27 +2,37 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
-use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings, SearchSettings};
+use wire::proto::operate::v1::{
+    AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings,
+};
 
-use super::{Problem, Request, Writer, agents, copy_named, from_settings, operator, proto};
+use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetAgentSettingsRequest>,
 ) -> Result<proto::Agent, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     let given = request.settings.unwrap_or_default();
     let paths = request.update_mask.unwrap_or_default().paths;
     let named = changed(AgentSettings::default(), &given, &paths)?;
-    let tenant = writer.registry.agent(&agent).map(|agent| agent.tenant_id);
-    let tenant = TenantId::parse(tenant.unwrap_or_default())?;
+    let current = writer.registry.agent(&agent).unwrap_or_default();
+    let tenant = TenantId::parse(current.tenant_id)?;
     // Other fields remain, also if their servers are not allowed any more: the gateway does not call them.
     writer.egress.check_settings(&tenant, &named)?;
     let changed = |current| {
         let settings = changed(current, &given, &paths)?;
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
+    changed(current.settings.unwrap_or_default())?;
+    let what = if paths.is_empty() {
+        "all settings".to_owned()
+    } else {
+        paths.join(", ")
+    };
+    by.record_change(writer, format!("agent {agent}: {what}"))
+        .await?;
     let set = writer.registry.change_agent_settings(&agent, changed).await;
     set.map_err(from_settings("agent_id"))
 }
@@ -36,7 +46,7 @@ fn changed(
     if paths.is_empty() {
         return Ok(given.clone());
     }
-    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs`, `quotas` or `search`";
+    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `frontend`, `model`, `provider_logs`, `quotas` or `search`";
     copy_named(current, paths, unknown, |current, path| {
         take(current, given, path)
     })
@@ -52,10 +62,17 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "tools" => current.tools.clone_from(&given.tools),
         "retention" => current.retention = given.retention,
         "summaries" => current.summaries.clone_from(&given.summaries),
+        "titles" => current.titles.clone_from(&given.titles),
+        "output_schema_json" => {
+            current
+                .output_schema_json
+                .clone_from(&given.output_schema_json);
+        }
         "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
         "quotas" => current.quotas = given.quotas,
         "search" => current.search.clone_from(&given.search),
+        "frontend" => current.frontend.clone_from(&given.frontend),
         _ => {
             return match path.split_once('.')? {
                 ("model", field) => {
@@ -65,6 +82,10 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
                 ("quotas", field) => {
                     let quotas = current.quotas.get_or_insert_default();
                     copy_quota(quotas, given.quotas.as_ref(), field)
+                }
+                ("frontend", field) => {
+                    let frontend = current.frontend.get_or_insert_default();
+                    take_of_frontend(frontend, given.frontend.as_ref(), field)
                 }
                 ("search", field) => {
                     let search = current.search.get_or_insert_default();
@@ -107,6 +128,25 @@ fn take_of_search(
     match field {
         "disabled" => current.disabled = given.disabled,
         "language" => current.language = given.language,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take_of_frontend(
+    current: &mut FrontendSettings,
+    given: Option<&FrontendSettings>,
+    field: &str,
+) -> Option<()> {
+    let given = given.cloned().unwrap_or_default();
+    match field {
+        "tool_calls" => current.tool_calls = given.tool_calls,
+        "attachments" => current.attachments = given.attachments,
+        "attachments.media_types" => {
+            let types = given.attachments.unwrap_or_default().media_types;
+            current.attachments.get_or_insert_default().media_types = types;
+        }
+        "client_context" => current.client_context = given.client_context,
         _ => return None,
     }
     Some(())
@@ -193,6 +233,7 @@ mod tests {
         check(&["allowed_roles"], with_roles);
         let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
         check(&["tools", "retention", "summaries"], unchanged());
+        check(&["titles", "output_schema_json"], unchanged());
         check(&["tools"; PATHS_MAX], unchanged());
         check(&["tools"; PATHS_MAX + 1], Err("update_mask.paths"));
         for path in ["name", "model.name", "tools.tool_name", "model.", ""] {

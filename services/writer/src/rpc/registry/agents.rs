@@ -4,8 +4,8 @@ use domain::{AgentId, Violation, ViolationReason};
 use event_log::registry::{Principal, agent_id_of_tenant};
 
 use super::{
-    Problem, Request, Writer, display_name, from_registry, may_see, not_found, operator, overlap,
-    proto, visible_tenant,
+    Problem, Request, Writer, administrator, display_name, from_registry, may_see, not_found,
+    operator, overlap, proto, visible_tenant,
 };
 use crate::request::agent_id;
 
@@ -29,8 +29,8 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListAgentsRequest>,
 ) -> Result<Vec<proto::Agent>, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
     Ok(writer.registry.list_agents(&tenant))
 }
 
@@ -38,9 +38,11 @@ pub(super) async fn rotate_webhook_secret(
     writer: &Writer,
     request: Request<proto::RotateWebhookSecretRequest>,
 ) -> Result<String, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = visible(writer, &by.principal, &request.agent_id)?;
     let overlap = overlap(request.overlap_seconds)?;
+    by.record_change(writer, format!("agent {agent}: webhook secret"))
+        .await?;
     let registry = &writer.registry;
     let rotated = registry
         .rotate_webhook_secret(&agent, overlap, writer.now())

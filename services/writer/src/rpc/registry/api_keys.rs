@@ -4,18 +4,20 @@ use domain::Violation;
 use event_log::registry::{AllowedOrigins, Principal};
 
 use super::{
-    Problem, Request, Writer, agents, display_name, from_registry, may_see, not_found, operator,
-    overlap, proto,
+    Problem, Request, Writer, administrator, agents, display_name, from_registry, may_see,
+    not_found, overlap, proto,
 };
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateApiKeyRequest>,
 ) -> Result<(proto::ApiKey, String), Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     display_name(&request.display_name)?;
     let origins = origins(request.allowed_origins)?;
+    by.record_change(writer, format!("agent {agent}: new API key"))
+        .await?;
     let created = writer
         .registry
         .create_api_key(&agent, &request.display_name, origins, writer.now())
@@ -28,9 +30,11 @@ pub(super) async fn rotate(
     writer: &Writer,
     request: Request<proto::RotateApiKeyRequest>,
 ) -> Result<(proto::ApiKey, String), Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let id = visible(writer, &operator, request.api_key_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let id = visible(writer, &by.principal, request.api_key_id)?;
     let overlap = overlap(request.overlap_seconds)?;
+    by.record_change(writer, format!("API key {id}: rotated"))
+        .await?;
     let rotated = writer
         .registry
         .rotate_api_key(&id, overlap, writer.now())
@@ -43,9 +47,11 @@ pub(super) async fn set_origins(
     writer: &Writer,
     request: Request<proto::SetApiKeyOriginsRequest>,
 ) -> Result<proto::ApiKey, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let id = visible(writer, &operator, request.api_key_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let id = visible(writer, &by.principal, request.api_key_id)?;
     let origins = origins(request.allowed_origins)?;
+    by.record_change(writer, format!("API key {id}: origins"))
+        .await?;
     let set = writer.registry.set_api_key_origins(&id, origins).await;
     set.map_err(from_registry("api_key_id"))
 }
@@ -54,8 +60,10 @@ pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeApiKeyRequest>,
 ) -> Result<proto::ApiKey, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let id = visible(writer, &operator, request.api_key_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let id = visible(writer, &by.principal, request.api_key_id)?;
+    by.record_change(writer, format!("API key {id}: revoked"))
+        .await?;
     let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
     revoked.map_err(from_registry("api_key_id"))
 }
@@ -64,8 +72,8 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListApiKeysRequest>,
 ) -> Result<Vec<proto::ApiKey>, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     Ok(writer.registry.list_api_keys(&agent))
 }
 

@@ -4,17 +4,19 @@ use context::{DEFAULT_POLICY, Policy};
 use domain::{TenantId, Violation, ViolationReason};
 use event_log::registry::Digest;
 
-use super::{Problem, Request, Writer, agents, from_registry, not_found, operator, proto};
+use super::{Problem, Request, Writer, administrator, agents, from_registry, not_found, proto};
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetContextPolicyRequest>,
 ) -> Result<proto::ContextPolicy, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     let policy = Policy::parse(&request.policy_json)
         .map_err(|violations| Problem::from_violations("policy_json", violations))?;
     let (digest, json) = (policy.digest(), policy.to_json());
+    by.record_change(writer, format!("agent {agent}: context policy"))
+        .await?;
     let set = writer
         .registry
         .set_context_policy(&agent, &digest.0, &json, writer.now())
@@ -26,8 +28,8 @@ pub(super) async fn get(
     writer: &Writer,
     request: Request<proto::GetContextPolicyRequest>,
 ) -> Result<proto::ContextPolicy, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     let Some(agent) = writer.registry.agent(&agent) else {
         return Err(not_found("agent", "agent_id"));
     };

@@ -1,5 +1,6 @@
 //! The registry service over gRPC: authorization, checks of fields, and calls of the registry.
 
+mod administrator;
 mod agent_settings;
 mod agents;
 mod api_keys;
@@ -21,6 +22,8 @@ use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::registry_service_server::RegistryService;
 use wire::status::{Problem, Reason};
+
+use administrator::administrator;
 
 use crate::request::Caller;
 use crate::{Writer, problem};

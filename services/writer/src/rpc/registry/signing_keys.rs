@@ -6,14 +6,14 @@ use wire::proto::operate::v1::SigningKeyUse;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
 use wire::time;
 
-use super::{Problem, Request, Writer, from_registry, operator, proto, visible_tenant};
+use super::{Problem, Request, Writer, administrator, from_registry, proto, visible_tenant};
 
 pub(super) async fn add(
     writer: &Writer,
     request: Request<proto::AddSigningKeyRequest>,
 ) -> Result<(proto::SigningKey, String), Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
     if let Some(Kind::JwksUrl(url)) = &request.kind {
         writer.egress.check_url("jwks_url", url)?;
@@ -24,6 +24,8 @@ pub(super) async fn add(
         tenant,
         id,
     };
+    by.record_change(writer, format!("signing key {}: added", new.id))
+        .await?;
     let added = writer.registry.add_signing_key(new, writer.now()).await;
     let (signing_key, secret) = added.map_err(from_registry("signing_key_id"))?;
     let secret = secret.map_or_else(String::new, |secret| secret.reveal().to_owned());
@@ -34,12 +36,14 @@ pub(super) async fn retire(
     writer: &Writer,
     request: Request<proto::RetireSigningKeyRequest>,
 ) -> Result<proto::SigningKey, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
     let now = writer.now();
     let from = request.retired_at.map_or(Ok(now), time::from_proto);
     let from = from.map_err(|violation| violation.within("retired_at"))?;
+    by.record_change(writer, format!("signing key {id}: retired"))
+        .await?;
     let registry = &writer.registry;
     let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
     retired.map_err(from_registry("signing_key_id"))
@@ -49,8 +53,8 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListSigningKeysRequest>,
 ) -> Result<Vec<proto::SigningKey>, Problem> {
-    let (operator, request) = operator(writer, request).await?;
-    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let (by, request) = administrator(writer, request).await?;
+    let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
     Ok(writer.registry.list_signing_keys(&tenant))
 }
 

@@ -4,14 +4,14 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
-use crate::http::live::{self, LiveEvent, LiveQuery, LiveRequest};
+use crate::http::live::{self, LiveEvent, LiveQuery, LiveRequest, Viewed};
 use crate::http::{CallerHeaders, Frontend, HttpState};
 
 /// Stream the events of a conversation.
 ///
 /// First the events after `after`, then the event `caught-up`, then each new event when it is recorded. Events
 /// of all callers are streamed: a second tab shows what the first one sends. Each event comes once, in the order of
-/// versions. The answer of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its
+/// versions; calls that the agent's settings hide are left out. The answer of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its
 /// parts. The last event is `end`, with a code: `STREAM_TOO_OLD`, `CLIENT_TOO_SLOW`, `DRAINING`, `CONVERSATION_ERASED`, `CONVERSATION_NOT_FOUND` if
 /// the owner changed, or that of an error.
 #[utoipa::path(
@@ -35,5 +35,6 @@ pub(in crate::http) async fn watch_chat(
     request: LiveRequest,
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
-    live::respond(&state, open, request, chat.into()).await
+    let viewed = Viewed::of_owner(&state, chat);
+    live::respond(&state, open, request, viewed).await
 }

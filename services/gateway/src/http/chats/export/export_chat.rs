@@ -14,7 +14,8 @@ use crate::http::{CallerHeaders, Frontend, HttpState};
 /// with one `commitId`, take each event's `raw` (base64), prefixed with `0x0a` and its length as a varint, and replace
 /// the hash by the SHA-256 of itself and those bytes; the last hash is `chain`. The chain of a fork covers only the
 /// events after `forkedFrom.version`. The last row of CSV has the type `Chain` and the hash as its text.
-/// The last line of NDJSON is `{"end":{"version":N}}`.
+/// The last line of NDJSON is `{"end":{"version":N}}`. If the agent's settings hide parts of tool calls, the file does not have
+/// them, no event has `raw`, and the chain cannot be computed.
 #[utoipa::path(
     get,
     path = "/api/chats/{id}/export",
@@ -31,11 +32,13 @@ pub(in crate::http) async fn export_chat(
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
+    let disclosure = state.disclosure(&chat.target.access.agent);
     let export = Export::new(
         state.gateway.clone(),
         chat.target,
         chat.conversation,
         query.format,
     );
+    let export = export.disclosed(disclosure);
     Ok(export.respond(open, &format!("chat-{id}")))
 }

@@ -14,8 +14,9 @@ const FORMAT: &str = "hansard.export.v1";
 struct Exported {
     #[serde(flatten)]
     event: EventBody,
-    /// The bytes in the record, which the hash chain covers.
-    raw: String,
+    /// The bytes in the record, which the hash chain covers; absent if the agent does not disclose everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<String>,
 }
 
 pub(super) fn start(conversation: &Conversation, chunk: &mut Vec<u8>) {
@@ -26,7 +27,7 @@ pub(super) fn start(conversation: &Conversation, chunk: &mut Vec<u8>) {
     chunk.extend_from_slice(b",\n\"events\":[");
 }
 
-pub(super) fn event(event: &RecordedEvent, raw: &[u8], chunk: &mut Vec<u8>) {
+pub(super) fn event(event: &RecordedEvent, raw: Option<&[u8]>, chunk: &mut Vec<u8>) {
     let separator: &[u8] = if event.version == Version(1) {
         b"\n"
     } else {
@@ -35,7 +36,7 @@ pub(super) fn event(event: &RecordedEvent, raw: &[u8], chunk: &mut Vec<u8>) {
     chunk.extend_from_slice(separator);
     let event = Exported {
         event: EventBody::from(event),
-        raw: STANDARD.encode(raw),
+        raw: raw.map(|raw| STANDARD.encode(raw)),
     };
     write(&event, chunk);
 }

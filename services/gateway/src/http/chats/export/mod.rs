@@ -17,6 +17,7 @@ use history::{
     CommitPosition, Deadline, Direction, Page, PageBounds, Query, Snapshot, Target, decode,
 };
 use read_model::EventRow;
+use runs::Disclosure;
 use runtime::http::StreamSlot;
 use serde::Deserialize;
 use thiserror::Error;
@@ -99,6 +100,7 @@ pub(in crate::http) struct Export {
     /// The last version, and the kinds of events; none: all.
     to: Version,
     kinds: Vec<EventKind>,
+    disclosure: Disclosure,
     is_started: bool,
     /// The messages of OpenAI that wait for results, and the history that they are of.
     messages: openai::Messages,
@@ -122,6 +124,7 @@ impl Export {
             conversation,
             format,
             kinds: Vec::new(),
+            disclosure: Disclosure::default(),
             is_started: false,
             messages: openai::Messages::default(),
             effective: None,
@@ -139,6 +142,12 @@ impl Export {
         self.next = Some((from, CommitPosition::default()));
         self.to = self.to.min(to);
         self.kinds = kinds;
+        self
+    }
+
+    /// Only what is disclosed of tool calls.
+    pub(super) fn disclosed(mut self, disclosure: Disclosure) -> Self {
+        self.disclosure = disclosure;
         self
     }
 
@@ -213,8 +222,13 @@ impl Export {
 
     fn event(&mut self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
         let event = decode(&self.target.key, row)?;
+        let Some(event) = self.disclosure.event(event) else {
+            return Ok(());
+        };
+        // The bytes of the record contain everything.
+        let raw = self.disclosure.is_full().then_some(&*row.bytes);
         match self.format {
-            ExportFormat::Json => json::event(&event, &row.bytes, chunk),
+            ExportFormat::Json => json::event(&event, raw, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),
             ExportFormat::Ndjson => ndjson::event(&event, chunk)?,
             ExportFormat::Openai => {

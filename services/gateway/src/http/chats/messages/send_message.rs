@@ -121,6 +121,7 @@ pub(in crate::http) async fn stream_answer(
         run: Some(run),
         parts: parts.map_err(problem::from_problem)?.boxed(),
         finished: state.wait_until_finished(&chat.target.key, run),
+        disclosure: state.disclosure(&chat.target.access.agent),
         opening: vec![ui.start_chunk()],
         ui,
         after: 0,

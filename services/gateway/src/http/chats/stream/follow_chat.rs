@@ -133,6 +133,7 @@ pub(in crate::http) async fn follow_chat(
         run: Some(run),
         parts,
         finished: state.wait_until_finished(&chat.target.key, run),
+        disclosure: state.disclosure(&chat.target.access.agent),
         opening: opening(&ui, continued.as_ref(), from),
         ui,
         after: from.saturating_sub(1),

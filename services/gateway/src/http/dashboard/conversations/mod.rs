@@ -23,12 +23,13 @@ use runtime::http::HttpProblem;
 use wire::proto::write::v1::CommandTarget;
 
 use super::Person;
-use super::audit::{self, Action, DashboardAction};
+pub(super) use super::audit::DashboardAction;
+use super::audit::{self, Action};
 use crate::http::HttpState;
 use crate::writer::command_target;
 
 /// Records in the audit log what a person does to a conversation.
-async fn record(
+pub(super) async fn record(
     state: &HttpState,
     person: &Person,
     action: DashboardAction,

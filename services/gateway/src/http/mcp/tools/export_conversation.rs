@@ -5,6 +5,7 @@ use history::{Direction, Page, PageBounds, Query, decode};
 use read_model::EventRow;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
+use runs::Disclosure;
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -91,7 +92,9 @@ async fn page(
     };
     let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
-    let events = page.events.iter().map(|row| event(&target.key, row));
+    let disclosure = context.caller.disclosure(context.state);
+    let events = page.events.iter();
+    let events = events.filter_map(|row| event(&target.key, row, &disclosure).transpose());
     let events: Result<_, Problem> = events.collect();
     Ok(Export {
         conversation_id: id.to_owned(),
@@ -101,10 +104,17 @@ async fn page(
     })
 }
 
-fn event(key: &ConversationKey, row: &EventRow) -> Result<Map<String, Value>, Problem> {
-    let body = EventBody::from(&decode(key, row)?);
-    match serde_json::to_value(body) {
-        Ok(Value::Object(event)) => Ok(event),
+/// An event, as far as it is disclosed.
+fn event(
+    key: &ConversationKey,
+    row: &EventRow,
+    disclosure: &Disclosure,
+) -> Result<Option<Map<String, Value>>, Problem> {
+    let Some(event) = disclosure.event(decode(key, row)?) else {
+        return Ok(None);
+    };
+    match serde_json::to_value(EventBody::from(&event)) {
+        Ok(Value::Object(event)) => Ok(Some(event)),
         Ok(_) | Err(_) => Err(of_contradiction("an event is no object of JSON".to_owned())),
     }
 }

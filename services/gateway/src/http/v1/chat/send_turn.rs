@@ -6,7 +6,7 @@ use domain::event::{MessageAppended, Usage};
 use domain::{ConversationKey, Part, RunId};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use runs::{Approvals, UiStream};
+use runs::{Approvals, Disclosure, UiStream};
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -139,7 +139,8 @@ pub(in crate::http) async fn chat(
             answer_without_session(&state, &caller, &frontend.via, messages).await?
         }
     };
-    answer(&state, open, turn, body.stream).await
+    let disclosure = body.stream.then(|| state.disclosure(&caller.access.agent));
+    answer(&state, open, turn, disclosure).await
 }
 
 /// The caller's session; `None`: the caller does not own it.
@@ -210,15 +211,16 @@ async fn answer_without_session(
     })
 }
 
+/// Answers as a stream of what `disclosure` shows; `None`: with the complete text.
 async fn answer(
     state: &HttpState,
     open: StreamSlot,
     turn: ActiveTurn,
-    is_streamed: bool,
+    disclosure: Option<Disclosure>,
 ) -> Result<Response, HttpProblem> {
     let ActiveTurn { stored, ui, parts } = turn;
     let run = stored.as_ref().map(|(_, run)| *run);
-    if is_streamed {
+    if let Some(disclosure) = disclosure {
         let stream = AnswerStream {
             run,
             parts,
@@ -226,6 +228,7 @@ async fn answer(
                 Some((session, run)) => state.wait_until_finished(session, *run),
                 None => Box::pin(std::future::ready(())),
             },
+            disclosure,
             opening: vec![ui.start_chunk()],
             ui,
             after: 0,

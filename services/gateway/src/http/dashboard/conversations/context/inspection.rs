@@ -136,7 +136,7 @@ pub(super) fn format_of(query: &ContextQuery) -> Result<Format, HttpProblem> {
 }
 
 /// The context at a version, as the gateway answers it to agents. `version` absent: the newest; `policy` absent: the agent's.
-pub(super) async fn assemble_at(
+pub(in crate::http::dashboard) async fn assemble_at(
     state: &HttpState,
     target: &Target,
     version: Option<u64>,

@@ -4,7 +4,7 @@ pub mod compare_policies;
 pub mod download_body;
 pub mod inspection;
 pub mod show_context;
-mod values;
+pub mod values;
 pub mod verify_receipt;
 
 use std::str::FromStr;

@@ -22,17 +22,17 @@ const OUTCOMES_SHOWN_MAX: usize = 50;
 const EXCERPT_BYTES: usize = 160;
 
 /// The inputs of a column.
-pub(super) struct NewColumn<'a> {
-    pub(super) id: &'static str,
-    pub(super) heading: String,
-    pub(super) body_url: Option<String>,
-    pub(super) assembled: &'a AssembledContext,
+pub(in crate::http::dashboard) struct NewColumn<'a> {
+    pub(in crate::http::dashboard) id: &'static str,
+    pub(in crate::http::dashboard) heading: String,
+    pub(in crate::http::dashboard) body_url: Option<String>,
+    pub(in crate::http::dashboard) assembled: &'a AssembledContext,
     /// The earlier context whose prefix a cache holds, and its version.
-    pub(super) previous: Option<(Version, &'a AssembledContext)>,
+    pub(in crate::http::dashboard) previous: Option<(Version, &'a AssembledContext)>,
 }
 
 /// A context as its column shows it.
-pub(super) fn column(new: NewColumn<'_>) -> ContextColumn {
+pub(in crate::http::dashboard) fn column(new: NewColumn<'_>) -> ContextColumn {
     let (body, receipt) = (&new.assembled.body, &new.assembled.receipt);
     let tokens = receipt.tokens.unwrap_or_default();
     let pieces = pieces(body, &new.assembled.outline);

@@ -1,0 +1,66 @@
+//! `POST /dashboard/settings/agents/{agent}/keys`: creates an API key. Its page shows the secret, for the only time.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use pages::dashboard::settings::NewSecret;
+use pages::dashboard::settings::api_keys::RejectedKeyForm;
+use runtime::http::{HttpProblem, Path};
+use serde::Deserialize;
+use wire::proto::operate::v1::CreateApiKeyRequest;
+
+use super::{Shown, StatusPage, origins, page, rejected};
+use crate::http::HttpState;
+use crate::http::dashboard::settings::rejection::rejection;
+use crate::http::dashboard::settings::{agent_of, registry};
+use crate::http::dashboard::{Form, Person};
+
+/// The form of a new key.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::http::dashboard) struct NewKey {
+    /// The purpose.
+    #[serde(default)]
+    name: String,
+    /// The web origins, one a line.
+    #[serde(default)]
+    origins: String,
+}
+
+pub(in crate::http::dashboard) async fn create_key(
+    State(state): State<HttpState>,
+    person: Person,
+    Path(agent): Path<String>,
+    Form(form): Form<NewKey>,
+) -> Result<StatusPage, HttpProblem> {
+    agent_of(&state, &person, &agent)?;
+    let request = CreateApiKeyRequest {
+        agent_id: agent.clone(),
+        display_name: form.name.clone(),
+        allowed_origins: origins(&form.origins),
+    };
+    match registry(&state, &person).create_api_key(request).await {
+        Ok(answer) => {
+            let created = answer.into_inner();
+            let key = created.api_key.unwrap_or_default();
+            let new = NewSecret {
+                name: &format!("API key {}", key.api_key_id),
+                secret: &created.secret,
+            };
+            let shown = Shown {
+                new: Some(new),
+                ..Shown::default()
+            };
+            let page = page(&state, &person, &agent, shown).await?;
+            Ok((StatusCode::OK, page))
+        }
+        Err(status) => {
+            let rejection = rejection(&status)?;
+            let form = RejectedKeyForm {
+                name: &form.name,
+                origins: &form.origins,
+                error: &rejection.detail,
+                ..RejectedKeyForm::default()
+            };
+            rejected(&state, &person, &agent, rejection.status, form).await
+        }
+    }
+}

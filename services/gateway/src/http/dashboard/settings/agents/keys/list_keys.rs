@@ -1,0 +1,16 @@
+//! `GET /dashboard/settings/agents/{agent}/keys`: the API keys of an agent.
+
+use axum::extract::State;
+use runtime::http::{HttpProblem, Path};
+
+use super::{Shown, page};
+use crate::http::HttpState;
+use crate::http::dashboard::{Page, Person};
+
+pub(in crate::http::dashboard) async fn list_keys(
+    State(state): State<HttpState>,
+    person: Person,
+    Path(agent): Path<String>,
+) -> Result<Page, HttpProblem> {
+    page(&state, &person, &agent, Shown::default()).await
+}

@@ -1,0 +1,60 @@
+//! `POST /dashboard/settings/agents/{agent}/keys/{key}/rotate`: creates the key that replaces a key, which stays valid for a while.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use pages::dashboard::settings::NewSecret;
+use pages::dashboard::settings::api_keys::RejectedKeyForm;
+use runtime::http::{HttpProblem, Path};
+use serde::Deserialize;
+use wire::proto::operate::v1::RotateApiKeyRequest;
+
+use super::{Shown, StatusPage, check_key, page, rejected};
+use crate::http::HttpState;
+use crate::http::dashboard::settings::registry;
+use crate::http::dashboard::settings::rejection::rejection;
+use crate::http::dashboard::{Form, Person};
+
+/// The form of a rotation.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(in crate::http::dashboard) struct Rotation {
+    /// How long the old key stays valid, in seconds.
+    #[serde(default)]
+    overlap: u32,
+}
+
+pub(in crate::http::dashboard) async fn rotate_key(
+    State(state): State<HttpState>,
+    person: Person,
+    Path((agent, key)): Path<(String, String)>,
+    Form(form): Form<Rotation>,
+) -> Result<StatusPage, HttpProblem> {
+    check_key(&state, &person, &agent, &key).await?;
+    let request = RotateApiKeyRequest {
+        api_key_id: key.clone(),
+        overlap_seconds: form.overlap,
+    };
+    match registry(&state, &person).rotate_api_key(request).await {
+        Ok(answer) => {
+            let created = answer.into_inner();
+            let next = created.api_key.unwrap_or_default();
+            let new = NewSecret {
+                name: &format!("API key {}, which replaces {key}", next.api_key_id),
+                secret: &created.secret,
+            };
+            let shown = Shown {
+                new: Some(new),
+                ..Shown::default()
+            };
+            let page = page(&state, &person, &agent, shown).await?;
+            Ok((StatusCode::OK, page))
+        }
+        Err(status) => {
+            let rejection = rejection(&status)?;
+            let form = RejectedKeyForm {
+                error: &rejection.detail,
+                ..RejectedKeyForm::default()
+            };
+            rejected(&state, &person, &agent, rejection.status, form).await
+        }
+    }
+}

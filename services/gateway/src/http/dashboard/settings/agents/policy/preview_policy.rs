@@ -1,0 +1,30 @@
+//! `POST /dashboard/settings/agents/{agent}/policy/preview`: checks a policy and applies it to a conversation. Changes nothing and
+//! calls no model.
+
+use axum::extract::State;
+use pages::dashboard::settings::policy::Preview;
+use runtime::http::{HttpProblem, Path};
+
+use super::contexts::contexts;
+use super::{PolicyForm, mistakes, page};
+use crate::http::HttpState;
+use crate::http::dashboard::settings::agent_of;
+use crate::http::dashboard::{Form, Page, Person};
+
+pub(in crate::http::dashboard) async fn preview_policy(
+    State(state): State<HttpState>,
+    person: Person,
+    Path(id): Path<String>,
+    Form(form): Form<PolicyForm>,
+) -> Result<Page, HttpProblem> {
+    let agent = agent_of(&state, &person, &id)?;
+    let mistakes = mistakes(&form.policy);
+    let preview = if !mistakes.is_empty() {
+        Preview::Invalid(mistakes)
+    } else if form.conversation.trim().is_empty() {
+        Preview::Valid
+    } else {
+        contexts(&state, &person, &agent, &form).await?
+    };
+    Ok(page(&person, &agent, &form, &preview, None))
+}

@@ -1,0 +1,43 @@
+//! Changes that the writer rejects.
+
+use axum::http::StatusCode;
+use runtime::http::HttpProblem;
+use tonic::{Code, Status};
+
+use crate::http::dashboard::person::sign_in_required;
+use crate::http::problem;
+
+/// What the person can correct in the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rejection {
+    /// The status of the page.
+    pub(super) status: StatusCode,
+    /// The path of the wrong field, as the rpc has it.
+    pub(super) field: String,
+    /// What is wrong, and how to correct it.
+    pub(super) detail: String,
+}
+
+/// The rejection of a field, for the form's page.
+///
+/// # Errors
+/// The session has ended, or the writer does not answer: the form cannot correct it.
+pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
+    let problem = failure(status);
+    match problem.field {
+        Some(field) => Ok(Rejection {
+            status: problem.status,
+            field,
+            detail: problem.detail,
+        }),
+        None => Err(problem),
+    }
+}
+
+/// The problem of a call that no form caused.
+pub(super) fn failure(status: &Status) -> HttpProblem {
+    if status.code() == Code::Unauthenticated {
+        return sign_in_required();
+    }
+    problem::from_status(status)
+}

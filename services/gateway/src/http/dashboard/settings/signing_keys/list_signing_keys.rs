@@ -1,0 +1,15 @@
+//! `GET /dashboard/settings/signing-keys`: the signing keys of the tenant.
+
+use axum::extract::State;
+use runtime::http::HttpProblem;
+
+use super::{Shown, page};
+use crate::http::HttpState;
+use crate::http::dashboard::{Page, Person};
+
+pub(in crate::http::dashboard) async fn list_signing_keys(
+    State(state): State<HttpState>,
+    person: Person,
+) -> Result<Page, HttpProblem> {
+    page(&state, &person, Shown::default()).await
+}
