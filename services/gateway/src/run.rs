@@ -82,8 +82,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         clock: Clock::System,
         gateway: gateway.clone(),
     };
-    // Boxed: the future of a start stays small.
-    let http = Box::pin(bind_http(state)).await?;
+    let http = bind_http(state).await?;
     let message_bytes_max = config.grpc.message_bytes_max;
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
