@@ -71,13 +71,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let generations = generations(&config, &gateway, shutdown)?;
     let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
     let provider = provider.map_err(StartError::dependency)?;
-    let lag = LagSamples::default();
-    let Reader {
-        record, read_model, ..
-    } = gateway.reader.clone();
-    shutdown.spawn_cancellable(lag.clone().run(record, read_model, Clock::System));
     let state = HttpState {
-        lag,
+        lag: sampled_lag(&gateway, shutdown),
         provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
         commands: Commands::new(writer.clone()),
@@ -162,6 +157,16 @@ pub fn generations(
     };
     let generations = Generations::new(gateway.clone(), deps, &config.generation);
     generations.map_err(StartError::dependency)
+}
+
+/// The lag of rows and search, which is sampled until `shutdown`.
+fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
+    let samples = LagSamples::default();
+    let Reader {
+        record, read_model, ..
+    } = gateway.reader.clone();
+    shutdown.spawn_cancellable(samples.clone().run(record, read_model, Clock::System));
+    samples
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {

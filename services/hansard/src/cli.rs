@@ -82,7 +82,8 @@ impl Command {
             Self::Dev(args) => dev::run(args).await,
             Self::Writer(args) => role::run::<writer::WriterConfig>(args).await,
             Self::Projector(args) => role::run::<projector::ProjectorConfig>(args).await,
-            Self::Gateway(args) => role::run::<gateway::GatewayConfig>(args).await,
+            // Boxed, to keep the future of every command small.
+            Self::Gateway(args) => Box::pin(role::run::<gateway::GatewayConfig>(args)).await,
             Self::Bootstrap(args) => bootstrap::run(args).await,
             Self::Tenant(args) => tenant::run(args).await,
             Self::Agent(args) => agent::run(args).await,

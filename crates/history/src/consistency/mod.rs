@@ -39,23 +39,20 @@ pub(crate) async fn read(
     query: RowQuery<'_>,
 ) -> Result<ConversationRead, Problem> {
     // The record first: its answer passes through more tasks.
-    let (last, rows, lineage) = match reader.known_lineages.get(&target.key) {
-        Some(known) => {
-            // Boxed, to keep the future small: few conversations are forks.
-            let rows = Box::pin(known_rows(reader, target, &known, query));
-            let (last, (rows, lineage)) = tokio::try_join!(target.last(reader), rows)?;
-            (last, rows, lineage)
-        }
-        None => {
-            let last = async {
-                let last = target.last(reader).await?;
-                let lineage = lineage_rows_of(reader, target, last.as_ref(), query).await?;
-                Ok((last, lineage))
-            };
-            let rows = target.deadline.rows(rows(reader, target, query));
-            let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
-            (last, rows, lineage)
-        }
+    let (last, rows, lineage) = if let Some(known) = reader.known_lineages.get(&target.key) {
+        // Boxed, to keep the future small: few conversations are forks.
+        let rows = Box::pin(known_rows(reader, target, &known, query));
+        let (last, (rows, lineage)) = tokio::try_join!(target.last(reader), rows)?;
+        (last, rows, lineage)
+    } else {
+        let last = async {
+            let last = target.last(reader).await?;
+            let lineage = lineage_rows_of(reader, target, last.as_ref(), query).await?;
+            Ok((last, lineage))
+        };
+        let rows = target.deadline.rows(rows(reader, target, query));
+        let ((last, lineage), rows) = tokio::try_join!(last, rows)?;
+        (last, rows, lineage)
     };
     let mut read = ConversationRead::new(rows, last)?;
     read.lineage = lineage;

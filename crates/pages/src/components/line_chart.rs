@@ -1,4 +1,4 @@
-//! Charts of lines over time, drawn as SVG by `plotters`, as [`super::bar_chart`].
+//! Charts of lines over time, drawn as SVG by `plotters`, as [`super::bar_chart()`].
 
 use domain::Timestamp;
 use maud::Markup;
