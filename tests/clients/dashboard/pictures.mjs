@@ -10,7 +10,7 @@ const settings = JSON.parse(text);
 const BYTES_MAX = 120 * 1024;
 const PAGES = {
   'conversations': '',
-  'search': '?q=4711',
+  'search': '/search?q=4711',
   'transcript': '/conversations/parcel',
   'what-the-model-read': '/conversations/parcel/context',
   'erasure': '/conversations/parcel/erase',

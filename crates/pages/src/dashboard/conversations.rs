@@ -4,6 +4,7 @@ use domain::Timestamp;
 use identity::Role;
 use maud::{Markup, html};
 
+use super::search;
 use crate::components::{
     Column, EmptyState, FilterLine, FilterWord, PageLinks, Tone, badge, empty, filter_line, form,
     notice, number, pagination, table, time, tokens, utc,
@@ -158,6 +159,7 @@ fn views(page: &ConversationsPage<'_>) -> Markup {
     };
     html! {
         div.views {
+            a.chip href=(search::PATH) { "Search texts" }
             @for view in page.views {
                 a.chip href=(view.href) aria-current=[view.is_current.then_some("true")] { (view.name) }
             }

@@ -7,6 +7,7 @@ pub mod conversations;
 pub mod erasure;
 pub mod event;
 pub mod problem;
+pub mod search;
 pub mod settings;
 pub mod sign_in;
 pub mod sign_in_link;

@@ -46,7 +46,7 @@ pub struct HeadsAndEvents {
 }
 
 impl HeadsAndEvents {
-    /// Decodes rows with the columns of [`head_and_events`](super::head_and_events) and the conversation's id.
+    /// Decodes rows with the columns of [`head_and_events`](super::head_and_events()) and the conversation's id.
     pub(super) fn from_rows(rows: &[PgRow], access: &TenantAccess) -> Result<Self, ReadModelError> {
         let mut found = Self::default();
         for row in rows {

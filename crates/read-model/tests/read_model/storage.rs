@@ -14,6 +14,10 @@ const BEFORE_STORAGE: &str = "
     ALTER TABLE conversations_v1.conversation DROP COLUMN stored_bytes;
     DROP SCHEMA search_v1 CASCADE;
     DROP FUNCTION hansard.set_search_agents(text[], text[], boolean[], text[]);
+    DROP TABLE conversations_v1.run_day;
+    DROP FUNCTION hansard.live_schema, hansard.live_projectors, hansard.partitions_overview, hansard.parked_conversations;
+    DROP FUNCTION hansard.request_parked;
+    DROP TABLE hansard.parked_request;
     DELETE FROM hansard.migration WHERE version >= 14";
 
 fn author(id: &str, agent: &str, user: Option<&str>) -> Author {

@@ -54,7 +54,7 @@ fn every_operation_is_described_completely() {
 
 /// The fields of `/v1/limits`, `/v1/chat` and the endpoints below it are in snake case, for compatibility with their callers. So are
 /// those of OpenAI's APIs, which OpenAI defines.
-const SNAKE_CASE: [&str; 29] = [
+const SNAKE_CASE: [&str; 33] = [
     "age_max_ms",
     "body_bytes_max",
     "body_progress_bytes_min",
@@ -63,11 +63,14 @@ const SNAKE_CASE: [&str; 29] = [
     "created_at",
     "event_bytes_max",
     "events_per_commit_max",
+    "file_bytes_max",
+    "files_max",
     "header_bytes_max",
     "heartbeat_ms",
     "idle_timeout_ms",
     "input_tokens",
     "live_streams",
+    "media_types",
     "metadata_bytes_max",
     "next_before",
     "next_cursor",
@@ -83,6 +86,7 @@ const SNAKE_CASE: [&str; 29] = [
     "session_id",
     "timeout_ms",
     "title_bytes_max",
+    "tool_calls",
     "write_timeout_ms",
 ];
 

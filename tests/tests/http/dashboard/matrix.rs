@@ -113,6 +113,7 @@ fn matrix() -> Vec<Row> {
         },
         row("GET /dashboard/audit", for_administrators(200)),
         row("GET /dashboard", for_viewers(200)),
+        row("GET /dashboard/search", for_viewers(200)),
         row("GET /dashboard/usage", for_viewers(200)),
         row("GET /dashboard/usage/download", for_viewers(200)),
         row("GET /dashboard/usage/runs", for_viewers(200)),

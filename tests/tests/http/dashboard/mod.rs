@@ -6,6 +6,7 @@ mod context;
 mod conversations;
 mod erasure;
 mod matrix;
+mod search;
 mod settings;
 mod sign_in;
 mod system;

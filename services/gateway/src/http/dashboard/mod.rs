@@ -22,6 +22,7 @@ pub mod person;
 pub mod responses;
 pub mod routes;
 pub mod save_view;
+pub mod search_texts;
 pub mod session_cookie;
 pub mod settings;
 pub mod show_audit_log;

@@ -31,7 +31,7 @@ use super::sign_in::{link, show_sign_in};
 use super::system::parked::{drop_commit, retry};
 use super::system::{show_system, switch_tenant};
 use super::usage::{download_runs, download_tokens, show_usage};
-use super::{assets, guard, list_conversations, save_view, show_audit_log, sign_out};
+use super::{assets, guard, list_conversations, save_view, search_texts, show_audit_log, sign_out};
 use crate::http::HttpState;
 
 /// A page.
@@ -84,6 +84,11 @@ pub fn table() -> Vec<Route> {
             "/dashboard",
             Needs(Role::Viewer),
             list_conversations::list_conversations,
+        ),
+        get(
+            "/dashboard/search",
+            Needs(Role::Viewer),
+            search_texts::search_texts,
         ),
     ]
     .into_iter()
