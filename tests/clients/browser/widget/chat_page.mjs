@@ -104,6 +104,15 @@ export class ChatPage {
   /** Runs a function in the page, with the element. */
   run = (work, ...values) => this.page.evaluate(`(${work})(document.querySelector('hansard-chat'), ...${JSON.stringify(values)})`);
 
+  /** Waits for a button; tries again where the rate of the address was used up. */
+  async hasButtonAgain(name) {
+    for (;;) {
+      await this.until(({ buttons }) => [name, 'Try again'].some(one => buttons.includes(one)), true);
+      if ((await this.seen()).buttons.includes(name)) return;
+      await this.press('Try again');
+    }
+  }
+
   async type(text) {
     await this.run(chat => chat.shadowRoot.querySelector('textarea').focus());
     await this.page.keyboard.type(text);
