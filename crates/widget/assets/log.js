@@ -28,14 +28,11 @@ export function createLog(view, chat) {
     node.focus({ preventScroll: true });
   }
 
-  /** The reader stays at the message that was the first one. */
   async function showEarlier() {
     shown += SHOWN;
-    if (chat.state.messages.length < shown) await chat.loadEarlier();
-    const fromEnd = node.scrollHeight - node.scrollTop;
     isAtEnd = false;
+    if (chat.state.messages.length < shown) await chat.loadEarlier();
     update(chat.state);
-    node.scrollTop = node.scrollHeight - fromEnd;
     if (earlier.hidden) node.focus({ preventScroll: true });
   }
 
@@ -55,6 +52,8 @@ export function createLog(view, chat) {
     const messages = all.slice(-shown);
     const isIdle = state.phase === 'idle' && state.status !== 'archived';
     const before = bubbles.length && messages.length > bubbles.length;
+    const first = bubbles[0];
+    const fromEnd = node.scrollHeight - node.scrollTop;
     bubbles = messages.map((message, index) => {
       const bubble = bubbleOf(message, index);
       const isLast = index === messages.length - 1;
@@ -66,6 +65,8 @@ export function createLog(view, chat) {
     nodes.forEach((child, index) => list.childNodes[index] !== child && list.insertBefore(child, list.childNodes[index] ?? null));
     while (list.childNodes.length > nodes.length) list.lastChild.remove();
     earlier.hidden = all.length <= shown && !state.nextBefore;
+    // The reader stays at the message that was the first one.
+    if (!isAtEnd && bubbles.indexOf(first) > 0) node.scrollTop = node.scrollHeight - fromEnd;
     if (isAtEnd) node.scrollTop = node.scrollHeight;
     else if (isOpen || before) latest.hidden = false;
   }
