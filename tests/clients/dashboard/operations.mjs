@@ -2,13 +2,13 @@
 // Usage: operations.mjs SETTINGS FOLDER [SCREENSHOTS]; SETTINGS is JSON of operations.py.
 
 import assert from 'node:assert/strict';
-import { browser as start } from '../browser/chromium.mjs';
-import { checkedPage } from './checked_page.mjs';
+import { journey, themes as bothThemes } from './journey.mjs';
 
 const [, , text, folder, screenshots] = process.argv;
 const settings = JSON.parse(text);
-const browser = await start(folder);
-const { page, violations, themes } = await checkedPage(browser, screenshots);
+const { browser, violations, person } = await journey(folder);
+const page = await person();
+const themes = (name) => bothThemes(page, name, screenshots);
 const press = (selector) => Promise.all([page.waitForNavigation(), page.click(selector)]);
 const heading = () => page.$eval('h1', (h1) => h1.textContent);
 const content = () => page.$eval('main', (main) => main.textContent);

@@ -3,55 +3,12 @@
 // Usage: page.mjs SETTINGS FOLDER [SCREENSHOTS]; SETTINGS is JSON of check.py.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { browser as start } from '../browser/chromium.mjs';
+import { accessible, journey, themes as bothThemes } from './journey.mjs';
 
 const [, , text, folder, screenshots] = process.argv;
 const settings = JSON.parse(text);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const browser = await start(folder);
-const violations = [];
-
-/** A page of a person of their own. */
-async function person() {
-  const context = await browser.createBrowserContext();
-  const page = await context.newPage();
-  await page.setViewport({ width: 1280, height: 800 });
-  page.on('console', (message) => {
-    if (/Content Security Policy|Trusted/.test(message.text())) violations.push(message.text());
-  });
-  page.on('pageerror', (error) => violations.push(String(error)));
-  return page;
-}
-
-/** Finds what the accessibility rules call serious or critical. */
-async function accessible(page, name) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, {
-    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  }));
-  const bad = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
-  assert.deepEqual(bad.map((one) => [one.id, one.nodes.map((node) => node.html)]), [], name);
-}
-
-async function themes(page, name) {
-  for (const theme of ['light', 'dark']) {
-    // Without transitions: a rule must not see a colour between two themes.
-    const still = { name: 'prefers-reduced-motion', value: 'reduce' };
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, still]);
-    await accessible(page, `${name}, ${theme}`);
-    if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${theme}.png`) });
-  }
-  await page.setViewport({ width: 320, height: 640 });
-  await accessible(page, `${name}, narrow`);
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  assert.ok(overflow <= 0, `${name} is ${overflow} px too wide at 320 px`);
-  await page.setViewport({ width: 1280, height: 800 });
-  await page.emulateMediaFeatures([]);
-}
-
+const { browser, violations, person } = await journey(folder);
+const themes = (page, name) => bothThemes(page, name, screenshots);
 const press = (page, selector) => Promise.all([page.waitForNavigation(), page.click(selector)]);
 const heading = (page) => page.$eval('h1', (h1) => h1.textContent);
 const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute('href') ?? document.activeElement?.id);

@@ -3,25 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { browser as start } from '../browser/chromium.mjs';
+import { accessible as isAccessible, journey, themes as bothThemes } from './journey.mjs';
 
 const [, , text, folder, screenshots] = process.argv;
 const settings = JSON.parse(text);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const browser = await start(folder);
-const page = await browser.newPage();
-const violations = [];
-await page.setViewport({ width: 1280, height: 800 });
-page.on('console', (message) => {
-  if (/Content Security Policy|Trusted/.test(message.text())) violations.push(message.text());
-});
-page.on('pageerror', (error) => violations.push(String(error)));
-page.on('dialog', (dialog) => {
-  violations.push(`a script of a text was run: ${dialog.message()}`);
-  dialog.dismiss();
-});
+const { browser, violations, person } = await journey(folder);
+const page = await person();
 
 /** Most milliseconds and bytes of a conversation of 20,000 events. */
 const OPEN_MS = 1_000;
@@ -30,34 +17,8 @@ const conversation = (id) => `${settings.url}/dashboard/conversations/${id}`;
 const press = (selector) => Promise.all([page.waitForNavigation(), page.click(selector)]);
 const heading = () => page.$eval('h1', (h1) => h1.textContent);
 const focused = () => page.evaluate(() => document.activeElement?.getAttribute('href') ?? document.activeElement?.id);
-
-async function accessible(name) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, {
-    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  }));
-  const bad = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
-  assert.deepEqual(bad.map((one) => [one.id, one.nodes.slice(0, 3).map((node) => node.html)]), [], name);
-}
-
-async function themes(name) {
-  for (const theme of ['light', 'dark']) {
-    // Without transitions: a rule must not see a colour between two themes.
-    const still = { name: 'prefers-reduced-motion', value: 'reduce' };
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, still]);
-    await accessible(`${name}, ${theme}`);
-    if (screenshots) await page.screenshot({ path: join(screenshots, `${name}-${theme}.png`) });
-  }
-  await page.setViewport({ width: 320, height: 640 });
-  const wide = await page.evaluate(() => {
-    if (document.documentElement.scrollWidth <= window.innerWidth) return [];
-    const all = [...document.querySelectorAll('main *')];
-    return all.filter((one) => one.getBoundingClientRect().right > window.innerWidth).map((one) => one.outerHTML.slice(0, 80));
-  });
-  assert.deepEqual(wide.slice(0, 8), [], `${name} is too wide at 320 px`);
-  await page.setViewport({ width: 1280, height: 800 });
-  await page.emulateMediaFeatures([]);
-}
+const accessible = (name) => isAccessible(page, name);
+const themes = (name) => bothThemes(page, name, screenshots);
 
 await page.goto(settings.link);
 await press('main button');
