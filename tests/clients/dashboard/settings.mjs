@@ -54,7 +54,7 @@ assert.match(await page.$eval('#tools-error', (error) => error.textContent), /^l
 assert.equal(await page.$eval('#tools', (area) => area.value), '[\n {]');
 await themes('settings-errors');
 
-// A policy: the preview follows, mistakes have a position, the text stays, and it is saved.
+// A policy: the preview follows, errors have a position, the text stays, and it is saved.
 await page.goto(`${AGENT}/policy`);
 await type('#conversation', 'preview');
 await page.waitForSelector('#preview .columns');

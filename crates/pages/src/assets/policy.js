@@ -33,13 +33,13 @@ function show(answer) {
     say(PROBLEMS[answer.status] ?? "The preview does not answer. It is requested again when you type.");
     return;
   }
-  const mistakes = preview.querySelector("#policy-mistakes");
+  const errors = preview.querySelector("#policy-errors");
   const own = document.importNode(preview, true);
   for (const node of own.querySelectorAll("[data-needs-script]")) node.hidden = false;
   document.querySelector("#preview").replaceWith(own);
-  if (mistakes !== null) form.elements.policy.setAttribute("aria-invalid", "true");
+  if (errors !== null) form.elements.policy.setAttribute("aria-invalid", "true");
   else form.elements.policy.removeAttribute("aria-invalid");
-  announce(mistakes?.textContent ?? preview.querySelector(".notice")?.textContent ?? "The preview is up to date.");
+  announce(errors?.textContent ?? preview.querySelector(".notice")?.textContent ?? "The preview is up to date.");
 }
 
 function update() {

@@ -10,7 +10,7 @@ use crate::layout::{Person, document};
 
 /// What is wrong with a policy, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyMistake {
+pub struct LocatedError {
     /// Line and column, from 1; `None`: the document as a whole.
     pub position: Option<(usize, usize)>,
     /// The rule that it breaks.
@@ -25,7 +25,7 @@ pub enum Preview {
     /// The policy is valid; no conversation is named.
     Valid,
     /// The policy is invalid.
-    Invalid(Vec<PolicyMistake>),
+    Invalid(Vec<LocatedError>),
     /// Why there is no context.
     Failed(String),
     /// The contexts by the agent's policy and by this one.
@@ -72,7 +72,7 @@ pub fn policy(page: PolicyPage<'_>) -> Markup {
         input type="hidden" name="digest" value=(page.digest);
         div.field {
             label for="policy" { "Policy" }
-            textarea #policy name="policy" rows=(ROWS) spellcheck="false" aria-describedby="policy-help policy-mistakes"
+            textarea #policy name="policy" rows=(ROWS) spellcheck="false" aria-describedby="policy-help policy-errors"
                 aria-invalid=[is_invalid.then_some("true")] { "\n" (page.policy) }
             span.help #policy-help { "A JSON document of at most 256 KiB; an empty object is the default policy." }
         }
@@ -106,9 +106,9 @@ fn preview(preview: &Preview) -> Markup {
             @match preview {
                 Preview::None => {},
                 Preview::Valid => p { "The policy is valid." },
-                Preview::Invalid(mistakes) => div.notice.bad #policy-mistakes {
+                Preview::Invalid(errors) => div.notice.bad #policy-errors {
                     p { "The policy is not valid:" }
-                    ul { @for one in mistakes { (mistake(one)) } }
+                    ul { @for one in errors { (error(one)) } }
                 },
                 Preview::Failed(text) => div.notice.bad { (text) },
                 Preview::Contexts { current, draft, viewed } => {
@@ -125,13 +125,13 @@ fn preview(preview: &Preview) -> Markup {
     }
 }
 
-fn mistake(mistake: &PolicyMistake) -> Markup {
+fn error(error: &LocatedError) -> Markup {
     html! {
         li {
-            @if let Some((line, column)) = mistake.position {
+            @if let Some((line, column)) = error.position {
                 strong { "Line " (line) ", column " (column) ": " }
             }
-            (mistake.text)
+            (error.text)
         }
     }
 }

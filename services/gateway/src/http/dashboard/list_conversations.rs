@@ -18,6 +18,7 @@ use serde::Deserialize;
 use super::conversation_filter::{ConversationFilter, Sort, WORDS, id_of};
 use super::conversation_matches::{Failures, Match, Matches, failures, matches};
 use super::freshness::freshness;
+use super::list_url::list_url;
 use super::{BASE_PATH, Page, Person};
 use crate::http::{HttpState, problem};
 use crate::page_token::{self, QueryHash, take_number};
@@ -54,11 +55,11 @@ pub(super) async fn list_conversations(
     };
     let (next, examined_back_to) = page.unwrap_or_default();
     let next = next.map(|cursor| token(&query.q, tenant, &cursor));
-    let next = next.map(|token| url(&query.q, Some(&token)));
-    let first = url(&query.q, None);
+    let next = next.map(|token| list_url(BASE_PATH, &query.q, Some(&token)));
+    let first = list_url(BASE_PATH, &query.q, None);
     let views = state.gateway.registry.dashboard_views(tenant.tenant());
     let views = views.into_iter().map(|view| SavedView {
-        href: url(&view.filter, None),
+        href: list_url(BASE_PATH, &view.filter, None),
         is_current: view.filter == query.q,
         name: view.name,
     });
@@ -178,22 +179,6 @@ fn text(body: &Bytes) -> Option<String> {
     });
     let text: String = texts.collect::<Vec<_>>().join(" ");
     Some(text.chars().take(EXCERPT_CHARS_MAX).collect())
-}
-
-/// The URL of a page. The filter is a part of it.
-pub(super) fn url(filter: &str, token: Option<&str>) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    if !filter.is_empty() {
-        query.append_pair("q", filter);
-    }
-    if let Some(token) = token {
-        query.append_pair("page", token);
-    }
-    let query = query.finish();
-    if query.is_empty() {
-        return BASE_PATH.to_owned();
-    }
-    format!("{BASE_PATH}?{query}")
 }
 
 fn query_hash(filter: &str, tenant: &TenantAccess) -> QueryHash {

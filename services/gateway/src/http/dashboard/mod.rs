@@ -17,6 +17,7 @@ pub mod form;
 mod freshness;
 pub mod guard;
 pub mod list_conversations;
+mod list_url;
 pub mod page;
 pub mod person;
 pub mod responses;

@@ -8,8 +8,8 @@ use wire::proto::operate::v1::{DashboardView, SetDashboardViewRequest};
 
 use super::audit::{Action, DashboardAction, record};
 use super::conversation_filter::ConversationFilter;
-use super::list_conversations::url;
-use super::{Form, Person};
+use super::list_url::list_url;
+use super::{BASE_PATH, Form, Person};
 use crate::http::HttpState;
 use crate::http::commands::{COMMAND_MAX, problem_from_status};
 
@@ -35,7 +35,7 @@ pub(super) async fn save_view(
         detail: "saved views",
     };
     record(&state, &person, action).await?;
-    let location = url(&form.q, None);
+    let location = list_url(BASE_PATH, &form.q, None);
     let request = SetDashboardViewRequest {
         session_token: person.token,
         view: Some(DashboardView {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use wire::status::Problem;
 
 use super::audit::{self, Action, DashboardAction};
+use super::list_url::list_url;
 use super::{Page, Person};
 use crate::http::{HttpState, positions, problem};
 use crate::search::{
@@ -37,15 +38,9 @@ pub(super) async fn search_texts(
         Ok(found) => (found, None),
         Err(wrong) => (SearchPage::default(), Some(wrong)),
     };
-    let url = |page: &str| {
-        let mut url = form_urlencoded::Serializer::new(format!("{PATH}?"));
-        url.append_pair("q", &query.q);
-        if !page.is_empty() {
-            url.append_pair("page", page);
-        }
-        url.finish()
-    };
-    let (first, next) = (url(""), found.next.as_deref().map(url));
+    let first = list_url(PATH, &query.q, None);
+    let next = found.next.as_deref();
+    let next = next.map(|token| list_url(PATH, &query.q, Some(token)));
     let rows: Vec<FoundText> = found.results.into_iter().map(row).collect();
     let markup = page::search(page::SearchPage {
         person: person.layout(),

@@ -101,7 +101,7 @@ async fn each_session_records_its_view_of_a_conversation_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mistakes_have_a_line_and_a_column() {
+async fn errors_have_a_line_and_a_column() {
     let (fixture, browser) = administrator().await;
     let path = format!("{PATH}/policy");
     for (policy, expected) in [

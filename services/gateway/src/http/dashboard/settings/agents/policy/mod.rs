@@ -8,7 +8,7 @@ pub mod show_policy;
 use context::{DEFAULT_POLICY, Policy};
 use event_log::registry::Digest;
 use pages::components::{Tone, indented_json};
-use pages::dashboard::settings::policy::{PolicyMistake, PolicyPage, Preview, policy};
+use pages::dashboard::settings::policy::{LocatedError, PolicyPage, Preview, policy};
 use serde::Deserialize;
 use wire::proto::operate::v1::Agent;
 
@@ -56,21 +56,21 @@ async fn current(state: &HttpState, person: &Person, agent: &Agent) -> Option<St
 }
 
 /// What is wrong with a policy, with the position of each error. Empty: nothing.
-fn mistakes(json: &str) -> Vec<PolicyMistake> {
+fn errors_of(json: &str) -> Vec<LocatedError> {
     let errors = Policy::parse(json).err().unwrap_or_default();
-    let mistake = |error: context::policy::PolicyError| {
+    let located = |error: context::policy::PolicyError| {
         let (text, position) = split_position(&error.rule);
         let text = if error.field.is_empty() {
             text.to_owned()
         } else {
             format!("{} {text}", error.field)
         };
-        PolicyMistake {
+        LocatedError {
             position: position.or_else(|| position_of(json, &error.field)),
             text,
         }
     };
-    errors.into_iter().map(mistake).collect()
+    errors.into_iter().map(located).collect()
 }
 
 /// The page of the editor with a form as it was typed.
@@ -106,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_have_positions() {
+    fn errors_have_positions() {
         let check = |json: &str, expected: &[(Option<(usize, usize)>, &str)]| {
-            let seen = mistakes(json);
+            let seen = errors_of(json);
             assert_eq!(seen.len(), expected.len(), "{json}: {seen:?}");
-            for (mistake, (position, text)) in seen.iter().zip(expected) {
-                assert_eq!(mistake.position, *position, "{json}: {mistake:?}");
-                assert!(mistake.text.contains(text), "{json}: {mistake:?}");
+            for (error, (position, text)) in seen.iter().zip(expected) {
+                assert_eq!(error.position, *position, "{json}: {error:?}");
+                assert!(error.text.contains(text), "{json}: {error:?}");
             }
         };
         check("{}", &[]);

@@ -6,7 +6,7 @@ use pages::dashboard::settings::policy::Preview;
 use runtime::http::{HttpProblem, Path};
 
 use super::contexts::contexts;
-use super::{PolicyForm, mistakes, page};
+use super::{PolicyForm, errors_of, page};
 use crate::http::HttpState;
 use crate::http::dashboard::settings::agent_of;
 use crate::http::dashboard::{Form, Page, Person};
@@ -18,9 +18,9 @@ pub(in crate::http::dashboard) async fn preview_policy(
     Form(form): Form<PolicyForm>,
 ) -> Result<Page, HttpProblem> {
     let agent = agent_of(&state, &person, &id)?;
-    let mistakes = mistakes(&form.policy);
-    let preview = if !mistakes.is_empty() {
-        Preview::Invalid(mistakes)
+    let errors = errors_of(&form.policy);
+    let preview = if !errors.is_empty() {
+        Preview::Invalid(errors)
     } else if form.conversation.trim().is_empty() {
         Preview::Valid
     } else {

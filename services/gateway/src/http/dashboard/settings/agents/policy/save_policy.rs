@@ -7,7 +7,7 @@ use pages::dashboard::settings::policy::Preview;
 use runtime::http::{HttpProblem, Path};
 use wire::proto::operate::v1::SetContextPolicyRequest;
 
-use super::{PolicyForm, StatusPage, digest_of, form_of, mistakes, page};
+use super::{PolicyForm, StatusPage, digest_of, errors_of, form_of, page};
 use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
@@ -24,9 +24,9 @@ pub(in crate::http::dashboard) async fn save_policy(
     Form(mut form): Form<PolicyForm>,
 ) -> Result<StatusPage, HttpProblem> {
     let agent = agent_of(&state, &person, &id)?;
-    let mistakes = mistakes(&form.policy);
-    if !mistakes.is_empty() {
-        let preview = Preview::Invalid(mistakes);
+    let errors = errors_of(&form.policy);
+    if !errors.is_empty() {
+        let preview = Preview::Invalid(errors);
         let notice = Some((Tone::Bad, "Nothing was saved."));
         let page = page(&person, &agent, &form, &preview, notice);
         return Ok((StatusCode::BAD_REQUEST, page));
