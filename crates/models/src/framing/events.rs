@@ -10,8 +10,9 @@ use super::{EVENT_BYTES_MAX, TooLong};
 /// A stream may begin with a byte order mark.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
+/// The data of the events of a stream.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub struct Events {
     lines: Lines,
     event: Event,
 }
@@ -23,11 +24,11 @@ struct Event {
 }
 
 impl Events {
-    pub(super) fn push(
-        &mut self,
-        bytes: &[u8],
-        texts: &mut VecDeque<Vec<u8>>,
-    ) -> Result<(), TooLong> {
+    /// Adds bytes, and appends the data of complete events to `texts`.
+    ///
+    /// # Errors
+    /// [`TooLong`].
+    pub fn push(&mut self, bytes: &[u8], texts: &mut VecDeque<Vec<u8>>) -> Result<(), TooLong> {
         let event = &mut self.event;
         self.lines.push(bytes, |line| {
             texts.extend(event.take_line(line)?);

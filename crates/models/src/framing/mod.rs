@@ -5,7 +5,7 @@ mod lines;
 
 use std::collections::VecDeque;
 
-use events::Events;
+pub use events::Events;
 use lines::Lines;
 
 /// Maximum bytes of a line of a stream, and of the data of an event.
@@ -13,7 +13,7 @@ pub const EVENT_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// A line or an event is longer than [`EVENT_BYTES_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub struct TooLong;
 
 #[derive(Debug)]
 pub(crate) enum Framing {

@@ -5,11 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Client, Url};
+use reqwest::{Certificate, Client, RequestBuilder, Url};
 use runtime::config::Secret;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::message::Message;
+use super::notifications::Notifications;
+use super::subscriptions;
 use crate::exit::UsageError;
 
 /// The longest wait for an answer: more than the gateway takes for any.
@@ -18,6 +21,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Most bytes of an answer: a history of 4 MiB as text and as structured content, escaped.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The reason of a request that the gateway does not answer within [`ANSWER_MAX`].
+const NO_ANSWER: &str = "the gateway does not answer in time";
 
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -31,6 +37,15 @@ pub(crate) struct Endpoint {
     pub(crate) agent: Option<String>,
     pub(crate) api_key: Option<Secret>,
     pub(crate) ca: Option<PathBuf>,
+}
+
+/// Why the gateway opens no stream.
+#[derive(Debug)]
+pub(super) enum ListenError {
+    /// It answers with this error.
+    Answered(Value),
+    /// It does not answer, or rejects the request before it reads the message.
+    Failed(String),
 }
 
 /// A client of the gateway.
@@ -57,7 +72,6 @@ impl Gateway {
         let builder = Client::builder()
             .default_headers(headers(endpoint)?)
             .connect_timeout(CONNECT_MAX)
-            .timeout(ANSWER_MAX)
             // The request has a token, which is for this URL only.
             .redirect(reqwest::redirect::Policy::none());
         let builder = match &endpoint.ca {
@@ -76,12 +90,12 @@ impl Gateway {
 
     /// Posts a message. The answer of the gateway, or an error; `None` for a notification.
     pub(super) async fn send(&self, message: &Message) -> Option<Value> {
-        if message.is_listen() {
-            return message.not_relayed();
-        }
         match self.post(message).await {
-            Ok(answer) => {
-                self.note_revision(message, answer.as_ref());
+            Ok(mut answer) => {
+                if message.is_initialize() {
+                    self.note_revision(answer.as_ref());
+                    answer = answer.map(subscriptions::offered);
+                }
                 answer
             }
             Err(why) => message.failed(&why),
@@ -89,26 +103,35 @@ impl Gateway {
     }
 
     async fn post(&self, message: &Message) -> Result<Option<Value>, String> {
+        let sent = self.request(message).timeout(ANSWER_MAX).send().await;
+        let answer = sent.map_err(|error| unreachable(&error))?;
+        json_of(answer).await
+    }
+
+    /// Opens a stream of notifications.
+    ///
+    /// # Errors
+    /// The gateway answers with an error, or not at all.
+    pub(super) async fn listen(&self, message: &Message) -> Result<Notifications, ListenError> {
+        let sent = timeout(ANSWER_MAX, self.request(message).send()).await;
+        let sent = sent.map_err(|_| ListenError::Failed(NO_ANSWER.to_owned()))?;
+        let answer = sent.map_err(|error| ListenError::Failed(unreachable(&error)))?;
+        let content_type = answer.headers().get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        if content_type.is_some_and(|value| value.starts_with("text/event-stream")) {
+            return Ok(Notifications::of(answer));
+        }
+        Err(match json_of(answer).await {
+            Ok(Some(answer)) => ListenError::Answered(answer),
+            Ok(None) => ListenError::Failed("the gateway opens no stream".to_owned()),
+            Err(why) => ListenError::Failed(why),
+        })
+    }
+
+    fn request(&self, message: &Message) -> RequestBuilder {
         let request = self.client.post(self.url.clone());
         let request = request.headers(self.headers_of(message));
-        let sent = request.body(message.text().to_vec()).send().await;
-        let answer = sent.map_err(|error| unreachable(&error))?;
-        let (status, body) = (answer.status(), read(answer).await?);
-        if status.as_u16() == 202 {
-            return Ok(None);
-        }
-        let json: Option<Value> = serde_json::from_slice(&body).ok();
-        match json {
-            Some(json) if json.get("jsonrpc").is_some() => Ok(Some(json)),
-            Some(problem) => {
-                let detail = problem.get("detail").and_then(Value::as_str);
-                let detail = detail.unwrap_or("see the gateway's log");
-                Err(format!("the gateway answers {status}: {detail}"))
-            }
-            None => Err(format!(
-                "the gateway answers {status}: check --url, which must end with /mcp"
-            )),
-        }
+        request.body(message.text().to_vec())
     }
 
     fn headers_of(&self, message: &Message) -> HeaderMap {
@@ -122,7 +145,7 @@ impl Gateway {
             set(REVISION, Some(revision));
             set(METHOD, message.method());
             set(NAME, message.name());
-        } else if message.method() != Some("initialize") {
+        } else if !message.is_initialize() {
             let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
             set(
                 REVISION,
@@ -133,10 +156,7 @@ impl Gateway {
     }
 
     /// Later messages name the revision that the handshake agreed on.
-    fn note_revision(&self, message: &Message, answer: Option<&Value>) {
-        if message.method() != Some("initialize") {
-            return;
-        }
+    fn note_revision(&self, answer: Option<&Value>) {
         let result = answer.and_then(|answer| answer.get("result"));
         let revision = result.and_then(|result| result.get("protocolVersion")?.as_str());
         let revision = revision.and_then(|revision| HeaderValue::from_str(revision).ok());
@@ -178,6 +198,26 @@ fn certificates(file: &PathBuf) -> Result<Vec<Certificate>, UsageError> {
         .map_err(|_| UsageError(format!("{name} contains no certificates: give a PEM file")))
 }
 
+/// The answer; `None`: a notification is accepted.
+async fn json_of(answer: reqwest::Response) -> Result<Option<Value>, String> {
+    let (status, body) = (answer.status(), read(answer).await?);
+    if status.as_u16() == 202 {
+        return Ok(None);
+    }
+    let json: Option<Value> = serde_json::from_slice(&body).ok();
+    match json {
+        Some(json) if json.get("jsonrpc").is_some() => Ok(Some(json)),
+        Some(problem) => {
+            let detail = problem.get("detail").and_then(Value::as_str);
+            let detail = detail.unwrap_or("see the gateway's log");
+            Err(format!("the gateway answers {status}: {detail}"))
+        }
+        None => Err(format!(
+            "the gateway answers {status}: check --url, which must end with /mcp"
+        )),
+    }
+}
+
 async fn read(mut answer: reqwest::Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(bytes) = answer.chunk().await.map_err(|error| unreachable(&error))? {
@@ -191,9 +231,10 @@ async fn read(mut answer: reqwest::Response) -> Result<Vec<u8>, String> {
 
 /// Why there is no answer. The URL is left out: it may contain a password.
 fn unreachable(error: &reqwest::Error) -> String {
-    let why = if error.is_timeout() {
-        "does not answer in time"
-    } else if error.is_connect() {
+    if error.is_timeout() {
+        return NO_ANSWER.to_owned();
+    }
+    let why = if error.is_connect() {
         "cannot be reached: check --url, and that it runs"
     } else {
         "has closed the connection"

@@ -4,10 +4,18 @@ use serde_json::{Value, json};
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
-const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_PARAMS: i32 = -32602;
 const INTERNAL_ERROR: i32 = -32603;
 /// The member of `_meta` with the revision, in the stateless revisions.
 const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The member of `_meta` with what the client supports, in the stateless revisions.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The stateless revision.
+const STATELESS: &str = "2026-07-28";
+/// The method of a stream of notifications, in the stateless revisions.
+const LISTEN: &str = "subscriptions/listen";
+/// The id of the request for a stream that serves a subscription.
+const LISTEN_ID: &str = "hansard mcp";
 
 /// A message from the host.
 #[derive(Debug)]
@@ -37,7 +45,20 @@ impl Message {
         Ok(Self { json, text })
     }
 
-    /// The bytes of the host.
+    /// The request for a stream of notifications about one resource.
+    pub(super) fn listen(uri: &str) -> Self {
+        let json = json!({
+            "jsonrpc": "2.0", "id": LISTEN_ID, "method": LISTEN,
+            "params": {
+                "notifications": {"resourceSubscriptions": [uri]},
+                "_meta": {REVISION: STATELESS, CAPABILITIES: {}},
+            },
+        });
+        let text = json.to_string().into_bytes();
+        Self { json, text }
+    }
+
+    /// The bytes of the message.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
@@ -84,16 +105,38 @@ impl Message {
             .unwrap_or_default()
     }
 
-    /// Whether the host asks for a stream of notifications, which the relay cannot pass on.
+    /// Whether the host requests a stream of notifications.
     pub(super) fn is_listen(&self) -> bool {
-        self.method() == Some("subscriptions/listen")
+        self.method() == Some(LISTEN)
     }
 
-    /// The error that answers a request for a stream; `None` for a notification.
-    pub(super) fn not_relayed(&self) -> Option<Value> {
+    /// Whether the gateway negotiates a revision in its answer.
+    pub(super) fn is_initialize(&self) -> bool {
+        self.method() == Some("initialize")
+    }
+
+    /// Whether an answer answers this request.
+    pub(super) fn is_answered_by(&self, answer: &Value) -> bool {
+        answer.get("method").is_none() && answer.get("id") == self.json.get("id")
+    }
+
+    /// The answer with this result; `None` for a notification.
+    pub(super) fn done(&self) -> Option<Value> {
         let id = self.json.get("id")?;
-        let why = "hansard mcp relays no streams: connect over HTTP for subscriptions";
-        Some(error(Some(id), METHOD_NOT_FOUND, why))
+        Some(json!({"jsonrpc": "2.0", "id": id, "result": {}}))
+    }
+
+    /// The answer with the error of another answer; `None` for a notification.
+    pub(super) fn failed_as(&self, answer: &Value) -> Option<Value> {
+        let id = self.json.get("id")?;
+        let error = answer.get("error")?;
+        Some(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    }
+
+    /// The error that answers an invalid request; `None` for a notification.
+    pub(super) fn invalid(&self, message: &str) -> Option<Value> {
+        let id = self.json.get("id")?;
+        Some(error(Some(id), INVALID_PARAMS, message))
     }
 
     /// The error that answers the request; `None` for a notification.

@@ -1,7 +1,7 @@
 //! `subscriptions/listen`: a notification for each conversation that changes, over the follower of live events.
 //!
 //! Only the revision 2026-07-28 has it: its stream is the answer of one request. `resources/subscribe` of 2025-11-25 needs a
-//! session, which a stateless server does not have.
+//! session, which a stateless server does not have; over standard input, `hansard mcp` is that session.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

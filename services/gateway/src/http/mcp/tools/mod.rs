@@ -12,6 +12,8 @@ mod new_conversation;
 mod record_interaction;
 mod search_conversations;
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use event_log::registry::Scope;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
@@ -179,11 +181,33 @@ fn define<A: JsonSchema + 'static, R: JsonSchema + 'static>(
     description: &'static str,
     annotations: ToolAnnotations,
 ) -> Tool {
-    Tool::new(tool.as_str(), description, JsonObject::new())
+    let mut defined = Tool::new(tool.as_str(), description, JsonObject::new())
         .with_title(title)
         .with_input_schema::<A>()
         .with_output_schema::<R>()
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    let output = defined.output_schema.as_mut();
+    for schema in std::iter::once(&mut defined.input_schema).chain(output) {
+        Arc::make_mut(schema)
+            .values_mut()
+            .for_each(remove_number_formats);
+    }
+    defined
+}
+
+/// Removes formats such as `uint32`, which JSON Schema does not have: clients warn about them.
+fn remove_number_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            let format = members.get("format").and_then(Value::as_str);
+            if format.is_some_and(|format| format.trim_start_matches('u').starts_with("int")) {
+                members.remove("format");
+            }
+            members.values_mut().for_each(remove_number_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_number_formats),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// The tool reads the record and nothing else.
@@ -238,6 +262,8 @@ mod tests {
             assert_eq!(definition.input_schema["type"], "object");
             assert_eq!(definition.input_schema["additionalProperties"], false);
             assert!(definition.output_schema.is_some(), "{}", tool.as_str());
+            let text = serde_json::to_string(&definition).unwrap();
+            assert!(!text.contains(r#""format":"uint"#), "{text}");
         }
         assert_eq!(ToolName::parse("erase_conversation"), None);
     }
