@@ -3,6 +3,7 @@
 //! Keyset pagination: a page starts after the last row of the previous page, and each filter has an index. So the cost of a
 //! page depends neither on previous pages nor on the size of the tenant.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use domain::{
@@ -95,6 +96,23 @@ pub struct ListCursor {
     pub last_event_at: Timestamp,
     /// The conversation.
     pub conversation: ConversationId,
+}
+
+/// By last event, in the order of the rows: whole microseconds, then the id.
+impl Ord for ListCursor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let [one, other] = [self, other].map(|cursor| {
+            let time = PgTimestamp::from_time(cursor.last_event_at);
+            (time, cursor.conversation.as_str())
+        });
+        one.cmp(&other)
+    }
+}
+
+impl PartialOrd for ListCursor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl ListCursor {

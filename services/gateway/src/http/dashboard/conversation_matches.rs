@@ -1,13 +1,17 @@
 //! Reads the conversations that a filter admits.
 //!
-//! The list's index selects by agent, owner of an agent, status and time. Everything else is examined conversation by
+//! The lists' indexes select by agent, owner of an agent, status and time. Everything else is examined conversation by
 //! conversation, at most [`EXAMINED_MAX`] for a page: a page may be short and still have a next one. So the cost of a page
 //! depends neither on earlier pages nor on the size of the tenant.
 
 use std::collections::HashMap;
 
 use domain::event::{Fact, Lifecycle};
-use domain::{Conversation, ConversationId, RunOutcome, TenantAccess, Timestamp};
+use domain::{
+    AgentId, ChannelId, Conversation, ConversationId, Owner, RunOutcome, SessionId, TenantAccess,
+    Timestamp, UserId,
+};
+use futures::future::try_join_all;
 use history::Deadline;
 use read_model::ReadModel;
 use read_model::queries::{
@@ -23,6 +27,18 @@ pub const PAGE_ROWS: usize = 50;
 pub const EXAMINED_MAX: usize = 5_000;
 /// Maximum number of matches that are sorted by a number.
 pub const SORTED_MAX: usize = 500;
+
+/// Maximum number of agents whose lists of an owner are read together. In a tenant with more, the owner is examined.
+pub const OWNER_AGENTS_MAX: usize = 16;
+
+/// Whose conversations are listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Tenant<'t> {
+    /// The right to read them.
+    pub access: &'t TenantAccess,
+    /// The agents, for a filter by owner.
+    pub agents: &'t [AgentId],
+}
 
 /// A conversation of a page.
 #[derive(Debug, Clone)]
@@ -59,7 +75,7 @@ pub struct Failures {
 /// The rows do not answer.
 pub async fn matches(
     model: &ReadModel,
-    access: &TenantAccess,
+    tenant: Tenant<'_>,
     filter: &ConversationFilter,
     after: Option<ListCursor>,
 ) -> Result<Matches, Problem> {
@@ -74,9 +90,9 @@ pub async fn matches(
     let mut examined = 0;
     loop {
         let limit = batch_size(filter, wanted);
-        let batch = read(model, access, filter, page.next.take(), limit).await?;
+        let batch = read(model, tenant, filter, page.next.take(), limit).await?;
         let is_last = batch.len() < limit;
-        let facts = facts(model, access, filter, &batch).await?;
+        let facts = facts(model, tenant.access, filter, &batch).await?;
         for conversation in batch {
             let cursor = ListCursor::after(&conversation);
             let last_event_at = conversation.head.last_event_at;
@@ -128,31 +144,59 @@ fn batch_size(filter: &ConversationFilter, wanted: usize) -> usize {
     }
 }
 
+/// The next conversations of all lists, the newest first.
 async fn read(
     model: &ReadModel,
-    access: &TenantAccess,
+    tenant: Tenant<'_>,
     filter: &ConversationFilter,
     after: Option<ListCursor>,
     limit: usize,
 ) -> Result<Vec<Conversation>, Problem> {
-    let query = ListQuery {
-        filter: list_filter(filter),
-        status: filter.status,
-        active_after: filter.after,
-        active_before: filter.before,
-        after,
-        limit: u32::try_from(limit).unwrap_or(CONVERSATIONS_PER_READ_MAX),
-    };
-    let read = queries::list_conversations(model, access, &query);
-    Deadline::until(None).rows(read).await
+    let lists = list_filters(filter, tenant.agents).into_iter();
+    let reads = lists.map(|list| {
+        let query = ListQuery {
+            filter: list,
+            status: filter.status,
+            active_after: filter.after,
+            active_before: filter.before,
+            after: after.clone(),
+            limit: u32::try_from(limit).unwrap_or(CONVERSATIONS_PER_READ_MAX),
+        };
+        async move {
+            let read = queries::list_conversations(model, tenant.access, &query);
+            Deadline::until(None).rows(read).await
+        }
+    });
+    let mut read = try_join_all(reads).await?.concat();
+    read.sort_by(|one, other| ListCursor::after(other).cmp(&ListCursor::after(one)));
+    read.truncate(limit);
+    Ok(read)
 }
 
-/// The narrowest index that serves every kind of owner.
-fn list_filter(filter: &ConversationFilter) -> ListFilter {
-    filter
-        .agent
-        .clone()
-        .map_or(ListFilter::Tenant, ListFilter::Agent)
+/// The narrowest lists that together contain every conversation of the filter.
+fn list_filters(filter: &ConversationFilter, agents: &[AgentId]) -> Vec<ListFilter> {
+    let agents = filter.agent.as_ref().map_or(agents, std::slice::from_ref);
+    if let Some(owner) = &filter.owner
+        && (1..=OWNER_AGENTS_MAX).contains(&agents.len())
+    {
+        let owners = owners(owner);
+        let of = |agent: &AgentId| {
+            let owners = owners.iter().cloned();
+            let lists = owners.map(|owner| ListFilter::of(agent.clone(), owner));
+            lists.collect::<Vec<_>>()
+        };
+        return agents.iter().flat_map(of).collect();
+    }
+    let agent = filter.agent.clone();
+    vec![agent.map_or(ListFilter::Tenant, ListFilter::Agent)]
+}
+
+/// The owners with this id, one of each kind that can have it.
+fn owners(id: &str) -> Vec<Owner> {
+    let user = UserId::parse(id).ok().map(Owner::User);
+    let session = SessionId::parse(id).ok().map(Owner::Session);
+    let channel = ChannelId::parse(id).ok().map(Owner::Channel);
+    [user, session, channel].into_iter().flatten().collect()
 }
 
 async fn facts(

@@ -6,7 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use bytes::Bytes;
 use domain::event::Fact;
-use domain::{Conversation, ConversationId, Part, RunOutcome, Status, TenantAccess, Timestamp};
+use domain::{
+    AgentId, Conversation, ConversationId, Part, RunOutcome, Status, TenantAccess, Timestamp,
+};
 use pages::components::PageLinks;
 use pages::dashboard::conversations::{
     ConversationRow, ConversationsPage, Outcome, SavedView, conversations,
@@ -16,7 +18,7 @@ use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 
 use super::conversation_filter::{ConversationFilter, Sort, WORDS, id_of};
-use super::conversation_matches::{Failures, Match, Matches, failures, matches};
+use super::conversation_matches::{Failures, Match, Matches, Tenant, failures, matches};
 use super::freshness::freshness;
 use super::list_url::list_url;
 use super::{BASE_PATH, Page, Person};
@@ -96,6 +98,18 @@ async fn read(
     let hash = query_hash(&query.q, tenant);
     let after = page_token::cursor(&query.page, hash, read_cursor);
     let after = after.map_err(problem::from_problem)?;
+    let agents = match &filter.owner {
+        Some(_) => state.gateway.registry.list_agents(tenant.tenant()),
+        None => Vec::new(),
+    };
+    let agents = agents
+        .into_iter()
+        .filter_map(|agent| AgentId::parse(agent.agent_id).ok());
+    let agents: Vec<AgentId> = agents.collect();
+    let tenant = Tenant {
+        access: tenant,
+        agents: &agents,
+    };
     let found = matches(&state.gateway.reader.read_model, tenant, filter, after);
     found.await.map_err(problem::from_problem)
 }
