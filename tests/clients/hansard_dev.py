@@ -22,9 +22,11 @@ AGENT, SERVER = "demo", "dev"
 
 
 def free_port():
-    """A free port below the range of outgoing connections, which could otherwise take it."""
+    """A free port below the range of outgoing connections, which could otherwise take it. Checks that run at the same time have
+    different numbers in CLIENTS_LANE, 0 or 1, and so never choose the same one."""
+    lane = int(os.environ.get("CLIENTS_LANE", "0"))
     while True:
-        port = random.randrange(100, 320) * 100
+        port = random.randrange(100, 320, 2) * 100 + lane * 100
         with contextlib.suppress(OSError), socket.socket() as one:
             one.bind(("127.0.0.1", port))
             return port
