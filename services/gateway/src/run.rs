@@ -28,7 +28,7 @@ use crate::http::{HttpState, router};
 use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
 use crate::policies::Policies;
-use crate::rpc::ReadRpc;
+use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
@@ -87,6 +87,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
         .max_decoding_message_size(message_bytes_max);
+    let writes = ForwardedWrites::to(&writer);
     let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
@@ -95,6 +96,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(read)
         .service(history)
+        .service(writes)
         .bind()
         .await?;
     let running = Running {

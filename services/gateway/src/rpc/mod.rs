@@ -1,6 +1,7 @@
-//! The read service over gRPC. One file per rpc.
+//! The read service over gRPC, one file per rpc; and the write service, which the writer executes.
 
 mod assemble_context;
+mod forwarded_writes;
 mod get_conversation;
 mod list_conversations;
 mod list_events;
@@ -10,6 +11,8 @@ mod watch_conversation;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::read_service_server::ReadService;
+
+pub(crate) use forwarded_writes::ForwardedWrites;
 
 pub use crate::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
 pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};

@@ -43,6 +43,7 @@ async fn exactly_the_services_have_a_health() {
         (&gateway, ""),
         (&gateway, "hansard.read.v1.ReadService"),
         (&gateway, "hansard.history.v1.HistoryService"),
+        (&gateway, "hansard.write.v1.WriteService"),
     ] {
         assert_eq!(
             status(url, service).await.expect(service),
@@ -52,7 +53,7 @@ async fn exactly_the_services_have_a_health() {
     }
     for (url, service) in [
         (&writer, "hansard.read.v1.ReadService"),
-        (&gateway, "hansard.write.v1.WriteService"),
+        (&gateway, "hansard.run.v1.RunService"),
     ] {
         assert_eq!(
             status(url, service).await.expect_err(service).code(),

@@ -18,6 +18,7 @@ const GATEWAY: &[&str] = &[
     "grpc.reflection.v1alpha.ServerReflection",
     "hansard.history.v1.HistoryService",
     "hansard.read.v1.ReadService",
+    "hansard.write.v1.WriteService",
 ];
 
 /// Two versions of one protocol: the same messages in two packages.

@@ -12,6 +12,7 @@ mod retries;
 mod rewinds;
 mod state;
 mod summaries;
+mod through_gateway;
 mod tokens;
 mod update_conversation;
 
