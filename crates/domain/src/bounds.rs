@@ -30,6 +30,8 @@ pub const OPEN_CALLS_MAX: usize = 128;
 pub const CREATE_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 /// Most events that are recorded with the start or the end of a run: one less than a commit has.
 pub const RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
+/// Most events that are recorded with the creation of a conversation whose first run starts in the same commit.
+pub const CREATE_RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 2;
 /// Most parts that are published together.
 pub const PARTS_PER_BATCH_MAX: usize = 500;
 /// Most bytes of one delta of a part.

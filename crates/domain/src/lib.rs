@@ -38,8 +38,8 @@ pub use attachment_type::AttachmentType;
 pub use chain::ChainHash;
 pub use change::Change;
 pub use command::{
-    Action, Command, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent, Rejection,
-    StartRun, check_parts, decide, fork_source,
+    Action, Command, Create, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent,
+    Rejection, StartRun, check_parts, decide, fork_source,
 };
 pub use commit::{Actor, Commit, stored_bytes};
 pub use content::{MediaSource, Part};

@@ -5,7 +5,7 @@
 
 use domain::event::{Annotation, ClientContext, ConversationCreated, Fact, SystemNoted};
 use domain::{
-    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey,
+    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create,
     Expectation, JsonText, Label, NewEvent, Owner, Timestamp, Violation,
 };
 use event_log::registry::{AgentAccess, PersonAccess};
@@ -99,8 +99,8 @@ fn log_at(now: Timestamp) -> Result<ConversationId, Violation> {
 
 fn create(agent: &AgentId, first: NewEvent) -> Result<Action, Violation> {
     let channel = OWNER_DIGIT.repeat(domain::bounds::CHANNEL_ID_CHARS);
-    Ok(Action::Create {
-        created: Box::new(ConversationCreated {
+    Ok(Action::Create(Box::new(Create {
+        created: ConversationCreated {
             agent: agent.clone(),
             owner: Owner::Channel(ChannelId::parse(channel)?),
             title: None,
@@ -108,10 +108,11 @@ fn create(agent: &AgentId, first: NewEvent) -> Result<Action, Violation> {
             client_context: ClientContext::default(),
             provider_conversation_id: None,
             forked_from: None,
-        }),
+        },
         occurred_at: None,
         events: vec![first],
-    })
+        run: None,
+    })))
 }
 
 fn event(entry: &Entry) -> Result<NewEvent, Violation> {

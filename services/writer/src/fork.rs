@@ -8,7 +8,6 @@ mod model;
 use std::borrow::Cow;
 
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::event::ConversationCreated;
 use domain::{Action, Command, ForkPoint, ForkSource, Rejection, fork_source};
 use event_log::registry::AgentAccess;
 use wire::status::Problem;
@@ -29,28 +28,15 @@ pub(crate) async fn with_fork_point<'i>(
     loaded: &LoadedHead,
 ) -> Result<Cow<'i, Command>, Problem> {
     let command = &intent.command;
-    let (
-        Some(requested),
-        None,
-        Action::Create {
-            created,
-            occurred_at,
-            events,
-        },
-    ) = (&intent.fork_from, loaded.head(), &command.action)
+    let (Some(requested), None, Action::Create(create)) =
+        (&intent.fork_from, loaded.head(), &command.action)
     else {
         return Ok(Cow::Borrowed(command));
     };
-    let created = ConversationCreated {
-        forked_from: Some(find(writer, &intent.access, requested).await?),
-        ..created.as_ref().clone()
-    };
+    let mut create = create.clone();
+    create.created.forked_from = Some(find(writer, &intent.access, requested).await?);
     Ok(Cow::Owned(Command {
-        action: Action::Create {
-            created: Box::new(created),
-            occurred_at: *occurred_at,
-            events: events.clone(),
-        },
+        action: Action::Create(create),
         ..command.clone()
     }))
 }

@@ -118,10 +118,12 @@ fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
     if intent.has_key && is_ahead(intent.command.commit) {
         return Some(intent.key_field);
     }
-    let Action::StartRun(start) = &intent.command.action else {
-        return None;
+    let (run, field) = match &intent.command.action {
+        Action::StartRun(start) => (&start.started, "run_id"),
+        Action::Create(create) => (create.run.as_ref()?, "run.run_id"),
+        _ => return None,
     };
-    is_ahead(CommitId(start.started.run.0)).then_some("run_id")
+    is_ahead(CommitId(run.run.0)).then_some(field)
 }
 
 /// The id of the run, if the command finishes a run with the key of the run. The id has a time before the finish.

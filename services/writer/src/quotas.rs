@@ -110,7 +110,7 @@ impl WriteQuotas {
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
-        let creates = matches!(intent.command.action, Action::Create { .. });
+        let creates = matches!(intent.command.action, Action::Create(_));
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
@@ -179,7 +179,7 @@ fn is_within(stored: Storage, limits: &Limits) -> bool {
 fn may_be_rejected(action: &Action) -> bool {
     matches!(
         action,
-        Action::Create { .. } | Action::Append { .. } | Action::Update(_) | Action::StartRun(_)
+        Action::Create(_) | Action::Append { .. } | Action::Update(_) | Action::StartRun(_)
     )
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn conversation_key(
 fn scope_of(action: &Action) -> Scope {
     match action {
         Action::Erase { .. } => Scope::Erase,
-        Action::Create { .. }
+        Action::Create(_)
         | Action::Append { .. }
         | Action::Update(_)
         | Action::Archive

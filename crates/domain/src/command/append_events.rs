@@ -79,11 +79,16 @@ pub(super) fn followed_by(
     last: Lifecycle,
 ) -> Result<Vec<Event>, Rejection> {
     let mut recorded = Progress::after(head).record_all(commit, 0, events)?;
+    push_last(&mut recorded, commit, last);
+    Ok(recorded)
+}
+
+/// Adds a lifecycle fact after the other events of a commit.
+pub(super) fn push_last(recorded: &mut Vec<Event>, commit: CommitId, last: Lifecycle) {
     recorded.push(Event {
         id: EventId::derived(commit, recorded.len()),
         ..lifecycle_event(commit, last)
     });
-    Ok(recorded)
 }
 
 /// The state of the conversation before the next event of the command.

@@ -63,7 +63,7 @@ pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
         Action::Erase {
             expected: Some(_), ..
         }
-        | Action::Create { .. }
+        | Action::Create(_)
         | Action::Append { .. }
         | Action::Update(_)
         | Action::Archive

@@ -17,17 +17,17 @@ use thiserror::Error;
 
 pub use append_events::NewEvent;
 pub use append_parts::check_parts;
+pub use create::Create;
 pub use erase::ForkRule;
 pub use finish_run::FinishRun;
 pub use fork::{ForkSource, fork_source};
 pub use start_run::StartRun;
 
-use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens, Lifecycle};
+use crate::event::{ConversationUpdated, Event, EventTokens, Lifecycle};
 use crate::head::{Head, Status};
 use crate::id::{AgentId, CallId, CommitId, RunId};
 use crate::owner::Owner;
 use crate::position::Version;
-use crate::time::Timestamp;
 
 /// A request to change a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +55,7 @@ pub enum Expectation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Create the conversation.
-    Create {
-        /// Its first event.
-        created: Box<ConversationCreated>,
-        /// When it began, if the caller gave a time.
-        occurred_at: Option<Timestamp>,
-        /// The events after it, in the same commit.
-        events: Vec<NewEvent>,
-    },
+    Create(Box<Create>),
     /// Append events.
     Append {
         /// The events.
@@ -251,13 +244,8 @@ fn sum_tokens(head: Option<&Head>, events: &mut [Event]) {
 }
 
 fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Rejection> {
-    if let Action::Create {
-        created,
-        occurred_at,
-        events,
-    } = &command.action
-    {
-        return create::decide(head, command, created, *occurred_at, events);
+    if let Action::Create(create) = &command.action {
+        return create::decide(head, command, create);
     }
     let head = head
         .filter(|head| head.agent == command.agent)
@@ -274,7 +262,7 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
         });
     }
     match &command.action {
-        Action::Create { .. } => Err(Rejection::AlreadyExists),
+        Action::Create(_) => Err(Rejection::AlreadyExists),
         Action::Append { events, expected } => {
             append_events::decide(head, command.commit, events, expected.as_ref())
         }

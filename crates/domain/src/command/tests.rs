@@ -4,7 +4,8 @@ use super::*;
 use crate::bounds::{OPEN_CALLS_MAX, RECENT_COMMITS_MAX};
 use crate::content::Part;
 use crate::event::{
-    ClientContext, Fact, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
+    ClientContext, ConversationCreated, Fact, MessageAppended, Role, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned,
 };
 use crate::head::CommitFacts;
 use crate::id::{SessionId, ToolName};
@@ -34,10 +35,13 @@ fn agent(id: &str) -> AgentId {
 }
 
 fn created() -> Action {
-    Action::Create {
-        occurred_at: None,
-        events: Vec::new(),
-        created: Box::new(ConversationCreated {
+    create(|_| {})
+}
+
+/// A creation, with this change.
+fn create(change: impl FnOnce(&mut Create)) -> Action {
+    let mut create = Create {
+        created: ConversationCreated {
             agent: agent("helper"),
             owner: Owner::Session(SessionId::parse("s1").unwrap()),
             title: None,
@@ -45,8 +49,13 @@ fn created() -> Action {
             client_context: ClientContext::default(),
             provider_conversation_id: None,
             forked_from: None,
-        }),
-    }
+        },
+        occurred_at: None,
+        events: Vec::new(),
+        run: None,
+    };
+    change(&mut create);
+    Action::Create(Box::new(create))
 }
 
 fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
@@ -178,17 +187,10 @@ fn lifecycle() {
 
 /// A new conversation with these events.
 fn created_with(facts: impl IntoIterator<Item = Fact>) -> Action {
-    let Action::Create { created, .. } = created() else {
-        panic!("another command")
-    };
     let Action::Append { events, .. } = append(facts) else {
         panic!("another command")
     };
-    Action::Create {
-        created,
-        occurred_at: None,
-        events,
-    }
+    create(|create| create.events = events)
 }
 
 #[test]

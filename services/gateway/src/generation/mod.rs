@@ -58,7 +58,7 @@ pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use request_settings::RequestSettings;
 pub use run_key::{RunKey, finish_commit, run_started_by};
-pub use start::{RunHandle, Start};
+pub use start::{NewConversation, RunHandle, Start, StartAt};
 pub use stateless_turn::StatelessTurn;
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub(crate) use sweeper::jittered;

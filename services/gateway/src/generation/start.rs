@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use domain::event::RunStarted;
-use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, RunId, UserId, Version};
+use domain::{
+    CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version,
+};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Status};
 use uuid::Uuid;
+use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::run::v1 as proto;
 use wire::proto::write::v1 as write;
@@ -18,7 +21,7 @@ use super::finish::finish;
 use super::run_key::{RunKey, run_started_by};
 use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
-use crate::writer::WriterError;
+use crate::writer::{ATTEMPT_MAX, WriterClient, WriterError};
 use crate::{problem, request};
 use history::Deadline;
 
@@ -39,10 +42,10 @@ pub struct Start {
     /// The conversation.
     pub key: ConversationKey,
     /// The events that are recorded before the start in the same commit, for example the user's message or results of
-    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`].
+    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`], or [`domain::bounds::CREATE_RUN_EVENTS_MAX`] in a new conversation.
     pub events: Vec<NewEvent>,
-    /// The version that the conversation must have; `None`: any.
-    pub expected_version: Option<Version>,
+    /// Where the run starts.
+    pub at: StartAt,
     /// What the model reads instead of the conversation; `None`: the conversation.
     pub history: Option<Vec<Fact>>,
     /// What the request sets instead of the agent's settings; `None`: nothing.
@@ -55,6 +58,28 @@ pub struct Start {
     pub idempotency_key: Option<CommitId>,
     /// How long the caller waits.
     pub deadline: Deadline,
+}
+
+/// Where a run starts.
+#[derive(Debug, Clone)]
+pub enum StartAt {
+    /// In a conversation that exists, at any version.
+    AnyVersion,
+    /// In a conversation that has this version.
+    Version(Version),
+    /// In a conversation that the same commit creates.
+    New(NewConversation),
+}
+
+/// A conversation that its first run creates.
+#[derive(Debug, Clone)]
+pub struct NewConversation {
+    /// Its owner.
+    pub owner: Owner,
+    /// Its metadata: JSON text of an object; empty: none.
+    pub metadata_json: String,
+    /// Where it leaves another conversation; `None`: it is no fork.
+    pub forked_from: Option<event::ForkPoint>,
 }
 
 /// A run that has started.
@@ -70,7 +95,7 @@ impl Generations {
     /// Starts a run. It continues in a task of its own.
     ///
     /// # Errors
-    /// `RUN_ACTIVE`, with the active run's id; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
+    /// `RUN_ACTIVE`, with the active run's id; `CONVERSATION_EXISTS` for a new one; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
     /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
     pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
         if self.shutdown.has_begun() {
@@ -149,6 +174,72 @@ async fn is_active(generations: &Generations, run: &RunKey, key: Option<CommitId
     active.is_ok_and(|active| active.is_some_and(|active| active.id == run.run))
 }
 
+/// The command that starts a run.
+enum StartCommand {
+    InConversation(proto::StartRunRequest),
+    WithConversation(Box<write::CreateConversationRequest>),
+}
+
+impl StartCommand {
+    fn of(run: &RunKey, start: &Start, started: &RunStarted, command: CommitId) -> Self {
+        let text = |label: &Option<Label>| {
+            let label = label.as_ref();
+            label
+                .map(|label| label.as_str().to_owned())
+                .unwrap_or_default()
+        };
+        let run_id = run.run.to_string();
+        let (model, provider) = (text(&started.model), text(&started.provider));
+        let events = start.events.iter().map(new_event).collect();
+        let expected_version = match &start.at {
+            StartAt::AnyVersion => None,
+            StartAt::Version(version) => Some(version.0),
+            StartAt::New(new) => {
+                return Self::WithConversation(Box::new(write::CreateConversationRequest {
+                    agent_id: run.agent.as_str().to_owned(),
+                    conversation_id: run.key.conversation.to_string(),
+                    idempotency_key: command.to_string(),
+                    owner: Some(owner_to_proto(&new.owner)),
+                    metadata_json: new.metadata_json.clone(),
+                    forked_from: new.forked_from.clone(),
+                    events,
+                    run: Some(write::NewRun {
+                        run_id,
+                        model,
+                        provider,
+                    }),
+                    ..write::CreateConversationRequest::default()
+                }));
+            }
+        };
+        Self::InConversation(proto::StartRunRequest {
+            target: Some(write::CommandTarget {
+                expected_version,
+                ..run.target(Some(command))
+            }),
+            run_id,
+            events,
+            model,
+            provider,
+        })
+    }
+
+    async fn send(&self, writer: &WriterClient) -> Result<CommitResult, Status> {
+        let result = match self {
+            Self::InConversation(request) => {
+                let answer = writer.runs().start_run(request.clone()).await?;
+                answer.into_inner().result
+            }
+            Self::WithConversation(request) => {
+                let mut writer = writer.write(ATTEMPT_MAX);
+                let answer = writer.create_conversation(request.as_ref().clone()).await?;
+                answer.into_inner().result
+            }
+        };
+        Ok(result.unwrap_or_default())
+    }
+}
+
 /// Appends the start. Returns whether this call appended it. An active run that is closed is finished first.
 async fn commit_start(
     generations: &Generations,
@@ -157,30 +248,14 @@ async fn commit_start(
     started: &RunStarted,
     command: CommitId,
 ) -> Result<(CommitResult, bool), Status> {
-    let text = |label: &Option<Label>| {
-        let label = label.as_ref();
-        label
-            .map(|label| label.as_str().to_owned())
-            .unwrap_or_default()
-    };
-    let request = proto::StartRunRequest {
-        target: Some(write::CommandTarget {
-            expected_version: start.expected_version.map(|version| version.0),
-            ..run.target(Some(command))
-        }),
-        run_id: run.run.to_string(),
-        events: start.events.iter().map(new_event).collect(),
-        model: text(&started.model),
-        provider: text(&started.provider),
-    };
+    let command = StartCommand::of(run, start, started, command);
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut finished = 0;
     // An earlier attempt of this call may have succeeded without an answer.
     let mut is_retry = false;
     loop {
-        let status = match generations.writer.runs().start_run(request.clone()).await {
-            Ok(answer) => {
-                let commit = answer.into_inner().result.unwrap_or_default();
+        let status = match command.send(&generations.writer).await {
+            Ok(commit) => {
                 let is_ours = is_retry || !commit.replayed;
                 return Ok((commit, is_ours));
             }

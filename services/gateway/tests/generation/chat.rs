@@ -9,7 +9,7 @@ use domain::{
 use event_log::Record;
 use event_log::registry::Scope;
 use futures::StreamExt as _;
-use gateway::generation::{FollowItem, RunHandle, RunKey, Start};
+use gateway::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
 use gateway::quotas::account::{Account, RequestSource};
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
 use runtime::grpc::Authenticated;
@@ -115,7 +115,7 @@ impl<'s> Chat<'s> {
             access,
             key: self.key.clone(),
             events: facts.into_iter().map(new_event).collect(),
-            expected_version: None,
+            at: StartAt::AnyVersion,
             history: None,
             settings: None,
             approved_calls: Vec::new(),

@@ -1,9 +1,10 @@
 //! Creates a conversation.
 
-use domain::bounds::{CREATE_EVENTS_MAX, TITLE_BYTES_MAX};
+use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, TITLE_BYTES_MAX};
 use domain::event::ConversationCreated;
 use domain::{
-    Action, AgentId, Command, ConversationId, Expectation, NewEvent, Violation, ViolationReason,
+    Action, AgentId, Command, ConversationId, Create, Expectation, NewEvent, Violation,
+    ViolationReason,
 };
 use event_log::registry::Scope;
 use prost::Message as _;
@@ -13,6 +14,7 @@ use wire::proto::event::v1::Event;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
 use super::append_events::converted;
+use super::runs::run_started;
 use super::{Problem, Request, Writer, commit_in_turn};
 use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
@@ -49,7 +51,14 @@ pub(super) async fn intent_of(
     let fork_from = fork_from.transpose();
     let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
     let bytes = request.encoded_len();
-    let events = new_events(std::mem::take(&mut request.events))?;
+    let run = request.run.take().map(run_started).transpose();
+    let run = run.map_err(|violation| violation.within("run"))?;
+    let most = if run.is_some() {
+        CREATE_RUN_EVENTS_MAX
+    } else {
+        CREATE_EVENTS_MAX
+    };
+    let events = new_events(std::mem::take(&mut request.events), most)?;
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
@@ -68,22 +77,23 @@ pub(super) async fn intent_of(
             commit,
             agent,
             expectation: Expectation::Any,
-            action: Action::Create {
-                created: Box::new(created),
+            action: Action::Create(Box::new(Create {
+                created,
                 occurred_at,
                 events: count_tokens(events, bytes).await?,
-            },
+                run,
+            })),
         },
         fork_from,
     })
 }
 
-/// The events after the creation, without their token counts.
-fn new_events(events: Vec<Event>) -> Result<Vec<NewEvent>, Violation> {
+/// The events after the creation, at most `most`, without their token counts.
+fn new_events(events: Vec<Event>, most: usize) -> Result<Vec<NewEvent>, Violation> {
     let count = events.len();
-    if count > CREATE_EVENTS_MAX {
+    if count > most {
         let rule = format!(
-            "has {count} events, one commit has at most {CREATE_EVENTS_MAX} besides the creation: append several commits"
+            "has {count} events, one commit has at most {most} besides the creation and the start of a run: append several commits"
         );
         let violation = Violation::new(ViolationReason::TooManyEvents, rule);
         return Err(violation.within("events"));

@@ -1,6 +1,9 @@
 //! Invalid fields: reason and path, and nothing is appended or published.
 
-use domain::bounds::{BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, PARTS_PER_BATCH_MAX, RUN_EVENTS_MAX};
+use domain::bounds::{
+    BATCH_DELTA_BYTES_MAX, CREATE_RUN_EVENTS_MAX, DELTA_BYTES_MAX, PARTS_PER_BATCH_MAX,
+    RUN_EVENTS_MAX,
+};
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
 use tests::events::user;
@@ -9,6 +12,7 @@ use tests::stack::Setup;
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::{Event, RunOutcome};
 use wire::proto::run::v1 as proto;
+use wire::proto::write::v1::NewRun;
 
 use super::{CONVERSATION, Run, record_of};
 use crate::write::with;
@@ -109,6 +113,57 @@ async fn events_at_the_bound_and_one_past() {
     check_failure("an end", past, too_many);
     let most = agent.try_finish(finish(RUN_EVENTS_MAX)).await;
     assert_eq!(most.expect("its end").version, 1_001);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_run_that_starts_with_its_conversation() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let id = uuid::Uuid::now_v7().to_string();
+    let create = |run_id: &str, model: &str, count| {
+        with(agent.create_request(CONVERSATION), |request| {
+            request.events = events(count);
+            request.run = Some(NewRun {
+                run_id: run_id.to_owned(),
+                model: model.to_owned(),
+                provider: String::new(),
+            });
+        })
+    };
+    let long = "m".repeat(257);
+    for (case, reason, field, request) in [
+        ("no id", "FIELD_MISSING", "run.run_id", create("", "", 1)),
+        (
+            "no UUID",
+            "FIELD_MALFORMED",
+            "run.run_id",
+            create("x", "", 1),
+        ),
+        (
+            "a long model",
+            "FIELD_TOO_LONG",
+            "run.model",
+            create(&id, &long, 1),
+        ),
+        (
+            "many",
+            "TOO_MANY_EVENTS",
+            "events",
+            create(&id, "", CREATE_RUN_EVENTS_MAX + 1),
+        ),
+    ] {
+        let expected = (InvalidArgument, reason, field);
+        check_failure(case, agent.try_create(request).await, expected);
+    }
+    let most = agent
+        .try_create(create(&id, "", CREATE_RUN_EVENTS_MAX))
+        .await;
+    assert_eq!(most.expect("a conversation").version, 500);
+    let finish = agent.finish_request(CONVERSATION, &id, events(1));
+    assert_eq!(
+        agent.try_finish(finish).await.expect("its end").version,
+        502
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,15 +19,7 @@ fn point(id: &str, version: u64, depth: u32) -> ForkPoint {
 
 /// A conversation of three events, which continues another one at `behind`.
 fn parent(behind: Option<ForkPoint>) -> Option<Head> {
-    let Action::Create { mut created, .. } = created() else {
-        panic!("another command")
-    };
-    created.forked_from = behind;
-    let create = Action::Create {
-        created,
-        occurred_at: None,
-        events: Vec::new(),
-    };
+    let create = create(|create| create.created.forked_from = behind);
     head_after(vec![create, append([said("a"), said("b")])])
 }
 

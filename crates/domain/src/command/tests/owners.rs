@@ -50,15 +50,7 @@ fn events_of_an_expected_owner() {
 
 /// A conversation of a channel; `s1` owns the others.
 fn of_channel() -> Action {
-    let Action::Create { mut created, .. } = created() else {
-        panic!("another action")
-    };
-    created.owner = channel();
-    Action::Create {
-        created,
-        occurred_at: None,
-        events: Vec::new(),
-    }
+    create(|create| create.created.owner = channel())
 }
 
 fn channel() -> Owner {

@@ -83,6 +83,31 @@ fn starts() {
     );
 }
 
+/// A conversation whose first run starts in the commit that creates it.
+fn created_with_run(facts: impl IntoIterator<Item = Fact>) -> Action {
+    create(|create| {
+        create.events = new_events(facts);
+        create.run = Some(RunStarted {
+            run: run(1),
+            model: None,
+            provider: None,
+        });
+    })
+}
+
+#[test]
+fn starts_with_the_conversation() {
+    check(vec![], created_with_run([]), Ok(2));
+    check(vec![], created_with_run([said("a"), said("b")]), Ok(4));
+    let exists = || Err(Rejection::AlreadyExists);
+    check(vec![created()], created_with_run([]), exists());
+    let head = head_after(vec![created_with_run([said("q")])]).unwrap();
+    assert_eq!((head.version, head.totals.commits), (Version(3), 1));
+    assert_eq!(head.active_run.map(|active| active.id), Some(run(1)));
+    let with_answer = vec![created_with_run([said("q")])];
+    check(with_answer, finished(1, [said("a")]), Ok(2));
+}
+
 #[test]
 fn stops() {
     check(vec![], stopped(1), Err(Rejection::NotFound));

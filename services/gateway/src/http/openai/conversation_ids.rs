@@ -21,14 +21,14 @@ const CHANNEL_SCHEME: &str = "hansard.openai.channel.v1";
 
 /// The id and the owner of a new conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewConversation {
+pub struct OwnedId {
     /// Its id in the record.
     pub id: ConversationId,
     /// Its owner.
     pub owner: Owner,
 }
 
-impl NewConversation {
+impl OwnedId {
     /// A conversation of an agent, of an end user or of none; `id` must be unique, and equal in all retries.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ mod tests {
         let agent = AgentId::parse("support").unwrap();
         let of = |user: Option<&str>, id: u128| {
             let user = user.map(|user| UserId::parse(user).unwrap());
-            NewConversation::of(&agent, user, Uuid::from_u128(id)).unwrap()
+            OwnedId::of(&agent, user, Uuid::from_u128(id)).unwrap()
         };
         let (ada, one, two) = (of(Some("ada"), 1), of(None, 1), of(None, 2));
         for new in [&ada, &one, &two] {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{last_turn, problems};
-use crate::generation::{RunKey, Start};
+use crate::generation::{RunKey, Start, StartAt};
 use crate::http::owned_chat::{OwnedChat, read_conversation};
 use crate::http::{HttpState, positions};
 use crate::quotas::account::{Account, RequestSource};
@@ -183,7 +183,9 @@ pub(in crate::http) async fn start(
         ),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
-        expected_version: turn.expected_version,
+        at: turn
+            .expected_version
+            .map_or(StartAt::AnyVersion, StartAt::Version),
         history: turn.history,
         settings: None,
         approved_calls: turn.approved,

@@ -1,14 +1,13 @@
 //! Starts, stops and finishes a run.
 
-use domain::event::{RunFinished, RunStarted};
+use domain::event::RunFinished;
 use domain::{Action, FinishRun, StartRun};
 use prost::Message as _;
 use wire::event::outcome_from_proto;
-use wire::optional::label;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest, StopRunRequest};
-use wire::proto::write::v1::CommitResult;
+use wire::proto::write::v1::{CommitResult, NewRun};
 
-use super::{Problem, Request, Writer, execute_on, new_events, run_id};
+use super::{Problem, Request, Writer, execute_on, new_events, run_id, run_started};
 use crate::request::split;
 
 pub(super) async fn start(
@@ -23,11 +22,11 @@ pub(super) async fn start(
 
 async fn start_action(request: StartRunRequest) -> Result<Action, Problem> {
     let bytes = request.encoded_len();
-    let started = RunStarted {
-        run: run_id(&request.run_id)?,
-        model: label(request.model, "model")?,
-        provider: label(request.provider, "provider")?,
-    };
+    let started = run_started(NewRun {
+        run_id: request.run_id,
+        model: request.model,
+        provider: request.provider,
+    })?;
     let events = new_events(request.events, bytes).await?;
     Ok(Action::StartRun(Box::new(StartRun { started, events })))
 }

@@ -5,11 +5,14 @@ mod lifecycle;
 mod model_calls;
 
 use domain::bounds::RUN_EVENTS_MAX;
+use domain::event::RunStarted;
 use domain::{NewEvent, RunId, Violation, ViolationReason};
 use tonic::{Request, Response, Status};
+use wire::optional::label;
 use wire::proto::event::v1::Event;
 use wire::proto::run::v1 as proto;
 use wire::proto::run::v1::run_service_server::RunService;
+use wire::proto::write::v1::NewRun;
 use wire::status::Problem;
 
 use super::append_events::converted;
@@ -44,6 +47,15 @@ fn run_id(text: &str) -> Result<RunId, Violation> {
         _ => RunId::parse(text),
     };
     parsed.map_err(|violation| violation.within("run_id"))
+}
+
+/// A run to start.
+pub(super) fn run_started(given: NewRun) -> Result<RunStarted, Violation> {
+    Ok(RunStarted {
+        run: run_id(&given.run_id)?,
+        model: label(given.model, "model")?,
+        provider: label(given.provider, "provider")?,
+    })
 }
 
 /// The events at the start or end of a run, with their token counts. `bytes`: the size of their request.

@@ -1,6 +1,7 @@
 //! Bounds of recorded completions, at their edges.
 
 use serde_json::{Value, json};
+use tests::http_client::Answer;
 
 use super::{CONVERSATION, PATH, System, body, conversation, error, history, send, user};
 
@@ -49,22 +50,24 @@ async fn new_events_at_their_bound() {
         let numbers = 0..count;
         numbers.map(|number| user(&number.to_string())).collect()
     };
-    let refused = send(&system.client.with(CONVERSATION, "over"), &messages(500)).await;
-    assert_eq!(
-        (error(&refused).0, error(&refused).2.as_str()),
-        (400, "messages")
-    );
+    let refused = |answer: &Answer| {
+        let error = error(answer);
+        assert_eq!((error.0, error.2.as_str()), (400, "messages"));
+    };
+    // A new conversation takes one place of the commit.
     let chat = system.client.with(CONVERSATION, "within");
-    let answer = send(&chat, &messages(499)).await;
+    refused(&send(&chat, &messages(499)).await);
+    let answer = send(&chat, &messages(498)).await;
     answer.ok(200);
     let id = conversation(&answer);
     // A longer history is continued, since only its end is new.
-    let mut longer = messages(499);
-    longer.push(json!({"role": "assistant", "content": "1: 498"}));
-    longer.push(user("next"));
-    send(&chat, &longer).await.ok(200);
+    let mut longer = messages(498);
+    longer.push(json!({"role": "assistant", "content": "1: 497"}));
+    let with_new = |count: usize| [longer.clone(), messages(count)].concat();
+    refused(&send(&chat, &with_new(500)).await);
+    send(&chat, &with_new(499)).await.ok(200);
     let path = format!("/openai/v1/conversations/{id}/items?order=desc&limit=2");
     let last = system.client.get(&path).await.ok(200);
-    assert_eq!(last["data"][0]["content"][0]["text"], "2: next");
+    assert_eq!(last["data"][0]["content"][0]["text"], "2: 498");
     assert_eq!(history(&system.client, &id).await.len(), 100);
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{CONVERSATION, FAIL, PATH, System, body, conversation, history, recorded, send, user};
+use crate::fixture::{list, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_gets_the_first_answer() {
@@ -37,6 +38,34 @@ async fn a_retry_gets_the_first_answer() {
     // The client's id of the message is a part of the request.
     let other = retry.with("x-hansard-message", "m2");
     assert_eq!(content(&send(&other, &[user("b")]).await), "5: b");
+}
+
+/// A crash between two commits would leave a conversation without its question.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_and_its_first_run_are_one_commit() {
+    let system = System::start().await;
+    let ada = system.client.with("x-hansard-user", "ada");
+    let id = conversation(&send(&ada.with(CONVERSATION, "chat-1"), &[user("a")]).await);
+    let page = ada
+        .get(&format!("/v1/conversations/{id}/events"))
+        .await
+        .ok(200);
+    let first: Vec<(&str, bool)> = list(&page, "events")
+        .iter()
+        .map(|event| {
+            (
+                text(event, "type"),
+                event["commitId"] == page["events"][0]["commitId"],
+            )
+        })
+        .collect();
+    let expected = [
+        ("ConversationCreated", true),
+        ("MessageAppended", true),
+        ("RunStarted", true),
+        ("MessageAppended", false),
+    ];
+    assert_eq!(first.get(..4), Some(&expected[..]), "{first:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,6 +58,34 @@ async fn options_reach_the_model_and_are_repeated() {
     }
 }
 
+/// Without a conversation, the commit that starts the run creates one. Only an input that fills a commit needs several.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_and_its_conversation_are_one_commit() {
+    let model = answering().await;
+    let (_stack, client) = setup(&model).await;
+    // The creation, the note of the response and the start of the run share the commit with the items.
+    for (items, is_one_commit) in [(1, true), (497, true), (498, false)] {
+        let input: Vec<Value> = (0..items)
+            .map(|index| json!({"role": "user", "content": index.to_string()}))
+            .collect();
+        let response = create(&client, json!({"input": input, "user": "ada"}))
+            .await
+            .ok(200);
+        // The id contains the conversation.
+        let (_, conversation) = id(&response)["resp_".len()..].split_once('_').unwrap();
+        let path = format!("/v1/conversations/{conversation}/events?limit=1000");
+        let page = client.get(&path).await.ok(200);
+        let events = page["events"].as_array().unwrap();
+        let start = events
+            .iter()
+            .position(|event| event["type"] == "RunStarted");
+        let start = start.expect("a start");
+        assert_eq!(start, items + 2, "{response}");
+        let commits = (&events[0]["commitId"], &events[start]["commitId"]);
+        assert_eq!(commits.0 == commits.1, is_one_commit, "{items} items");
+    }
+}
+
 /// Wrong requests, each with its field.
 fn wrong_requests() -> Vec<(Value, &'static str)> {
     let mut wrong = wrong_inputs();

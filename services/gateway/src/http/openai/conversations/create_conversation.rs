@@ -18,7 +18,7 @@ use super::{ConversationObject, metadata};
 use crate::http::body::Verbatim;
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversation_ids::NewConversation;
+use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
 
@@ -60,7 +60,7 @@ pub(in crate::http) async fn create_openai_conversation(
     let events = items.into_events(OpenBefore::Known(&[]))?;
     let access = caller.access(&state, Scope::Append, None).await?;
     let user = caller.user("user", None)?;
-    let new = NewConversation::of(&access.agent, user, Uuid::now_v7())?;
+    let new = OwnedId::of(&access.agent, user, Uuid::now_v7())?;
     let request = write::CreateConversationRequest {
         agent_id: access.agent.as_str().to_owned(),
         conversation_id: new.id.to_string(),

@@ -66,6 +66,15 @@ impl RequestHash {
         self.key(head.version, head.recorded_at)
     }
 
+    /// The commit that created the conversation, if it is of this request. Its key is that of version 0, with its own time.
+    pub(in crate::http::openai) fn creation(self, head: &Head) -> Option<RecentCommit> {
+        let first = head.recent.first();
+        let first = first.filter(|_| head.lists_every_commit())?;
+        let (seconds, nanos) = first.id.0.get_timestamp()?.to_unix();
+        let created_at = Timestamp::from_parts(i64::try_from(seconds).ok()?, nanos)?;
+        (self.key(Version::ZERO, created_at) == first.id).then_some(*first)
+    }
+
     /// The commit of an earlier attempt, if the request is a retry and the commit is one of the latest.
     pub(in crate::http::openai) fn earlier(
         self,
@@ -81,7 +90,12 @@ impl RequestHash {
             is_within_window(commit.recorded_at, now)
                 && self.key(before.last_version, before.recorded_at) == commit.id
         });
-        found.next_back().map(|(_, commit)| *commit)
+        let found = found.next_back().map(|(_, commit)| *commit);
+        let creation = || {
+            let creation = self.creation(head)?;
+            is_within_window(creation.recorded_at, now).then_some(creation)
+        };
+        found.or_else(creation)
     }
 }
 

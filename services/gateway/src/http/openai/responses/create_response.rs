@@ -166,7 +166,7 @@ impl Exchange<'_> {
                 };
                 Placement::after(creator, previous, earlier).await
             }
-            (None, None) => Placement::create(creator, None).await,
+            (None, None) => Placement::in_new(creator, None),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Where a response is recorded: in the conversation that the request names, after the response that it continues, or in a new
-//! conversation.
+//! conversation, which the commit that starts the run creates.
 
 use axum::http::StatusCode;
 use domain::{
@@ -7,17 +7,18 @@ use domain::{
     Version,
 };
 use event_log::registry::AgentAccess;
+use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
-use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1::{self as write, CommitResult};
+use wire::proto::write::v1::CommitResult;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use super::recorded::{RecordedResponse, is_complete, version_without_items_after};
-use crate::http::commands::result_for_caller;
+use crate::generation::NewConversation;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::NewConversation;
-use crate::http::openai::conversations::write::{Writable, rejected};
+use crate::http::openai::conversation_ids::OwnedId;
+use crate::http::openai::conversations::write::Writable;
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::state::HttpState;
 
@@ -26,8 +27,10 @@ use crate::http::state::HttpState;
 pub(super) struct Placement {
     /// The conversation.
     pub(super) key: ConversationKey,
-    /// Its version: the response is recorded directly after it.
+    /// Its version, or that of the creation: the response is recorded directly after it.
     pub(super) version: Version,
+    /// How to create it; `None`: it exists.
+    pub(super) new: Option<NewConversation>,
     /// The calls without results.
     pub(super) open_calls: Vec<OpenCall>,
     /// The events that a fork repeats: calls that the parent has not answered.
@@ -38,7 +41,7 @@ pub(super) struct Placement {
     pub(super) is_named: bool,
 }
 
-/// Who creates a conversation.
+/// Whose conversation it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Creator<'a> {
     /// The state.
@@ -49,6 +52,13 @@ pub(super) struct Creator<'a> {
     pub(super) access: &'a AgentAccess,
     /// The end user.
     pub(super) user: Option<&'a UserId>,
+}
+
+impl Creator<'_> {
+    /// The write service under the caller's token.
+    pub(super) fn writer(&self) -> WriteServiceClient<Authenticated> {
+        self.state.commands.write_for(&self.caller.service.call)
+    }
 }
 
 impl Placement {
@@ -71,6 +81,7 @@ impl Placement {
         Ok(Self {
             key: writable.destination.key,
             version: writable.head.version,
+            new: None,
             open_calls: writable.head.open_calls.clone(),
             repeated: Vec::new(),
             head: Some(writable.head),
@@ -113,6 +124,7 @@ impl Placement {
             return Ok(Self {
                 key: key.clone(),
                 version: head.version,
+                new: None,
                 open_calls: head.open_calls.clone(),
                 repeated: Vec::new(),
                 head: Some(head),
@@ -127,11 +139,11 @@ impl Placement {
             user: owner,
             ..creator
         };
-        Self::fork(creator, previous, *end).await
+        Self::fork(creator, previous, *end)
     }
 
     /// A fork after a response, without its calls: a fork cannot answer calls of its parent, so that it repeats them.
-    async fn fork(
+    fn fork(
         creator: Creator<'_>,
         previous: &RecordedResponse,
         end: Version,
@@ -155,7 +167,7 @@ impl Placement {
             version: before.unwrap_or(end).0,
             ..event::ForkPoint::default()
         };
-        let mut placement = Self::create(creator, Some(from)).await?;
+        let mut placement = Self::in_new(creator, Some(from))?;
         for call in repeated {
             placement.open_calls.push(OpenCall {
                 call_id: call.call_id.clone(),
@@ -171,34 +183,26 @@ impl Placement {
     /// A new conversation.
     ///
     /// # Errors
-    /// The writer rejects it.
-    pub(super) async fn create(
+    /// Never: the id is valid.
+    pub(super) fn in_new(
         creator: Creator<'_>,
         forked_from: Option<event::ForkPoint>,
     ) -> Result<Self, HttpProblem> {
-        let Creator {
-            state,
-            caller,
-            access,
-            user,
-        } = creator;
-        let new = NewConversation::of(&access.agent, user.cloned(), Uuid::now_v7())?;
-        let request = write::CreateConversationRequest {
-            agent_id: access.agent.as_str().to_owned(),
-            conversation_id: new.id.to_string(),
-            owner: Some(owner_to_proto(&new.owner)),
-            forked_from,
-            ..write::CreateConversationRequest::default()
-        };
-        let mut writer = state.commands.write_for(&caller.service.call);
-        let answer = writer.create_conversation(request).await;
-        let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        let Creator { access, user, .. } = creator;
+        let new = OwnedId::of(&access.agent, user.cloned(), Uuid::now_v7())?;
+        let parent = forked_from.as_ref();
+        let parent = parent.map_or(Version::ZERO, |from| Version(from.version));
         Ok(Self {
             key: ConversationKey {
                 tenant: access.tenant.tenant().clone(),
                 conversation: new.id,
             },
-            version: Version(created.version),
+            version: parent.next(),
+            new: Some(NewConversation {
+                owner: new.owner,
+                metadata_json: String::new(),
+                forked_from,
+            }),
             open_calls: Vec::new(),
             repeated: Vec::new(),
             head: None,

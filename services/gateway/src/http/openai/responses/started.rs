@@ -1,13 +1,16 @@
 //! Records the input of a response and starts its run.
 
 use axum::http::HeaderMap;
-use domain::bounds::{EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
+use domain::bounds::{
+    CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX,
+};
 use domain::{CommitId, ConversationKey, NewEvent, Owner, RunId, Timestamp, UserId, Version};
 use event_log::registry::AgentAccess;
 use history::Deadline;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 use uuid::Uuid;
+use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
 
@@ -17,7 +20,7 @@ use super::output::OutputPlace;
 use super::parameters::{Noted, Parameters};
 use super::placement::{Creator, Placement, recorded_at};
 use super::response_id::ResponseId;
-use crate::generation::{RequestSettings, Start, run_started_by};
+use crate::generation::{NewConversation, RequestSettings, Start, StartAt, run_started_by};
 use crate::http::commands::{COMMAND_MAX, result_for_caller};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
@@ -150,7 +153,13 @@ async fn record(
     let events = items.into_events(OpenBefore::Known(&placement.open_calls))?;
     let mut events = new_events(events)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
-    let mut events = append_first(state, caller, &request.access, &mut placement, events).await?;
+    let creator = Creator {
+        state,
+        caller,
+        access: &request.access,
+        user: request.user.as_ref(),
+    };
+    let mut events = append_first(creator, &mut placement, events).await?;
     events.push(note);
     let command = match &placement.head {
         Some(head) => hash.next_key(head),
@@ -162,7 +171,9 @@ async fn record(
         access: request.access,
         key: placement.key,
         events,
-        expected_version: Some(placement.version),
+        at: placement
+            .new
+            .map_or(StartAt::Version(placement.version), StartAt::New),
         history: None,
         settings: Some(request.settings),
         approved_calls: Vec::new(),
@@ -187,24 +198,26 @@ fn new_events(events: Vec<event::Event>) -> Result<Vec<NewEvent>, HttpProblem> {
         .map_err(problem::from_violation)
 }
 
-/// Appends the first events of a long input, if the conversation is new. Returns those that fit into the commit that starts the
-/// run.
+/// Creates the conversation with the first events of a long input, if it is new: only such an input takes several commits. Returns
+/// the events for the commit that starts the run.
 ///
 /// # Errors
 /// 400: the conversation exists, and the events do not fit into one commit.
 async fn append_first(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    access: &AgentAccess,
+    creator: Creator<'_>,
     placement: &mut Placement,
     mut events: Vec<NewEvent>,
 ) -> Result<Vec<NewEvent>, HttpProblem> {
     // The note needs one place.
-    let room = RUN_EVENTS_MAX - 1;
+    let room = if placement.new.is_some() {
+        CREATE_RUN_EVENTS_MAX - 1
+    } else {
+        RUN_EVENTS_MAX - 1
+    };
     if events.len() <= room {
         return Ok(events);
     }
-    if placement.head.is_some() {
+    let Some(new) = placement.new.take() else {
         let detail = format!(
             "input has {} items, at most {room} fit into one commit: append the first ones before",
             events.len()
@@ -214,10 +227,13 @@ async fn append_first(
             super::input::INPUT,
             detail,
         ));
-    }
+    };
     let last = events.split_off(events.len() - room);
-    for chunk in events.chunks(EVENTS_PER_COMMIT_MAX) {
-        let target = command_target(&access.agent, &placement.key.conversation, String::new());
+    let (first, further) = events.split_at(events.len().min(CREATE_EVENTS_MAX));
+    placement.version = create(creator, &placement.key, new, first).await?;
+    for chunk in further.chunks(EVENTS_PER_COMMIT_MAX) {
+        let agent = &creator.access.agent;
+        let target = command_target(agent, &placement.key.conversation, String::new());
         let request = write::AppendEventsRequest {
             target: Some(write::CommandTarget {
                 expected_version: Some(placement.version.0),
@@ -226,13 +242,33 @@ async fn append_first(
             events: chunk.iter().map(to_proto).collect(),
             ..write::AppendEventsRequest::default()
         };
-        let mut writer = state.commands.write_for(&caller.service.call);
-        let answer = writer.append_events(request).await;
+        let answer = creator.writer().append_events(request).await;
         let appended: CommitResult =
             result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
         placement.version = Version(appended.version);
     }
     Ok(last)
+}
+
+/// Creates a conversation with its first events. Returns its version.
+async fn create(
+    creator: Creator<'_>,
+    key: &ConversationKey,
+    new: NewConversation,
+    events: &[NewEvent],
+) -> Result<Version, HttpProblem> {
+    let request = write::CreateConversationRequest {
+        agent_id: creator.access.agent.as_str().to_owned(),
+        conversation_id: key.conversation.to_string(),
+        owner: Some(owner_to_proto(&new.owner)),
+        metadata_json: new.metadata_json,
+        forked_from: new.forked_from,
+        events: events.iter().map(to_proto).collect(),
+        ..write::CreateConversationRequest::default()
+    };
+    let answer = creator.writer().create_conversation(request).await;
+    let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    Ok(Version(created.version))
 }
 
 fn to_proto(new: &NewEvent) -> event::Event {

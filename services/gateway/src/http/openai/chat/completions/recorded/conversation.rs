@@ -1,4 +1,4 @@
-//! Finds or creates the conversation of a completion.
+//! Finds the conversation of a completion. A missing one is created by the commit that starts the run.
 //!
 //! A client names a conversation by its id, or by an id of its own chat. A conversation with this id is used if it belongs to the
 //! caller's agent and end user. Otherwise a missing one and a foreign one get the same: a conversation of the agent and the end user
@@ -10,15 +10,11 @@ use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
 use uuid::{Builder, Uuid};
-use wire::conversation::owner_to_proto;
-use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
 use super::client_headers::Recording;
-use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::{NewConversation, record_id};
-use crate::http::openai::conversations::write::rejected;
+use crate::http::openai::conversation_ids::{OwnedId, record_id};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -43,50 +39,67 @@ pub(in super::super) struct ConversationOwner {
 pub(super) struct FoundConversation {
     /// The conversation.
     pub(super) key: ConversationKey,
-    /// Its head, from the leader; `None`: it is new.
-    pub(super) head: Option<Head>,
+    /// Its state.
+    pub(super) state: FoundState,
 }
 
-/// The conversation of a recording, created with this metadata if it does not exist.
+/// The state of a found conversation.
+#[derive(Debug)]
+pub(super) enum FoundState {
+    /// It exists. The head is from the leader.
+    Exists(Box<Head>),
+    /// It is missing. This is its owner.
+    New(Owner),
+}
+
+/// The conversation of a recording.
 ///
 /// # Errors
-/// The writer rejects the creation; [`not_found`] if the conversation was erased; a service does not answer.
-pub(super) async fn find_or_create(
+/// A service does not answer.
+pub(super) async fn find_or_new(
     state: &HttpState,
     caller: &OpenAiCaller,
     owner: &ConversationOwner,
     recording: &Recording,
-    metadata_json: String,
 ) -> Result<FoundConversation, HttpProblem> {
     let (agent, user) = (&owner.access.agent, owner.user.clone());
     let new = match recording {
-        Recording::None | Recording::New => NewConversation::of(agent, user, Uuid::now_v7())?,
+        Recording::None | Recording::New => OwnedId::of(agent, user, Uuid::now_v7())?,
         Recording::In(id) => {
             let named = record_id(id).ok().map(|id| owner.key(id));
             let id = derived_id(&channel_key(state, owner)?, agent, user.as_ref(), id);
-            let new = NewConversation::of(agent, user, id)?;
+            let new = OwnedId::of(agent, user, id)?;
             let derived = Some(owner.key(new.id.clone()));
             let found = tokio::try_join!(
                 find(state, caller, owner, named),
                 find(state, caller, owner, derived)
             );
             let (named, derived) = found?;
-            if let Some(found) = named.or(derived) {
-                return Ok(found);
+            if let Some((key, head)) = named.or(derived) {
+                let state = FoundState::Exists(Box::new(head));
+                return Ok(FoundConversation { key, state });
             }
             new
         }
     };
-    let key = owner.key(new.id.clone());
-    match create(state, caller, owner, &new, metadata_json).await {
-        Ok(()) => Ok(FoundConversation { key, head: None }),
-        // A concurrent request of the same chat has created it.
-        Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
-            let found = find(state, caller, owner, Some(key)).await?;
-            found.ok_or_else(not_found)
-        }
-        Err(problem) => Err(rejected(problem)),
-    }
+    Ok(FoundConversation {
+        key: owner.key(new.id),
+        state: FoundState::New(new.owner),
+    })
+}
+
+/// The head of a conversation that a concurrent request of the same chat has created.
+///
+/// # Errors
+/// [`not_found`] if the conversation was erased; a service does not answer.
+pub(super) async fn created_by_another(
+    state: &HttpState,
+    caller: &OpenAiCaller,
+    owner: &ConversationOwner,
+    key: &ConversationKey,
+) -> Result<Head, HttpProblem> {
+    let found = find(state, caller, owner, Some(key.clone())).await?;
+    found.map(|(_, head)| head).ok_or_else(not_found)
 }
 
 impl ConversationOwner {
@@ -110,38 +123,16 @@ async fn find(
     caller: &OpenAiCaller,
     owner: &ConversationOwner,
     key: Option<ConversationKey>,
-) -> Result<Option<FoundConversation>, HttpProblem> {
+) -> Result<Option<(ConversationKey, Head)>, HttpProblem> {
     let Some(key) = key else {
         return Ok(None);
     };
     match head_from_leader(state, &key, caller.service.call.deadline).await {
-        Ok((head, _)) if owner.owns(&head.agent, head.owner.as_ref()) => {
-            let head = Some(head);
-            Ok(Some(FoundConversation { key, head }))
-        }
+        Ok((head, _)) if owner.owns(&head.agent, head.owner.as_ref()) => Ok(Some((key, head))),
         Ok(_) => Ok(None),
         Err(problem) if problem == not_found() => Ok(None),
         Err(problem) => Err(problem),
     }
-}
-
-async fn create(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    owner: &ConversationOwner,
-    new: &NewConversation,
-    metadata_json: String,
-) -> Result<(), HttpProblem> {
-    let request = write::CreateConversationRequest {
-        agent_id: owner.access.agent.as_str().to_owned(),
-        conversation_id: new.id.to_string(),
-        owner: Some(owner_to_proto(&new.owner)),
-        metadata_json,
-        ..write::CreateConversationRequest::default()
-    };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.create_conversation(request).await;
-    result_for_caller(answer, |answer| answer.result).map(drop)
 }
 
 /// The tenant's key for ids. A tenant of an earlier version has none until a writer has created its secret.

@@ -9,9 +9,9 @@ use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 
 use super::client_headers::{ClientHeaders, Recording, is_instruction};
-use super::conversation::{ConversationOwner, FoundConversation, find_or_create};
-use super::start::{RecordedTurn, start};
-use crate::generation::{FollowItem, RequestSettings, StatelessTurn};
+use super::conversation::{ConversationOwner, FoundConversation, FoundState, find_or_new};
+use super::start::{RecordedTurn, TurnPlace, start};
+use crate::generation::{FollowItem, NewConversation, RequestSettings, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::metadata;
 use crate::http::openai::conversations::retry::RequestHash;
@@ -44,7 +44,7 @@ impl Exchange<'_> {
     /// Records what is new, and starts a run. Returns its parts and the conversation.
     ///
     /// # Errors
-    /// 403 without the scope `read` if the model reads the conversation; as [`find_or_create`] and [`start`].
+    /// 403 without the scope `read` if the model reads the conversation; as [`find_or_new`] and [`start`].
     pub(in super::super) async fn answer(
         self,
         state: &HttpState,
@@ -57,15 +57,23 @@ impl Exchange<'_> {
             caller.access(state, Scope::Read, agent).await?;
         }
         let (owner, recording) = (&self.owner, &self.recording);
-        let found = find_or_create(state, caller, owner, recording, metadata_json).await?;
-        let turn = self.into_turn(found);
+        let found = find_or_new(state, caller, owner, recording).await?;
+        let turn = self.into_turn(found, metadata_json);
         let run = start(state, caller, headers, &turn).await?;
         let parts = parts(state, &turn.key, run).await?;
         Ok((parts, turn.key.conversation))
     }
 
-    fn into_turn(self, found: FoundConversation) -> RecordedTurn {
-        let FoundConversation { key, head } = found;
+    fn into_turn(self, found: FoundConversation, metadata_json: String) -> RecordedTurn {
+        let FoundConversation { key, state } = found;
+        let place = match state {
+            FoundState::Exists(head) => TurnPlace::In(head),
+            FoundState::New(owner) => TurnPlace::New(NewConversation {
+                owner,
+                metadata_json,
+                forked_from: None,
+            }),
+        };
         let context = self.client.context.as_deref().unwrap_or_default();
         let message = self.client.message.as_deref().unwrap_or_default();
         let parts = ["chat completion", self.body.get(), context, message];
@@ -82,7 +90,7 @@ impl Exchange<'_> {
             owner: self.owner,
             account: self.account,
             key,
-            head,
+            place,
             sent: facts,
             history,
             settings: RequestSettings {

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use axum::http::HeaderMap;
-use domain::bounds::RUN_EVENTS_MAX;
+use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
-use domain::{ConversationKey, Fact, Head, NewEvent, RunId};
+use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
-use super::conversation::ConversationOwner;
+use super::conversation::{ConversationOwner, created_by_another};
 use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
-use crate::generation::{RequestSettings, RunKey, Start, run_started_by};
+use crate::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt, run_started_by};
 use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::retry::RequestHash;
@@ -34,8 +34,8 @@ pub(super) struct RecordedTurn {
     pub(super) owner: ConversationOwner,
     pub(super) account: Account,
     pub(super) key: ConversationKey,
-    /// The head of the conversation; `None`: it was not read.
-    pub(super) head: Option<Head>,
+    /// The state of the conversation.
+    pub(super) place: TurnPlace,
     /// The sent history.
     pub(super) sent: Vec<Fact>,
     /// What the model reads instead of the conversation; `None`: the conversation.
@@ -45,6 +45,15 @@ pub(super) struct RecordedTurn {
     pub(super) client_message_id: Option<String>,
     /// Identifies the request in all of its attempts.
     pub(super) request: RequestHash,
+}
+
+/// The state of a turn's conversation.
+#[derive(Debug)]
+pub(super) enum TurnPlace {
+    /// It had this head.
+    In(Box<Head>),
+    /// The commit that starts the run creates it.
+    New(NewConversation),
 }
 
 /// Records the new events and starts a run at the version that was read: of two concurrent requests, one succeeds. An attempt of an
@@ -58,7 +67,21 @@ pub(super) async fn start(
     headers: &HeaderMap,
     turn: &RecordedTurn,
 ) -> Result<RunId, HttpProblem> {
-    let mut known = turn.head.clone();
+    let mut known = match &turn.place {
+        TurnPlace::In(head) => Some(head.as_ref().clone()),
+        TurnPlace::New(new) => match start_in_new(state, turn, new).await {
+            // A concurrent request of the same chat was faster.
+            Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
+                let (owner, key) = (&turn.owner, &turn.key);
+                let head = created_by_another(state, caller, owner, key).await?;
+                if let Some(commit) = turn.request.creation(&head) {
+                    return Ok(run_started_by(commit.id));
+                }
+                Some(head)
+            }
+            outcome => return outcome.map_err(rejected),
+        },
+    };
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
         let head = settled_head(state, caller, turn, known.take()).await?;
@@ -148,25 +171,52 @@ async fn planned(
     Ok(of_end.map(|of_end| of_end.unwrap_or(plan)))
 }
 
+async fn start_in_new(
+    state: &HttpState,
+    turn: &RecordedTurn,
+    new: &NewConversation,
+) -> Result<RunId, HttpProblem> {
+    let plan = plan::plan(&turn.sent, &[], &BTreeSet::new());
+    let command = turn.request.key(Version::ZERO, state.now());
+    let at = StartAt::New(new.clone());
+    start_by(state, turn, &plan, at, command).await
+}
+
 async fn start_at(
     state: &HttpState,
     turn: &RecordedTurn,
     head: &Head,
     plan: &Plan,
 ) -> Result<RunId, HttpProblem> {
-    let events = events(turn, plan)?;
+    let command = turn.request.next_key(head);
+    let at = StartAt::Version(head.version);
+    start_by(state, turn, plan, at, command).await
+}
+
+async fn start_by(
+    state: &HttpState,
+    turn: &RecordedTurn,
+    plan: &Plan,
+    at: StartAt,
+    command: CommitId,
+) -> Result<RunId, HttpProblem> {
+    let most = match &at {
+        StartAt::New(_) => CREATE_RUN_EVENTS_MAX,
+        StartAt::AnyVersion | StartAt::Version(_) => RUN_EVENTS_MAX,
+    };
+    let events = events(turn, plan, most)?;
     let fields = vec!["messages".to_owned(); events.len()];
     let start = Start {
         access: turn.owner.access.clone(),
         account: turn.account.clone(),
         key: turn.key.clone(),
         events,
-        expected_version: Some(head.version),
+        at,
         history: turn.history.clone(),
         settings: Some(turn.settings.clone()),
         approved_calls: Vec::new(),
         verified_user: None,
-        idempotency_key: Some(turn.request.next_key(head)),
+        idempotency_key: Some(command),
         deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
     let started = state.generations.start(start).await;
@@ -175,15 +225,15 @@ async fn start_at(
     Ok(started.run)
 }
 
-/// The events of a plan.
-fn events(turn: &RecordedTurn, plan: &Plan) -> Result<Vec<NewEvent>, HttpProblem> {
+/// The events of a plan, at most `most`.
+fn events(turn: &RecordedTurn, plan: &Plan, most: usize) -> Result<Vec<NewEvent>, HttpProblem> {
     let rewind = plan.rewind.map(|to| Fact::from(HistoryRewound { to }));
     let new = plan.new.iter().filter_map(|index| turn.sent.get(*index));
     let facts = rewind.into_iter().chain(new.cloned());
     let mut events: Vec<NewEvent> = facts.map(NewEvent::from).collect();
-    if events.len() > RUN_EVENTS_MAX {
+    if events.len() > most {
         let detail = format!(
-            "messages has {} events that are not recorded yet, at most {RUN_EVENTS_MAX} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
+            "messages has {} events that are not recorded yet, at most {most} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
             events.len()
         );
         return Err(HttpProblem::of_field(
