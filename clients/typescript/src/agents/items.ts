@@ -7,7 +7,7 @@
 import type { AgentInputItem } from '@openai/agents';
 
 import type { NewEvent, NewPart, Part, RecordedEvent } from '../types.js';
-import { fromJson, toJson, type Json, type JsonObject } from './json.js';
+import { fromJson, toJson, type Json, type JsonObject } from '../json.js';
 
 /** The kinds of events that are items. */
 export const ITEM_KINDS = ['MessageAppended', 'ToolCalled', 'ToolReturned'];
