@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 
 import { Hansard, HansardChat } from '@hansard/client';
 
-export const { HANSARD_URL: url, HANSARD_SECRET_KEY: token, HANSARD_PUBLIC_KEY: apiKey } = process.env;
+export const { CHECK_URL: url, CHECK_SECRET_KEY: token, CHECK_PUBLIC_KEY: apiKey } = process.env;
 
 export const hansardOf = (options = {}) => new Hansard({ url, token, ...options });
 export const chatsOf = (options = {}) => new HansardChat({ url, apiKey, ...options });
