@@ -17,7 +17,7 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
 from hansard_dev import data_folder, gateway, secret_key  # noqa: E402
-from report import Client, javascript_client  # noqa: E402
+from report import Client  # noqa: E402
 from scripted_model import MODEL, Handler, scripted_model  # noqa: E402
 
 PACKAGE = FOLDER.parents[2] / "clients/typescript"
@@ -62,8 +62,9 @@ def use_first(tarball, folder, environment):
     npm("install", "--silent", "--prefer-offline", "--no-audit", "--no-fund", str(tarball), folder=folder)
     installed = sorted(path.name for path in pathlib.Path(folder, "node_modules").iterdir() if not path.name.startswith("."))
     assert installed == ["@hansard", "eventsource-parser"], installed
-    options = {"stdout": subprocess.PIPE, "text": True, "check": True, "timeout": 60, "env": environment}
-    said = subprocess.run(["node", "first-use.mjs"], cwd=folder, **options).stdout
+    options = {"stdout": subprocess.PIPE, "text": True, "check": True, "timeout": 60}
+    arguments = [environment["CHECK_URL"], environment["CHECK_PUBLIC_KEY"]]
+    said = subprocess.run(["node", "first-use.mjs", *arguments], cwd=folder, **options).stdout
     assert said.startswith("echo: "), said
 
 
@@ -78,12 +79,9 @@ def install_beside(tarball):
 def record():
     """What has passed."""
     version = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
-    own = Client("`@hansard/client` for JavaScript", version)
-    own.works("Chats", "chats, forks and sessions; streams over lost connections and killed gateways", "live conversations in `react`")
-    own.works("Conversations of the record", "recording, contexts and live events; retries that record once")
-    agents = ["items verbatim; idempotent transactions; runs with tools; killed writers"]
-    javascript_client("@openai/agents", FOLDER).works("`@hansard/client/agents`", *agents)
-    javascript_client("ai", FOLDER).works("`@hansard/client/ai`", "`ChatTransport`", "`loadChat` and `saveChat` for back ends with models of their own")
+    client = Client("`@hansard/client` for JavaScript", version)
+    client.works("Chats", "chats, forks and sessions", "streams over lost connections and killed gateways", "`ChatTransport` of `ai`", "hook for `react`")
+    client.works("Record", "recording, contexts and live events", "retries that record once", "messages of `ai`", "`Session` of `@openai/agents`, with killed writers")
 
 
 def main(hansard):

@@ -26,18 +26,18 @@ describe('killed processes', { concurrency: true }, () => {
     const reading = chatsOf({ url: gateway.url, session: await writing.session() });
     const answer = await reading.chat(chat.id).resume({ run: runId });
     const chunks = [];
-    let kills = 0;
-    let restarted = Promise.resolve();
+    let [text, kills, restarted] = ['', 0, undefined];
     for await (const chunk of answer) {
       chunks.push(chunk);
-      if (chunks.length !== 60 * (kills + 1) || kills >= KILLS) continue;
+      if (chunk.type === 'text-delta') text += chunk.delta;
+      if (kills >= KILLS || !text.includes(`w${100 * (kills + 1)} `)) continue;
       kills += 1;
+      await restarted;
       await gateway.kill();
       restarted = gateway.start();
     }
     await restarted;
     assert.equal(kills, KILLS);
-    const text = chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : [])).join('');
     assert.equal(text, `echo: ${words(count)}`);
     const whole = [];
     for await (const chunk of await chat.resume({ run: runId })) whole.push(chunk);

@@ -41,13 +41,13 @@ test('the history, then new messages, answers and rewinds', async (t) => {
   assert.equal(seen[0].status, 'loading');
   assert.deepEqual(texts(state()), ['user: one', 'assistant: echo: one']);
 
-  const answered = chatsOf({ session: await chats.session() }).chat(chat.id).send(words(80));
+  const answered = chatsOf({ session: await chats.session() }).chat(chat.id).send(words(400));
   await reaches(({ answer }) => answer?.includes('w20 '), 'a part of the answer');
   await (await answered).text();
   await reaches(({ messages, answer }) => messages.length === 4 && answer === undefined, 'the whole answer');
-  assert.equal(state().messages.at(-1).text, `echo: ${words(80)}`);
+  assert.equal(state().messages.at(-1).text, `echo: ${words(400)}`);
   const parts = seen.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
-  assert.ok(parts.every((part) => `echo: ${words(80)}`.startsWith(part)));
+  assert.ok(parts.every((part) => `echo: ${words(400)}`.startsWith(part)));
 
   await hansardOf().conversation(chat.id).append({ events: [{ type: 'HistoryRewound', to: 1 }] });
   await reaches(({ messages }) => messages.length === 0, 'the rewind');

@@ -14,15 +14,16 @@ async function chunksOf(answer) {
 const textOf = (chunks) => chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : [])).join('');
 
 test('an answer is the same wherever its stream is cut', async (t) => {
-  const cuts = [1, 100, 300, 301, 500, 700, 900, 1_300, 2_000, 3_000, 4_000];
+  // The text alone has more bytes.
+  const cuts = [1, 100, 300, 301, 500, 700, 900, 1_100, 1_300, 1_500, 1_700];
   const results = await Promise.all(cuts.map(async (cut) => {
     // Each connection is cut, the later ones after more bytes, so that every stream has an end.
     const proxy = await proxyOf(({ url }, number) => (/messages|stream/.test(url) ? { cut: cut + 200 * number } : undefined));
     t.after(proxy.close);
     const chat = await chatsOf({ url: proxy.url }).createChat();
-    const answer = await chat.send(words(40));
+    const answer = await chat.send(words(400));
     const cutChunks = await chunksOf(answer);
-    assert.equal(textOf(cutChunks), `echo: ${words(40)}`);
+    assert.equal(textOf(cutChunks), `echo: ${words(400)}`);
     const resumed = proxy.requests.filter(({ path }) => path.includes('/stream'));
     const recorded = await chat.get();
     assert.equal(recorded.activeRunId ?? undefined, undefined);
@@ -31,19 +32,19 @@ test('an answer is the same wherever its stream is cut', async (t) => {
     return { cut, resumes: resumed.length, cutChunks, whole: again && (await chunksOf(again)) };
   }));
   for (const { cut, cutChunks, whole } of results) assert.deepEqual(cutChunks, whole, `cut after ${cut} bytes`);
-  assert.ok(results.filter(({ resumes }) => resumes > 0).length >= 8, JSON.stringify(results.map(({ resumes }) => resumes)));
+  assert.ok(results.every(({ resumes }) => resumes > 0), JSON.stringify(results.map(({ resumes }) => resumes)));
 });
 
 test('an answer continues after its reader has gone, and is stopped by a command', async () => {
   const chat = await chatsOf().createChat();
   const aborting = new AbortController();
-  const answer = await chat.send(words(60), { signal: aborting.signal });
+  const answer = await chat.send(words(400), { signal: aborting.signal });
   await assert.rejects(async () => {
     for await (const chunk of answer) if (chunk.type === 'text-delta') aborting.abort();
   }, { name: 'AbortError' });
   await assert.rejects(answer.text(), { code: 'STREAM_LOST' });
   const resumed = await chat.resume();
-  assert.equal(await resumed.text(), `echo: ${words(60)}`);
+  assert.equal(await resumed.text(), `echo: ${words(400)}`);
   assert.equal(await chat.resume(), undefined);
 
   const long = await chat.send(words(2_000));
@@ -67,7 +68,7 @@ test('a run that is not streamed any more says so', async (t) => {
   });
   t.after(proxy.close);
   const cut = await chatsOf({ url: proxy.url }).createChat();
-  await assert.rejects(async () => chunksOf(await cut.send(words(40))), { code: 'STREAM_LOST' });
+  await assert.rejects(async () => chunksOf(await cut.send(words(400))), { code: 'STREAM_LOST' });
 });
 
 test('events come once and in order, over lost connections', async (t) => {
