@@ -22,6 +22,9 @@ import type {
 
 /** A caller's chats share their position tokens, because listings show all of them. */
 const SCOPE = '';
+/** How many requests one claim makes at most; each one moves up to 1,000 chats. */
+const CLAIMS_MAX = 100;
+const TOKEN_CODES = ['USER_TOKEN_EXPIRED', 'USER_TOKEN_INVALID', 'USER_TOKEN_REQUIRED'];
 
 export interface HansardChatOptions extends ClientOptions {
   /** The public key of the agent. */
@@ -47,6 +50,8 @@ export class HansardChat {
       credentials: () => this.#credentials(),
       newKey: uuidv4,
       received: (response) => this.#keep(response.headers.get('x-session-id')),
+      // A function can return a newer token.
+      mended: async ({ code }) => TOKEN_CODES.includes(code) && typeof options.userToken === 'function',
     });
   }
 
@@ -86,15 +91,16 @@ export class HansardChat {
     return this.#http.json({ method: 'GET', path: '/api/search', query: query as Query, scope: SCOPE, options });
   }
 
-  /** Moves the chats of the session to the signed-in user. */
+  /** Moves the chats of the session to the signed-in user, and returns how many. */
   async claimSession(options?: RequestOptions): Promise<number> {
-    for (let claimed = 0; ; ) {
-      const path = '/api/sessions/claim';
-      const body = { sessionId: await this.session() };
-      const page = await this.#http.json<{ claimed: number; pending?: boolean }>({ method: 'POST', path, body, scope: SCOPE, options });
+    const call = { method: 'POST', path: '/api/sessions/claim', body: { sessionId: await this.session() }, scope: SCOPE, options } as const;
+    let claimed = 0;
+    for (let request = 0; request < CLAIMS_MAX; request += 1) {
+      const page = await this.#http.json<{ claimed: number; pending?: boolean }>(call);
       claimed += page.claimed;
-      if (!page.pending) return claimed;
+      if (!page.pending) break;
     }
+    return claimed;
   }
 
   /** Sends a message as the AI SDK's chat does; the chat is created with its first message. */

@@ -96,8 +96,10 @@ export class Http {
     const key = call.method === 'GET' || call.hasOwnKey ? undefined : this.#access.newKey();
     let isMended = false;
     for (let failures = 0; ; ) {
+      // Their requests have retries of their own.
+      const credentials = await this.#access.credentials();
       try {
-        return await this.#attempt(call, key, read);
+        return await this.#attempt(call, this.#headers(call, credentials, key), read);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof HansardError)) throw error;
@@ -110,10 +112,9 @@ export class Http {
     }
   }
 
-  async #attempt<T>(call: Call, key: string | undefined, read: (response: Response) => Promise<T>): Promise<T> {
+  async #attempt<T>(call: Call, headers: Record<string, string>, read: (response: Response) => Promise<T>): Promise<T> {
     const { signal } = call.options ?? {};
     signal?.throwIfAborted();
-    const headers = await this.#headers(call, key);
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), this.#options.timeoutMs ?? TIMEOUT_MS);
     try {
@@ -136,11 +137,11 @@ export class Http {
     }
   }
 
-  async #headers(call: Call, key: string | undefined): Promise<Record<string, string>> {
+  #headers(call: Call, credentials: Record<string, string>, key: string | undefined): Record<string, string> {
     const { idempotencyKey = key, positionToken } = call.options ?? {};
     const positions = [positionToken, this.#positions.header(call.scope)].filter(Boolean).join(',');
     return {
-      ...(await this.#access.credentials()),
+      ...credentials,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
       ...(idempotencyKey && call.method !== 'GET' && { 'idempotency-key': idempotencyKey }),
       ...(positions && { 'x-position-token': positions }),

@@ -105,6 +105,7 @@ def main(hansard):
             tarball = packed(folder)
             use_first(tarball, empty, environment)
             install_beside(tarball)
+        subprocess.run([PACKAGE / "node_modules/.bin/tsc", "-p", FOLDER], check=True)
         tests = sorted(path.name for path in FOLDER.glob("*.test.mjs"))
         subprocess.run(["node", "--test", "--test-concurrency=3", *tests], cwd=FOLDER, env=environment, check=True, timeout=240)
     record()

@@ -22,7 +22,7 @@ export async function until(condition, what) {
 /**
  * A proxy of the gateway. `plan(request, number)` decides about each request: `{refuse: true}` closes the connection, `{lose: true}`
  * forwards the request and loses its answer, `{cut: bytes}` cuts the answer's body after these bytes, `{wait: true}` never answers,
- * `{status, headers}` answers instead of the gateway, and undefined passes.
+ * `{status, code, headers}` answers instead of the gateway, and undefined passes.
  */
 export async function proxyOf(plan = () => undefined, target = url) {
   const requests = [];
@@ -34,7 +34,7 @@ export async function proxyOf(plan = () => undefined, target = url) {
     const fate = plan(incoming, requests.length - 1) ?? {};
     if (fate.refuse) return incoming.socket.destroy();
     if (fate.wait) return undefined;
-    if (fate.status) return outgoing.writeHead(fate.status, fate.headers).end('{"code":"OVERLOADED","detail":"later"}');
+    if (fate.status) return outgoing.writeHead(fate.status, fate.headers).end(JSON.stringify({ code: fate.code ?? 'OVERLOADED' }));
     const forwarded = request(target + incoming.url, { method: incoming.method, headers: incoming.headers }, (answer) => {
       if (fate.lose) return answer.resume().on('end', () => incoming.socket.destroy());
       outgoing.writeHead(answer.statusCode, answer.headers);
