@@ -16,7 +16,7 @@ import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
-from hansard_dev import data_folder, gateway, secret_key  # noqa: E402
+from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
 from report import Client  # noqa: E402
 from scripted_model import MODEL, Handler, scripted_model  # noqa: E402
 
@@ -24,6 +24,7 @@ PACKAGE = FOLDER.parents[2] / "clients/typescript"
 # The pace of the model's words: answers take long enough to be cut, stopped and resumed.
 WORD_S = 0.003
 FIRST_USE_LINES_MAX = 12
+USER_SECRET = "a secret of the TypeScript check, long enough"
 
 
 class Paced(Handler):
@@ -37,10 +38,19 @@ def npm(*arguments, folder=PACKAGE):
     return subprocess.run(["npm", *arguments], cwd=folder, **options).stdout
 
 
-def role_token(hansard, environment):
-    """The token of a gateway for its writer."""
-    command = [hansard, "token", "create", "--name", "roles", "--scope", "append", "--scope", "read"]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout.strip()
+def command(hansard, environment, *arguments):
+    """What a command of an operator prints."""
+    options = {"stdout": subprocess.PIPE, "text": True, "check": True, "env": environment}
+    return subprocess.run([hansard, *arguments], **options).stdout.strip()
+
+
+def users(hansard, environment, folder):
+    """Gives the agent users; returns the secret that signs their tokens."""
+    file = pathlib.Path(folder, "secret")
+    file.write_text(USER_SECRET)
+    command(hansard, environment, "signing-key", "add", "check", "--tenant", "demo", "--use", "user", "--secret-file", str(file))
+    command(hansard, environment, "agent", "set", AGENT, "--identity-mode", "signed")
+    return USER_SECRET
 
 
 def packed(folder):
@@ -94,7 +104,8 @@ def main(hansard):
             "CHECK_SECRET_KEY": secret_key(hansard, environment, "append", "read", "erase"),
             "CHECK_PUBLIC_KEY": who["x-api-key"],
             "CHECK_PROGRAM": hansard,
-            "CHECK_ROLE_TOKEN": role_token(hansard, environment),
+            "CHECK_ROLE_TOKEN": command(hansard, environment, "token", "create", "--name", "roles", "--scope", "append", "--scope", "read"),
+            "CHECK_USER_SECRET": users(hansard, environment, pathlib.Path(data).parent),
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
             # Gateways that a test starts have the same model.
             "CHECK_MODEL_KIND": kind,
