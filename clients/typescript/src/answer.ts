@@ -1,7 +1,7 @@
 // The answer of a run: its chunks, once and in order, over lost connections and stopped gateways.
 
 import { HansardError } from './errors.js';
-import { retryDelayMs, type Http } from './http.js';
+import { retryDelayMs, type Call, type Http, type RequestOptions } from './http.js';
 import { backoffMs, pause } from './pause.js';
 import { serverSentEvents } from './sse.js';
 
@@ -31,13 +31,26 @@ export type AnswerChunk =
   | { type: `data-${string}`; id?: string; data: unknown };
 
 /** How a stream is opened again. */
-export interface AnswerSource {
+interface AnswerSource {
   http: Http;
+  /** The request that opened it: sent again, with the same key, it has the same answer. */
+  call: Call;
   /** The path of the chat, such as `/api/chats/ID`. */
-  path: string;
-  scope: string;
-  signal?: AbortSignal | undefined;
+  chat: string;
 }
+
+/** The answer of a request; undefined: no run is active. */
+export async function openAnswer(http: Http, chat: string, request: Call): Promise<Answer | undefined> {
+  const isRead = request.method === 'GET' || request.hasOwnKey;
+  const call = isRead ? request : { ...request, options: { idempotencyKey: http.newKey(), ...defined(request.options) } };
+  const response = await http.open(call);
+  if (response.status === 204) return undefined;
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return new Answer(response, { http, call, chat });
+  throw new HansardError('ANSWER_UNREADABLE', 'the gateway did not answer with a stream: check the url', { status: response.status });
+}
+
+const defined = (options: RequestOptions = {}): RequestOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
 /** The answer of a run. It is written also if nobody reads it, and can be read once; `chat.resume()` reads it again. */
 export class Answer implements AsyncIterable<AnswerChunk> {
@@ -68,7 +81,7 @@ export class Answer implements AsyncIterable<AnswerChunk> {
 }
 
 async function* chunksOf(first: Response, run: string, source: AnswerSource): AsyncGenerator<AnswerChunk, void, undefined> {
-  const { signal } = source;
+  const signal = source.call.options?.signal;
   let response: Response | undefined = first;
   let last: string | undefined;
   let isOver = false;
@@ -93,9 +106,14 @@ async function* chunksOf(first: Response, run: string, source: AnswerSource): As
   throw new HansardError('STREAM_LOST', 'the stream was lost: load the messages again');
 }
 
-async function reopened(run: string, last: string | undefined, { http, path, scope, signal }: AnswerSource): Promise<Response> {
-  const headers = last === undefined ? {} : { 'last-event-id': last };
-  const response = await http.open({ method: 'GET', path: `${path}/stream`, query: { run }, headers, scope, options: { signal } });
+/**
+ * The stream after the last part. Before the first part it is opened by the same request as before: that of a page that has the
+ * earlier message must not have it again.
+ */
+async function reopened(run: string, last: string | undefined, { http, call, chat }: AnswerSource): Promise<Response> {
+  const read = { method: 'GET', path: `${chat}/stream`, query: { run }, scope: call.scope, options: { signal: call.options?.signal } } as const;
+  const isRepeated = last === undefined && call.method !== 'GET';
+  const response = await http.open(isRepeated ? call : { ...read, ...(last !== undefined && { headers: { 'last-event-id': last } }) });
   if (response.status === 204) {
     throw new HansardError('STREAM_LOST', 'the answer is not streamed any more: load the messages again', { status: 204 });
   }

@@ -1,6 +1,6 @@
 // The client of frontends: the chats of a session or a user, with the public key of an agent.
 
-import { Answer } from './answer.js';
+import { openAnswer, type Answer } from './answer.js';
 import { HansardError, unlessMissing } from './errors.js';
 import { Http, segment, type Call, type ClientOptions, type Query, type RequestOptions } from './http.js';
 import { uuidv4 } from './ids.js';
@@ -104,10 +104,10 @@ export class HansardChat {
   }
 
   /** Sends a message as the AI SDK's chat does; the chat is created with its first message. */
-  async sendUiMessages(body: { id: string } & Record<string, unknown>, options?: UiRequestOptions): Promise<Answer> {
-    const { hasOwnKey = false, headers = {}, ...rest } = options ?? {};
-    const response = await this.#http.open({ method: 'POST', path: '/api/chat', body, headers, hasOwnKey, scope: SCOPE, options: rest });
-    return this.chat(body.id).answer(response, rest.signal);
+  async sendUiMessages(body: { id: string } & Record<string, unknown>, options: UiRequestOptions = {}): Promise<Answer> {
+    const { hasOwnKey = false, headers = {}, ...rest } = options;
+    const call = { method: 'POST', path: '/api/chat', body, headers, hasOwnKey, scope: SCOPE, options: rest } as const;
+    return withAnswer(await openAnswer(this.#http, pathOf(body.id), call));
   }
 
   async #credentials(): Promise<Record<string, string>> {
@@ -157,13 +157,12 @@ export class Chat {
   /** Sends a message, results of calls or approvals, and returns the answer while it is written. */
   async send(message: string | NewMessage, options?: RequestOptions): Promise<Answer> {
     const body = typeof message === 'string' ? { content: message } : message;
-    return this.answer(await this.#http.open({ ...this.#call('POST', '/messages'), body, options }), options?.signal);
+    return withAnswer(await openAnswer(this.#http, pathOf(this.id), { ...this.#call('POST', '/messages'), body, options }));
   }
 
   /** The answer that is being written, from its start; undefined: there is none, the messages are complete. */
   async resume(query: { run?: string } = {}, options?: RequestOptions): Promise<Answer | undefined> {
-    const response = await this.#http.open({ ...this.#call('GET', '/stream'), query, options });
-    return response.status === 204 ? undefined : this.answer(response, options?.signal);
+    return openAnswer(this.#http, pathOf(this.id), { ...this.#call('GET', '/stream'), query, options });
   }
 
   /** Stops the answer that is being written, and keeps what it has; false: there is none. */
@@ -195,15 +194,14 @@ export class Chat {
     return liveEvents({ http: this.#http, path: this.#call('GET', '/events').path, scope: SCOPE }, options);
   }
 
-  /** The answer of a response with a stream. */
-  answer(response: Response, signal?: AbortSignal): Answer {
-    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      return new Answer(response, { http: this.#http, path: this.#call('GET', '').path, scope: SCOPE, signal });
-    }
-    throw new HansardError('ANSWER_UNREADABLE', 'the gateway did not answer with a stream: check the url', { status: response.status });
-  }
-
   #call<Method extends Call['method']>(method: Method, path: string): { method: Method; path: string; scope: string } {
-    return { method, path: `/api/chats/${segment(this.id)}${path}`, scope: SCOPE };
+    return { method, path: pathOf(this.id) + path, scope: SCOPE };
   }
+}
+
+const pathOf = (id: string): string => `/api/chats/${segment(id)}`;
+
+function withAnswer(answer: Answer | undefined): Answer {
+  if (answer) return answer;
+  throw new HansardError('ANSWER_UNREADABLE', 'the gateway answered a message without a stream: check the url');
 }

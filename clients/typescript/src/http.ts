@@ -11,7 +11,7 @@ const RETRY_AFTER_MS_MAX = 30_000;
 /** Answers that another attempt can change. */
 const RETRIED_STATUSES = [408, 429, 500, 502, 503, 504];
 const RETRIED_CODES: string[] = ['UNREACHABLE', 'TIMEOUT', 'CONTENTION'];
-const FINAL_CODES: string[] = ['MODEL_NOT_CONFIGURED', 'RUN_FAILED', 'DATA_CORRUPT', 'NO_PROVIDER'];
+const FINAL_CODES: string[] = ['MODEL_NOT_CONFIGURED', 'RUN_FAILED', 'DATA_CORRUPT'];
 
 /** Options of every client. */
 export interface ClientOptions {
@@ -70,6 +70,11 @@ export class Http {
     this.#options = options;
     this.#access = access;
     this.#base = options.url.replace(/\/+$/, '');
+  }
+
+  /** A new idempotency key. */
+  newKey(): string {
+    return this.#access.newKey();
   }
 
   /** The JSON of a successful answer; undefined if it has no content. */

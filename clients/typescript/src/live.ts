@@ -1,6 +1,6 @@
 // The events of a conversation: the history after a version, then each new event, once and in order, over lost connections.
 
-import { HansardError } from './errors.js';
+import { HansardError, isHansardError } from './errors.js';
 import { retryDelayMs, type Http, type RequestOptions } from './http.js';
 import { backoffMs, pause } from './pause.js';
 import { serverSentEvents } from './sse.js';
@@ -33,6 +33,7 @@ export async function* liveEvents(source: LiveSource, options: WatchOptions): As
   let after = options.after ?? 0;
   let lost: unknown;
   for (let failures = 0; failures < FAILURES_MAX; failures += 1) {
+    lost = undefined;
     try {
       for await (const event of connection(source, after, options)) {
         failures = 0;
@@ -45,7 +46,7 @@ export async function* liveEvents(source: LiveSource, options: WatchOptions): As
       if (error instanceof HansardError && !isTemporary(error)) throw error;
       lost = error;
     }
-    onLost?.(lost);
+    if (!isHansardError(lost, 'STREAM_TOO_OLD')) onLost?.(lost);
     await pause(backoffMs(failures), signal);
   }
   throw new HansardError('STREAM_LOST', 'the stream of events was lost: open it again', { cause: lost });

@@ -106,6 +106,31 @@ test('a reader that leaves stops nothing; a page that comes back resumes; a stop
   await agrees(page, transport);
 });
 
+test('the result of a tool of the page continues its message', async (t) => {
+  let posts = 0;
+  const proxy = await proxyOf(({ method, url: path }) => (method === 'POST' && path === '/api/chat' && posts++ === 3 ? { lose: true } : undefined));
+  t.after(proxy.close);
+  const transport = new HansardChatTransport({ url: proxy.url, apiKey });
+  const chat = chatOf(transport);
+  const answerCall = async () => {
+    await chat.sendMessage({ text: 'How is the weather?' });
+    const call = chat.messages.at(-1).parts.find(({ type }) => type === 'tool-weather');
+    assert.deepEqual([call.state, call.input], ['input-available', { city: 'Oslo' }]);
+    await chat.addToolOutput({ tool: 'weather', toolCallId: call.toolCallId, output: 'cold' });
+    await chat.sendMessage();
+  };
+  await answerCall();
+  assert.deepEqual(texts(chat), ['How is the weather?', 'the tool says: cold']);
+  await agrees(chat, transport);
+  // The answer is lost before its first part, and the call is not open any more: the page loads the messages, and resumes.
+  await answerCall();
+  assert.equal(chat.status, 'error');
+  assert.ok(['RUN_ACTIVE', 'NOTHING_TO_ANSWER'].includes(chat.error.code), chat.error.code);
+  chat.messages = (await transport.chats.chat(chat.id).get()).messages;
+  await chat.resumeStream();
+  assert.deepEqual(texts(chat).slice(2), ['How is the weather?', 'the tool says: cold']);
+});
+
 const user = (id, ...parts) => ({ id, role: 'user', parts });
 const text = (value) => ({ type: 'text', text: value });
 const TOOL = { type: 'tool-weather', toolCallId: 'c1', state: 'output-available', input: { city: 'Oslo' }, output: 'cold' };

@@ -24,6 +24,8 @@ PACKAGE = FOLDER.parents[2] / "clients/typescript"
 # The pace of the model's words: answers take long enough to be cut, stopped and resumed.
 WORD_S = 0.003
 FIRST_USE_LINES_MAX = 12
+# The model calls it if a message asks for the weather.
+TOOL = {"toolName": "weather", "description": "Tells the weather.", "inputSchemaJson": '{"type": "object"}', "needsApproval": False}
 USER_SECRET = "a secret of the TypeScript check, long enough"
 
 
@@ -44,9 +46,11 @@ def command(hansard, environment, *arguments):
     return subprocess.run([hansard, *arguments], **options).stdout.strip()
 
 
-def users(hansard, environment, folder):
-    """Gives the agent users; returns the secret that signs their tokens."""
-    file = pathlib.Path(folder, "secret")
+def prepare(hansard, environment, folder):
+    """Gives the agent a tool of its pages, and users; returns the secret that signs their tokens."""
+    settings, file = pathlib.Path(folder, "settings.json"), pathlib.Path(folder, "secret")
+    settings.write_text(json.dumps({"model": {"server": "dev", "model": MODEL}, "tools": [TOOL]}))
+    command(hansard, environment, "agent", "set", AGENT, "--settings-file", str(settings))
     file.write_text(USER_SECRET)
     command(hansard, environment, "signing-key", "add", "check", "--tenant", "demo", "--use", "user", "--secret-file", str(file))
     command(hansard, environment, "agent", "set", AGENT, "--identity-mode", "signed")
@@ -94,31 +98,37 @@ def record():
     client.works("Record", "recording, contexts and live events", "retries that record once", "messages of `ai`", "`Session` of `@openai/agents`, with killed writers")
 
 
+def names_of(hansard, url, who, environment, data, model):
+    """The variables of the tests."""
+    kind, _, base_url = model.partition("=")
+    return {
+        "CHECK_URL": url,
+        "CHECK_SECRET_KEY": secret_key(hansard, environment, "append", "read", "erase"),
+        "CHECK_PUBLIC_KEY": who["x-api-key"],
+        "CHECK_PROGRAM": hansard,
+        # Gateways that a test starts have a token and the same model.
+        "CHECK_ROLE_TOKEN": command(hansard, environment, "token", "create", "--name", "roles", "--scope", "append", "--scope", "read"),
+        "CHECK_MODEL_KIND": kind,
+        "CHECK_MODEL_URL": base_url,
+        "CHECK_USER_SECRET": prepare(hansard, environment, pathlib.Path(data).parent),
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    }
+
+
 def main(hansard):
     hansard = str(pathlib.Path(hansard).resolve())
     with scripted_model(Paced) as model, data_folder() as data, gateway(hansard, data, model, MODEL) as (url, who, environment):
-        kind, _, base_url = model.partition("=")
         subprocess.run(["node", "scripts/generate.mjs", url + "/openapi.json", "--check"], cwd=PACKAGE, check=True)
-        names = {
-            "CHECK_URL": url,
-            "CHECK_SECRET_KEY": secret_key(hansard, environment, "append", "read", "erase"),
-            "CHECK_PUBLIC_KEY": who["x-api-key"],
-            "CHECK_PROGRAM": hansard,
-            "CHECK_ROLE_TOKEN": command(hansard, environment, "token", "create", "--name", "roles", "--scope", "append", "--scope", "read"),
-            "CHECK_USER_SECRET": users(hansard, environment, pathlib.Path(data).parent),
-            "OPENAI_AGENTS_DISABLE_TRACING": "1",
-            # Gateways that a test starts have the same model.
-            "CHECK_MODEL_KIND": kind,
-            "CHECK_MODEL_URL": base_url,
-        }
-        environment = {**os.environ, **environment, **names}
+        environment |= names_of(hansard, url, who, environment, data, model)
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
             tarball = packed(folder)
             use_first(tarball, empty, environment)
             install_beside(tarball)
         subprocess.run([PACKAGE / "node_modules/.bin/tsc", "-p", FOLDER], check=True)
         tests = sorted(path.name for path in FOLDER.glob("*.test.mjs"))
-        subprocess.run(["node", "--test", "--test-concurrency=3", *tests], cwd=FOLDER, env=environment, check=True, timeout=240)
+        # Only what failed is worth reading.
+        reporter = ["--test-reporter", "dot"]
+        subprocess.run(["node", "--test", "--test-concurrency=3", *reporter, *tests], cwd=FOLDER, env=environment, check=True, timeout=240)
     record()
     print(f"the TypeScript client passed the tests of {len(tests)} files")
 

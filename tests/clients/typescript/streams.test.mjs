@@ -59,11 +59,29 @@ test('an answer continues after its reader has gone, and is stopped by a command
   assert.equal(await chat.stop(), false);
 });
 
+test('results of calls are sent once, and their answer is the same wherever it is cut', async (t) => {
+  const fates = [undefined, { lose: true }, { cut: 1 }, { cut: 90 }, { cut: 300 }];
+  let posts = 0;
+  const proxy = await proxyOf(({ url }) => (/messages/.test(url) ? fates[posts++] : undefined));
+  t.after(proxy.close);
+  const chat = await chatsOf({ url: proxy.url }).createChat();
+  const called = await chunksOf(await chat.send('How is the weather?'));
+  const { toolCallId, input } = called.find(({ type }) => type === 'tool-input-available');
+  assert.deepEqual(input, { city: 'Oslo' });
+  const chunks = await chunksOf(await chat.send({ toolResults: [{ toolCallId, output: 'cold' }] }));
+  assert.equal(textOf(chunks), 'the tool says: cold');
+  assert.equal(chunks.filter(({ type }) => type === 'start').length, 1);
+  assert.ok(posts >= 4, `${posts} requests`);
+  const { messages } = await chat.get();
+  assert.equal(messages.length, 2);
+  assert.equal(messages[1].parts.filter(({ type }) => type === 'tool-weather').length, 1);
+});
+
 test('a run that is not streamed any more says so', async (t) => {
   const chat = await chatsOf().createChat();
   assert.equal(await chat.resume({ run: crypto.randomUUID() }), undefined);
-  const proxy = await proxyOf(({ url, headers }) => {
-    if (url.includes('/messages')) return { cut: 400 };
+  const proxy = await proxyOf(({ url, headers }, number) => {
+    if (url.includes('/messages')) return { cut: 400 + 200 * number };
     return headers['last-event-id'] ? { status: 204 } : undefined;
   });
   t.after(proxy.close);

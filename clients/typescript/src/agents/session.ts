@@ -87,7 +87,8 @@ export class HansardSession implements SessionHistoryTransactionAwareSession {
       throw new HansardError('SUFFIX_MISMATCH', 'the newest items are not the expected ones: read them again');
     }
     const [first] = items;
-    await this.#record(replacement, { before: first ? [rewindBefore(first)] : [], expectedVersion: version, operation });
+    // A conversation that this creates has version 1.
+    await this.#record(replacement, { before: first ? [rewindBefore(first)] : [], expectedVersion: version || 1, operation });
   }
 
   /** Whether the operation is recorded, with the same transaction. */

@@ -43,7 +43,8 @@ export async function saveChat<Message extends UIMessage>(options: SaveChatOptio
     const events: NewEvent[] = changed ? [{ type: 'HistoryRewound', to: changed.version - 1 }] : [];
     events.push(...messages.slice(kept).flatMap(eventsOf));
     for (let start = 0; start < events.length; start += COMMIT_EVENTS_MAX) {
-      const body = { events: events.slice(start, start + COMMIT_EVENTS_MAX), ...(version > 0 && { expectedVersion: version }) };
+      // A conversation that this creates has version 1.
+      const body = { events: events.slice(start, start + COMMIT_EVENTS_MAX), expectedVersion: version || 1 };
       version = (await appendOrCreate(target, body)).version;
     }
   });
