@@ -3,6 +3,7 @@
 import { unlessMissing } from './errors.js';
 import { Http, segment, type ClientOptions, type Query, type RequestOptions } from './http.js';
 import { uuidv7 } from './ids.js';
+import { KeyedHistory } from './keyed.js';
 import { liveEvents, type WatchOptions } from './live.js';
 import type {
   Commit,
@@ -54,6 +55,11 @@ export class Hansard {
   /** A conversation that may exist. */
   conversation(id: string): Conversation {
     return new Conversation(id, this.#http);
+  }
+
+  /** The history of a bot under its own key, such as `telegram:42`. */
+  history(key: string, { namespace }: { namespace?: string } = {}): KeyedHistory {
+    return new KeyedHistory(key, namespace, this.#http);
   }
 
   /** Searches the conversations of the key's agents. */

@@ -144,7 +144,7 @@ export class Http {
 
   #headers(call: Call, credentials: Record<string, string>, key: string | undefined): Record<string, string> {
     const { idempotencyKey = key, positionToken } = call.options ?? {};
-    const positions = [positionToken, this.#positions.header(call.scope)].filter(Boolean).join(',');
+    const positions = this.#positions.header(call.scope, positionToken);
     return {
       ...credentials,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),

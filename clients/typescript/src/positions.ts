@@ -8,9 +8,9 @@ const SCOPES_MAX = 1_024;
 export class Positions {
   readonly #tokens = new Map<string, string[]>();
 
-  /** The value of the header for a scope, such as a conversation. */
-  header(scope: string): string | undefined {
-    return this.#tokens.get(scope)?.join(',');
+  /** The value of the header for a scope, such as a conversation, with tokens that the caller gives. */
+  header(scope: string, given?: string): string {
+    return [...(this.#tokens.get(scope) ?? []), ...(given?.split(',') ?? [])].slice(-TOKENS_MAX).join(',');
   }
 
   /** Adds the tokens of an answer to a write. */

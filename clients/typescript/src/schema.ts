@@ -463,6 +463,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/histories/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load a history by its key.
+         * @description The newest stored messages of users and assistants, oldest first. Needs a token with the scope `read`. A history that was
+         *     never recorded is empty, with version 0. If the store does not answer, the answer has a warning and no messages.
+         */
+        get: operations["get_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/histories/{key}/load": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load a history, merged with new messages.
+         * @description As `GET /v1/histories/{key}`, with the given messages that are not stored: what the model reads next. Nothing is recorded.
+         */
+        post: operations["load_history"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/histories/{key}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record messages under a key.
+         * @description The first record creates the conversation. Needs a token with the scopes `read` and `append`. The answer is sent after the
+         *     messages are on disk. Failures of the store and lost races are `warnings`, so that the caller can continue.
+         */
+        post: operations["record_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/search": {
         parameters: {
             query?: never;
@@ -957,6 +1019,37 @@ export interface components {
              */
             version: number;
         };
+        /** @description A history. */
+        HistoryBody: {
+            /** @description The owner of the conversation; equal for all agents and namespaces of the tenant. */
+            channelId?: string | null;
+            /** @description The conversation with the history, also if nothing is recorded yet. Absent: it is unknown, see `warnings`. */
+            conversationId?: string | null;
+            /**
+             * @description The key.
+             * @example telegram:42
+             */
+            key: string;
+            /**
+             * @description The given instructions, the stored messages of users and assistants, and the given messages that are not stored, oldest
+             *     first; only the newest if there are too many.
+             */
+            messages: components["schemas"]["HistoryMessageBody"][];
+            /** @description Whether older messages were left out because of `limit`. */
+            truncated: boolean;
+            /**
+             * Format: int64
+             * @description The conversation's version. 0: nothing is stored, or nothing could be read.
+             */
+            version: number;
+            /** @description Why the stored messages are missing. Empty: there are no warnings. */
+            warnings: components["schemas"]["WarningBody"][];
+        };
+        /** @description A message of a history. */
+        HistoryMessageBody: components["schemas"]["MessageContentBody"] & {
+            /** @description The provider of the model. Reasoning and signatures are sent back only to it. */
+            provider?: string | null;
+        };
         /** @description The session. */
         IssuedSessionBody: {
             /**
@@ -991,6 +1084,14 @@ export interface components {
              * @example 3
              */
             id?: string | null;
+        };
+        /** @description The caller's messages. */
+        LoadHistoryBody: {
+            /**
+             * @description Oldest first: none, the newest one, or the whole thread; at most 1,000. Messages of the roles system and developer are
+             *     not part of the history: they come first in the answer.
+             */
+            messages: components["schemas"]["NewMessageBody"][];
         };
         /** @description The content of a message. */
         MessageContentBody: {
@@ -1064,6 +1165,26 @@ export interface components {
             topic?: string | null;
             /** @description The type of the event. */
             type: "MessageAppended" | "ToolCalled" | "ToolReturned" | "SystemNoted" | "ErrorOccurred" | "HistorySummarised" | "HistoryRewound";
+            usage?: null | components["schemas"]["NewUsageBody"];
+        };
+        /** @description A message to append. */
+        NewMessageBody: {
+            /** @description The name of the speaker. */
+            author?: string | null;
+            /** @description The message as text, instead of `parts`. */
+            content?: string | null;
+            /** @description Why the model stopped. */
+            finishReason?: string | null;
+            /** @description The model that wrote it. */
+            model?: string | null;
+            /** @description The parts, in order, at most 1,000. */
+            parts?: components["schemas"]["NewPartBody"][] | null;
+            /** @description The provider of the model. Reasoning and signatures are sent back only to it. */
+            provider?: string | null;
+            /** @description The provider's id of the response. */
+            providerResponseId?: string | null;
+            /** @description The role, required. */
+            role?: null | ("user" | "assistant" | "system" | "developer");
             usage?: null | components["schemas"]["NewUsageBody"];
         };
         /** @description A part of a message or of an output. `type` decides which members it has; others are rejected. */
@@ -1226,6 +1347,43 @@ export interface components {
              * @description The version of the conversation's last event.
              */
             version: number;
+        };
+        /** @description The result of a record. */
+        RecordedMessagesBody: {
+            /** @description The number of messages that this request appended. */
+            appendedCount: number;
+            /** @description The owner of the conversation; equal for all agents and namespaces of the tenant. */
+            channelId?: string | null;
+            /** @description The conversation with the history. Absent: it is unknown, see `warnings`. */
+            conversationId?: string | null;
+            /**
+             * @description The key.
+             * @example telegram:42
+             */
+            key: string;
+            /** @description The position of the last commit, as in the header `x-position-token`. Absent: nothing was appended. */
+            positionToken?: string | null;
+            /**
+             * Format: int64
+             * @description The last version of the conversation that this request saw. 0: none.
+             */
+            version: number;
+            /** @description Why not all new messages were recorded. Empty: there are no warnings. */
+            warnings: components["schemas"]["WarningBody"][];
+        };
+        /** @description The caller's messages. */
+        RecordMessagesBody: {
+            /**
+             * Format: int64
+             * @description The `version` of an earlier load. With it, messages that others recorded in the meantime do not make an old message look
+             *     new.
+             */
+            loadedVersion?: number | null;
+            /**
+             * @description Oldest first: only the new ones, or the whole thread; at most 1,000. Messages that are stored are not recorded again.
+             *     Messages of the roles system and developer are never recorded.
+             */
+            messages: components["schemas"]["NewMessageBody"][];
         };
         /** @description The conversation and the session. */
         ReleaseChatBody: {
@@ -1491,6 +1649,16 @@ export interface components {
         };
         /** @description A JSON document, byte for byte as it was recorded. */
         Verbatim: unknown;
+        /** @description Why a history is incomplete, or why messages were not recorded. */
+        WarningBody: {
+            /**
+             * @description The stable name.
+             * @example HISTORY_UNAVAILABLE
+             */
+            code: string;
+            /** @description The meaning and the remedy, for people. */
+            message: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -2788,6 +2956,158 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["LiveEvent"];
+                };
+            };
+            /** @description The problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_history: {
+        parameters: {
+            query?: {
+                /** @description Most messages in the answer; 0 or absent: 50. */
+                limit?: number;
+                /** @description Separates histories of one agent with the same key: 1 to 64 of `A-Z a-z 0-9 _ -`; absent: `default`. */
+                namespace?: string;
+            };
+            header?: {
+                /**
+                 * @description The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
+                 *     tenant, the record is asked for the agent. A token of one agent needs no name.
+                 */
+                "x-agent-id"?: string | null;
+                /**
+                 * @description Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
+                 *     commas.
+                 */
+                "x-position-token"?: string | null;
+            };
+            path: {
+                /** @description The caller's key, percent-encoded: 1 to 256 letters and digits of any script, and `_ . : @ / + = -`. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryBody"];
+                };
+            };
+            /** @description The problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    load_history: {
+        parameters: {
+            query?: {
+                /** @description Most messages in the answer; 0 or absent: 50. */
+                limit?: number;
+                /** @description Separates histories of one agent with the same key: 1 to 64 of `A-Z a-z 0-9 _ -`; absent: `default`. */
+                namespace?: string;
+            };
+            header?: {
+                /**
+                 * @description The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
+                 *     tenant, the record is asked for the agent. A token of one agent needs no name.
+                 */
+                "x-agent-id"?: string | null;
+                /**
+                 * @description Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
+                 *     commas.
+                 */
+                "x-position-token"?: string | null;
+            };
+            path: {
+                /** @description The caller's key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoadHistoryBody"];
+            };
+        };
+        responses: {
+            /** @description The history. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryBody"];
+                };
+            };
+            /** @description The problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    record_messages: {
+        parameters: {
+            query?: {
+                /** @description Separates histories of one agent with the same key: 1 to 64 of `A-Z a-z 0-9 _ -`; absent: `default`. */
+                namespace?: string;
+            };
+            header?: {
+                /** @description A UUID that identifies this request in all of its retries. */
+                "idempotency-key"?: string | null;
+                /**
+                 * @description The agent of the conversation. Required for tokens of all tenants: the agent determines the tenant. With a token of one
+                 *     tenant, the record is asked for the agent. A token of one agent needs no name.
+                 */
+                "x-agent-id"?: string | null;
+                /**
+                 * @description Positions that the answer must include: the header of the same name of earlier answers, at most 8 tokens, separated by
+                 *     commas.
+                 */
+                "x-position-token"?: string | null;
+            };
+            path: {
+                /** @description The caller's key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordMessagesBody"];
+            };
+        };
+        responses: {
+            /** @description The number of appended messages, and the version. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordedMessagesBody"];
                 };
             };
             /** @description The problem. */

@@ -44,6 +44,12 @@ export type Context = Schemas['RenderedContextBody'];
 export type ContextQuery = Omit<QueryOf<'get_context'>, 'format'> & { format: ContextFormat };
 /** The formats of contexts. */
 export type ContextFormat = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini' | 'ollama' | 'canonical';
+/** A history under a key. */
+export type History = Schemas['HistoryBody'];
+/** A message of a history. */
+export type HistoryMessage = Schemas['NewMessageBody'];
+/** What was recorded in a history. */
+export type RecordedMessages = Schemas['RecordedMessagesBody'];
 /** A new chat of a frontend. */
 export type NewChat = Schemas['CreateChatBody'];
 /** A chat and some of its messages. */

@@ -1,6 +1,7 @@
 // Requests: errors by code, bounded retries that record once, position tokens and sessions.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { HansardError, isHansardError } from '@hansard/client';
@@ -28,6 +29,22 @@ test('a back end records, reads, and gets contexts', async () => {
   await conversation.erase();
   await assert.rejects(conversation.get(), { code: 'CONVERSATION_NOT_FOUND', status: 404 });
   await conversation.erase();
+});
+
+test('a bot keeps a history under its own key', async () => {
+  const hansard = hansardOf();
+  const history = hansard.history(`telegram:${randomUUID()}/a b`.replace(' ', '+'), { namespace: 'bots' });
+  const [question, answer] = [{ role: 'user', content: 'Where is my parcel?' }, { role: 'assistant', content: 'It arrives tomorrow.' }];
+  const loaded = await history.load([question]);
+  assert.deepEqual([loaded.version, loaded.messages.length, loaded.warnings], [0, 1, []]);
+  const recorded = await history.record([question, answer], { loadedVersion: loaded.version });
+  assert.equal(recorded.appendedCount, 2);
+  assert.equal((await history.record([question, answer])).appendedCount, 0);
+  const texts = ({ messages }) => messages.map(({ parts }) => parts[0].text);
+  assert.deepEqual(texts(await history.get()), [question.content, answer.content]);
+  assert.deepEqual(texts(await history.get({ limit: 1 })), [answer.content]);
+  assert.deepEqual(texts(await hansard.history(history.key).get()), []);
+  await assert.rejects(hansard.history('a?b').get(), { code: 'FIELD_MALFORMED', field: 'key' });
 });
 
 test('pages of events are read in both directions', async () => {
@@ -65,7 +82,7 @@ test('a lost answer is retried with its key, and recorded once', async (t) => {
 
 test('a key of the caller identifies a request of several processes', async () => {
   const conversation = await hansardOf().createConversation({ userId: 'ada' });
-  const idempotencyKey = crypto.randomUUID();
+  const idempotencyKey = randomUUID();
   const first = await conversation.append(message('once'), { idempotencyKey });
   const again = await hansardOf().conversation(conversation.id).append(message('once'), { idempotencyKey });
   assert.deepEqual([first.replayed, again.replayed, again.version], [false, true, first.version]);
@@ -119,8 +136,9 @@ test('reads send the positions of the writes of their conversation', async (t) =
   assert.ok(!sent[1].split(',').includes(positionToken), sent[1]);
   // At most the newest 8 tokens are sent.
   for (let number = 0; number < 9; number += 1) await first.append(message('y'));
-  await first.get();
-  assert.equal(proxy.requests.at(-1).headers['x-position-token'].split(',').length, 8);
+  await first.get({ positionToken });
+  const tokens = proxy.requests.at(-1).headers['x-position-token'].split(',');
+  assert.deepEqual([tokens.length, tokens.at(-1)], [8, positionToken]);
 });
 
 test('position tokens of another record are forgotten', async (t) => {
