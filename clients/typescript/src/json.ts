@@ -1,4 +1,4 @@
-// JSON of items: their bytes as base64, and a spelling that is equal for equal items.
+// JSON of items: their bytes as base64, a spelling that is equal for equal items, and what events can have of it.
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
@@ -35,3 +35,15 @@ export function canonical(value: unknown): string {
     return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
   });
 }
+
+/** The gateway accepts ids and names of this size. */
+const LABEL_BYTES_MAX = 256;
+
+/** Whether an event can have the text: it is not empty, and has no half of a character. */
+export const isText = (value: Json | undefined): value is string => typeof value === 'string' && value !== '' && !/\p{Surrogate}/u.test(value);
+
+/** Whether an event can have the text as an id or a name. */
+export const isLabel = (value: Json | undefined): value is string =>
+  isText(value) && !/\p{Cc}/u.test(value) && new TextEncoder().encode(value).length <= LABEL_BYTES_MAX;
+
+export const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -6,8 +6,8 @@
 
 import type { AgentInputItem } from '@openai/agents';
 
+import { fromJson, isLabel, isObject, isText, toJson, type Json, type JsonObject } from '../json.js';
 import type { NewEvent, NewPart, Part, RecordedEvent } from '../types.js';
-import { fromJson, toJson, type Json, type JsonObject } from '../json.js';
 
 /** The kinds of events that are items. */
 export const ITEM_KINDS = ['MessageAppended', 'ToolCalled', 'ToolReturned'];
@@ -19,9 +19,7 @@ const TRANSACTION = 'openai_agents_transaction';
 const PROVIDER = 'openai-agents';
 /** The gateway accepts 64 KiB of metadata; the rest is for the transaction. */
 const REST_BYTES_MAX = 63 * 1024;
-/** What the record cannot contain in a text: half of a character. */
-const UNRECORDABLE = /\p{Surrogate}/u;
-/** What it cannot contain in metadata, as JSON spells it: also U+0000. */
+/** What metadata cannot contain, as JSON spells it: halves of characters, and U+0000. */
 const UNRECORDABLE_ESCAPES = /\\u(0000|d[89a-f])/;
 
 /** The event of an item. */
@@ -104,13 +102,13 @@ function keptMember(entry: Json): string | undefined {
 
 function partOf(entry: JsonObject, member: string): NewPart {
   const value = entry[member] as string;
-  if (member === 'image') return { type: 'image', url: value, ...(isText(entry.detail) && { detail: entry.detail }) };
+  if (member === 'image') return { type: 'image', url: value, ...(isLabel(entry.detail) && { detail: entry.detail }) };
   return { type: member === 'refusal' ? 'refusal' : 'text', text: value };
 }
 
 function calledEvent(item: JsonObject): TypedEvent | undefined {
   const { callId, name, arguments: text } = item;
-  if (!isText(callId) || !isText(name) || typeof text !== 'string') return undefined;
+  if (!isLabel(callId) || !isLabel(name) || typeof text !== 'string') return undefined;
   const input = parsed(text);
   const event: NewEvent = { type: 'ToolCalled', callId, toolName: name, input: input ?? text };
   // Only arguments that are spelled in this way can be made of the event again.
@@ -120,7 +118,7 @@ function calledEvent(item: JsonObject): TypedEvent | undefined {
 
 function returnedEvent(item: JsonObject): TypedEvent | undefined {
   const { callId, name, output } = item;
-  if (!isText(callId) || !isText(name) || output === undefined) return undefined;
+  if (!isLabel(callId) || !isLabel(name) || output === undefined || output === null) return undefined;
   const text = isObject(output) && output.type === 'text' ? output.text : output;
   // Models read a text, and other outputs as JSON.
   if (!isText(text)) return { event: { type: 'ToolReturned', callId, toolName: name, output }, rest: { ...item, output: null } };
@@ -185,7 +183,3 @@ function parsed(text: string): Json | undefined {
     return undefined;
   }
 }
-
-/** Whether an event can have the text. */
-const isText = (value: Json | undefined): value is string => typeof value === 'string' && value !== '' && !UNRECORDABLE.test(value);
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -5,17 +5,15 @@
 
 import type { UIMessage } from 'ai';
 
-import { fromJson, toJson, type Json, type JsonObject } from '../json.js';
+import { fromJson, isLabel, isText, toJson, type Json, type JsonObject } from '../json.js';
 import type { NewEvent, NewPart, Part, RecordedEvent } from '../types.js';
 
 /** The kinds of events that messages are made of. */
 export const MESSAGE_KINDS = ['MessageAppended'];
 /** The provider of the items. */
 const PROVIDER = 'ai-sdk';
-/** The metadata's member with the id of the message to which an event belongs. */
-const MESSAGE = 'ai_sdk_message';
-/** Half of a character: the record cannot contain it in a text. */
-const UNRECORDABLE = /\p{Surrogate}/u;
+/** The metadata's member of events that continue the message before them. */
+const CONTINUES = 'ai_sdk_continues';
 
 export interface StoredMessage {
   message: UIMessage;
@@ -26,7 +24,7 @@ export interface StoredMessage {
 /** The events of a message. */
 export function eventsOf(message: UIMessage): NewEvent[] {
   const { role, parts: given, ...rest } = toJson(message) as JsonObject & { parts: JsonObject[] };
-  const metadata = { [MESSAGE]: message.id };
+  const metadata = { [CONTINUES]: true };
   const events: NewEvent[] = [];
   let parts: NewPart[] = [];
   const flush = () => {
@@ -61,9 +59,9 @@ export function messagesOf(events: RecordedEvent[]): StoredMessage[] {
     const values = event.parts.flatMap(valueOf);
     const item = event.parts.find((part) => part.type === 'providerItem' && part.provider === PROVIDER);
     const last = stored.at(-1);
-    const { [MESSAGE]: owner } = (event.metadata ?? {}) as JsonObject;
+    const { [CONTINUES]: continues } = (event.metadata ?? {}) as JsonObject;
     if (item?.type === 'providerItem') stored.push({ item: item.item as JsonObject, values, version: event.version });
-    else if (last && owner === last.item.id) last.values.push(...values);
+    else if (last && continues === true) last.values.push(...values);
     else stored.push({ item: foreign(event), values, version: event.version });
   }
   return stored.map(({ item, values, version }) => ({ message: restored(item, values), version }));
@@ -73,18 +71,19 @@ export function messagesOf(events: RecordedEvent[]): StoredMessage[] {
 function partOf(entry: JsonObject): [string, NewPart] | undefined {
   const { type, text, url, mediaType, filename } = entry;
   if (type === 'text' && isText(text)) return ['text', { type, text }];
-  if (type !== 'file' || !isText(url) || !isText(mediaType)) return undefined;
+  if (type !== 'file' || !isText(url) || !isLabel(mediaType)) return undefined;
   if (mediaType.startsWith('image/')) return ['url', { type: 'image', url, mediaType }];
-  return ['url', { type, url, mediaType, ...(isText(filename) && { filename }) }];
+  return ['url', { type, url, mediaType, ...(isLabel(filename) && { filename }) }];
 }
 
 /** The call of an entry and its result, if it has one. */
 function callOf({ type, toolCallId: callId, toolName, state, input, output, errorText }: JsonObject): NewEvent[] | undefined {
   const isError = state === 'output-error';
-  if (!isText(callId) || !isText(type) || (!isError && state !== 'output-available')) return undefined;
+  if (!isLabel(callId) || !isText(type) || (!isError && state !== 'output-available')) return undefined;
   const name = type === 'dynamic-tool' ? toolName : type.replace(/^tool-/, '');
-  if (!isText(name)) return undefined;
-  const result = (isError ? errorText : output) ?? null;
+  if (!isLabel(name)) return undefined;
+  // The record has no output that is null.
+  const result = (isError ? errorText : output) ?? 'null';
   const shown = isText(result) ? { outputParts: [{ type: 'text' as const, text: result }] } : { output: result };
   return [
     { type: 'ToolCalled', callId, toolName: name, input: input ?? {} },
@@ -109,5 +108,3 @@ function valueOf(part: Part): string[] {
   if (part.type === 'text' || part.type === 'refusal') return [part.text];
   return (part.type === 'image' || part.type === 'file') && 'url' in part ? [part.url] : [];
 }
-
-const isText = (value: Json | undefined): value is string => typeof value === 'string' && value !== '' && !UNRECORDABLE.test(value);
