@@ -5,8 +5,10 @@ import type { Appended, Conversation, Hansard } from './hansard.js';
 import { uuidv4, uuidv7 } from './ids.js';
 import type { Commit, NewConversation, RecordedEvent } from './types.js';
 
-/** The events of a commit. */
-export const COMMIT_EVENTS_MAX = 500;
+/** The gateway accepts 500 events and 4 MiB in a commit. */
+const COMMIT_EVENTS_MAX = 500;
+/** The rest is for what events have besides an item. */
+const COMMIT_BYTES_MAX = 3 * 1024 * 1024;
 /** The events of a page. */
 const PAGE_MAX = 1_000;
 /** How often a change that lost a race is tried again. */
@@ -39,6 +41,20 @@ export async function newestEvents(
     if (!page?.next) return version;
     to = Math.min(page.next, visible);
   }
+}
+
+/** The values of each commit, in order: as many as one accepts. */
+export function inCommits<T>(values: T[]): T[][] {
+  const commits: T[][] = [];
+  let bytes = 0;
+  for (const value of values) {
+    const size = new TextEncoder().encode(JSON.stringify(value)).length;
+    const last = commits.at(-1);
+    if (last && last.length < COMMIT_EVENTS_MAX && bytes + size <= COMMIT_BYTES_MAX) last.push(value);
+    else commits.push([value]);
+    bytes = last === commits.at(-1) ? bytes + size : size;
+  }
+  return commits;
 }
 
 /** Appends as one request, and creates the conversation if it does not exist. */

@@ -99,6 +99,15 @@ test('more items than a commit or a page has', async () => {
   assert.equal((await session.getItems()).length, 1_701);
 });
 
+test('items of more bytes than a commit or an event has', async () => {
+  const session = new HansardSession({ hansard: hansardOf() });
+  const items = Array.from({ length: 30 }, (_, number) => user(`${number} ${'x'.repeat(300_000)}`));
+  await session.addItems(items);
+  assert.deepEqual(await session.getItems(), items);
+  await assert.rejects(session.addItems([user('x'.repeat(512 * 1024 + 1))]), { code: 'EVENT_TOO_LARGE', field: 'events[0]' });
+  assert.equal((await session.getItems()).length, 30);
+});
+
 test('many results without a call are recorded whole', async () => {
   const session = new HansardSession({ hansard: hansardOf() });
   const items = Array.from({ length: 30 }, (_, number) => [user(`${number}`), result(`c${number}`, 'x')]).flat();

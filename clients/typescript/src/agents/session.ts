@@ -4,7 +4,7 @@ import type { AgentInputItem, SessionHistoryTransactionArgs, SessionHistoryTrans
 
 import { HansardError, isHansardError, unlessMissing } from '../errors.js';
 import type { Conversation, Hansard } from '../hansard.js';
-import { appendOrCreate, COMMIT_EVENTS_MAX, newestEvents, withoutRace, type Values } from '../history.js';
+import { appendOrCreate, inCommits, newestEvents, withoutRace, type Values } from '../history.js';
 import { uuidOf, uuidv7 } from '../ids.js';
 import { canonical } from '../json.js';
 import type { NewEvent, RecordedEvent } from '../types.js';
@@ -48,9 +48,7 @@ export class HansardSession implements SessionHistoryTransactionAwareSession {
   }
 
   async addItems(items: AgentInputItem[]): Promise<void> {
-    for (let start = 0; start < items.length; start += COMMIT_EVENTS_MAX) {
-      await this.#record(items.slice(start, start + COMMIT_EVENTS_MAX), {});
-    }
+    for (const commit of inCommits(items)) await this.#record(commit, {});
   }
 
   async popItem(): Promise<AgentInputItem | undefined> {

@@ -3,7 +3,7 @@
 import type { UIMessage } from 'ai';
 
 import type { Hansard } from '../hansard.js';
-import { appendOrCreate, COMMIT_EVENTS_MAX, newestEvents, withoutRace, type Values } from '../history.js';
+import { appendOrCreate, inCommits, newestEvents, withoutRace, type Values } from '../history.js';
 import { canonical } from '../json.js';
 import type { NewEvent } from '../types.js';
 import { eventsOf, MESSAGE_KINDS, messagesOf, type StoredMessage } from './messages.js';
@@ -42,10 +42,9 @@ export async function saveChat<Message extends UIMessage>(options: SaveChatOptio
     const changed = known[kept];
     const events: NewEvent[] = changed ? [{ type: 'HistoryRewound', to: changed.version - 1 }] : [];
     events.push(...messages.slice(kept).flatMap(eventsOf));
-    for (let start = 0; start < events.length; start += COMMIT_EVENTS_MAX) {
+    for (const commit of inCommits(events)) {
       // A conversation that this creates has version 1.
-      const body = { events: events.slice(start, start + COMMIT_EVENTS_MAX), expectedVersion: version || 1 };
-      version = (await appendOrCreate(target, body)).version;
+      version = (await appendOrCreate(target, { events: commit, expectedVersion: version || 1 })).version;
     }
   });
 }
