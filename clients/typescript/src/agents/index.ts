@@ -1,0 +1,1 @@
+export { HansardSession, type HansardSessionOptions } from './session.js';

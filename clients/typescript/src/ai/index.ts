@@ -1,0 +1,2 @@
+export { loadChat, saveChat, type ChatStoreOptions, type SaveChatOptions } from './store.js';
+export { HansardChatTransport } from './transport.js';

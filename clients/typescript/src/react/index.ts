@@ -1,0 +1,2 @@
+export type { LiveConversation, LiveMessage, Watched } from './store.js';
+export { useConversation, type UseConversationOptions } from './useConversation.js';
