@@ -126,6 +126,9 @@ test('the result of a tool of the page continues its message', async (t) => {
   await answerCall();
   assert.equal(chat.status, 'error');
   assert.ok(['RUN_ACTIVE', 'NOTHING_TO_ANSWER'].includes(chat.error.code), chat.error.code);
+  // The id of a user's message is its key; other requests have a key of their own.
+  const keys = proxy.requests.filter(({ path }) => path === '/api/chat').map(({ headers }) => headers['idempotency-key'] !== undefined);
+  assert.deepEqual(keys.slice(0, 4), [false, true, false, true]);
   chat.messages = (await transport.chats.chat(chat.id).get()).messages;
   await chat.resumeStream();
   assert.deepEqual(texts(chat).slice(2), ['How is the weather?', 'the tool says: cold']);

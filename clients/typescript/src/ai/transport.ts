@@ -29,7 +29,7 @@ export class HansardChatTransport<Message extends UIMessage = UIMessage> impleme
     const { chatId, messages, trigger, messageId, body, headers, abortSignal } = options;
     const request = { ...body, id: chatId, messages: messages.slice(-MESSAGES_READ), trigger, ...(messageId && { messageId }) };
     // Without a key, the id of the user's message identifies a new message: sent again, it is not recorded again.
-    const hasOwnKey = trigger === 'submit-message' && messageId === undefined && messages.at(-1)?.role === 'user';
+    const hasOwnKey = trigger === 'submit-message' && messageId === undefined;
     const answer = await this.chats.sendUiMessages(request, { signal: abortSignal, headers: plain(headers), hasOwnKey });
     return streamOf(answer);
   }
