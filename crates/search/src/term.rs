@@ -76,7 +76,7 @@ impl TermKey {
     ) -> Vec<Term> {
         let mut terms = vec![self.tag("agent", agent)];
         terms.extend(document.tags().map(|(name, value)| self.tag(name, value)));
-        let mut previous: Option<Token> = None;
+        let mut previous: Option<Token<'_>> = None;
         for token in tokens(&document.text) {
             if terms.len() + TERMS_PER_TOKEN_MAX > TERMS_PER_DOCUMENT_MAX {
                 make_distinct(&mut terms);
@@ -153,7 +153,7 @@ impl TermKey {
     }
 
     /// The term of two adjoining characters.
-    fn pair(&self, one: &Token, next: &Token) -> Option<Term> {
+    fn pair(&self, one: &Token<'_>, next: &Token<'_>) -> Option<Term> {
         let is_pair = one.kind == TokenKind::Character
             && next.kind == TokenKind::Character
             && one.end == next.start;

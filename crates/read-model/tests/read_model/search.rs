@@ -14,8 +14,8 @@ use read_model::projections::search::{
     set_agents,
 };
 use read_model::queries::search::{
-    CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents, search_progress,
-    term_key,
+    CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents,
+    search_progress, term_key,
 };
 use search::{Document, Language, Query};
 use sqlx::Connection as _;

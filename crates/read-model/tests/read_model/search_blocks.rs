@@ -2,10 +2,10 @@
 //! damaged is found and repaired.
 
 use domain::{AgentId, ConversationId, FieldChange, Owner, SessionId};
+use read_model::projections::search::request_reindex;
 use read_model::projections::search::verification::{
     Differences, DocumentsState, compare_documents,
 };
-use read_model::projections::search::request_reindex;
 use read_model::queries::search::{SEARCH_TIMEOUT_MS, SearchError, documents, term_key};
 use search::{BloomFilter, Query, Term};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
@@ -34,7 +34,8 @@ async fn filters(url: &str) -> Vec<Option<BloomFilter>> {
 /// The block with the most documents, and their number.
 async fn largest_block(url: &str) -> (i64, u64) {
     let mut owner = PgConnection::connect(url).await.unwrap();
-    let sql = "SELECT block_id, count(*) FROM search_v1.document GROUP BY 1 ORDER BY 2 DESC LIMIT 1";
+    let sql =
+        "SELECT block_id, count(*) FROM search_v1.document GROUP BY 1 ORDER BY 2 DESC LIMIT 1";
     let row = owner.fetch_one(sql).await.unwrap();
     let (block, count): (i64, i64) = (row.get(0), row.get(1));
     (block, count.unsigned_abs())
@@ -78,7 +79,9 @@ async fn pages(search: &Search, word: &str, limit: u32) -> Vec<String> {
     loop {
         let page = search.run(&query).await;
         let words = texts(&page);
-        let words = words.iter().map(|text| text.splitn(4, ' ').take(3).collect());
+        let words = words
+            .iter()
+            .map(|text| text.splitn(4, ' ').take(3).collect());
         let words = words.map(|words: Vec<&str>| words.join(" "));
         found.extend(words);
         if page.documents.len() < usize::try_from(limit).unwrap() {
@@ -100,21 +103,61 @@ async fn pages_are_newest_first_across_blocks() {
     assert!(closed.iter().flatten().count() >= 20, "{}", closed.len());
     for limit in [1, 7, 100] {
         for word in ["oak0", "oak1"] {
-            assert_eq!(pages(&search, word, limit).await, some(word), "{word} {limit}");
+            assert_eq!(
+                pages(&search, word, limit).await,
+                some(word),
+                "{word} {limit}"
+            );
         }
     }
     // Blocks that were made by conversation have times that overlap.
-    execute(&search.url, "DELETE FROM search_v1.document WHERE version % 3 > 0").await;
+    execute(
+        &search.url,
+        "DELETE FROM search_v1.document WHERE version % 3 > 0",
+    )
+    .await;
     request_reindex(&search.model, None).await.unwrap();
     search.reindex().await;
     for word in ["oak0", "oak1"] {
         assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
     }
     assert!(search.fill().await > 0);
-    assert_eq!(filters(&search.url).await.iter().filter(|one| one.is_none()).count(), 1);
+    assert_eq!(
+        filters(&search.url)
+            .await
+            .iter()
+            .filter(|one| one.is_none())
+            .count(),
+        1
+    );
     for word in ["oak0", "oak1"] {
         assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
     }
+}
+
+/// An agent may be indexed again from rows that the projection has not reached.
+#[tokio::test]
+async fn documents_that_were_indexed_ahead_stay() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    let first = vec![author.begin(1), author.say(2, &long("one oak", 2))];
+    search.both(first).await;
+    let rest: Vec<_> = (3..20)
+        .map(|at| author.say(at, &long("an oak", at)))
+        .collect();
+    search.rows.apply(rest.clone()).await;
+    request_reindex(&search.model, None).await.unwrap();
+    search.reindex().await;
+    assert_eq!(pages(&search, "oak", 7).await.len(), 18);
+    search.index(rest).await;
+    search.index(vec![author.say(20, "no oak")]).await;
+    assert_eq!(
+        pages(&search, "oak", 7).await.len(),
+        18,
+        "the last one has no row"
+    );
+    let compared = compare_documents(&search.model, &author.key, Differences::Count).await;
+    assert_eq!(compared.unwrap().unwrap().correct, 18);
 }
 
 #[tokio::test]
@@ -135,9 +178,19 @@ async fn filters_follow_changed_titles() {
     }
     let elm = term(&search, "elm").await;
     let (oak, filters) = (term(&search, "oak").await, filters(&search.url).await);
-    let has = |term| filters.iter().flatten().filter(|filter| filter.has(term)).count();
+    let has = |term| {
+        filters
+            .iter()
+            .flatten()
+            .filter(|filter| filter.has(term))
+            .count()
+    };
     assert!(has(oak) >= 1);
-    assert_eq!(has(elm), 0, "a filter of few documents has an earlier title");
+    assert_eq!(
+        has(elm),
+        0,
+        "a filter of few documents has an earlier title"
+    );
 }
 
 #[tokio::test]
@@ -157,11 +210,16 @@ async fn erased_terms_are_in_no_filter() {
     let having = async |search: &Search| {
         let filters = filters(&search.url).await;
         let filters = filters.into_iter().flatten();
-        filters.filter(|filter| secrets.iter().any(|term| filter.has(*term))).count()
+        filters
+            .filter(|filter| secrets.iter().any(|term| filter.has(*term)))
+            .count()
     };
     assert!(having(&search).await >= 5);
     // The transaction of the tombstone removes the filters, before anything is made again.
-    search.rows.apply(vec![gone.commit(100, vec![erased()])]).await;
+    search
+        .rows
+        .apply(vec![gone.commit(100, vec![erased()])])
+        .await;
     assert_eq!(having(&search).await, 0);
     assert!(search.fill().await >= 5);
     // A filter reports one term in a hundred that it does not have, and here are few filters and 29 terms.
@@ -220,7 +278,11 @@ async fn damaged_blocks_are_found_and_repaired() {
         } else {
             compare(&search, Differences::Repair).await;
         }
-        assert_eq!(compare(&search, Differences::Count).await, state(20, 0), "{damage}");
+        assert_eq!(
+            compare(&search, Differences::Count).await,
+            state(20, 0),
+            "{damage}"
+        );
         search.fill().await;
         assert_eq!(pages(&search, "oak", 100).await.len(), 20, "{damage}");
     }
@@ -243,7 +305,10 @@ async fn audit_logs_have_no_documents() {
     let mut query = search.query("oak").await;
     query.scope.agents.push(log.created.agent.clone());
     let found = search.run(&query).await;
-    assert_eq!((texts(&found), found.candidates.count), (vec!["one oak".to_owned()], 1));
+    assert_eq!(
+        (texts(&found), found.candidates.count),
+        (vec!["one oak".to_owned()], 1)
+    );
     assert_eq!(request_reindex(&search.model, None).await.unwrap(), 1);
     search.reindex().await;
     assert_eq!(search.run(&query).await.candidates.count, 1);
@@ -271,10 +336,15 @@ async fn audit_logs_have_no_documents() {
 async fn a_search_ends_at_its_timeout() {
     let mut search = Search::new().await;
     let mut author = Author::new("c");
-    search.both(vec![author.begin(1), author.say(2, "an oak")]).await;
+    search
+        .both(vec![author.begin(1), author.say(2, "an oak")])
+        .await;
     let mut query = search.query("oak").await;
     let mut owner = PgConnection::connect(&search.url).await.unwrap();
-    owner.execute("BEGIN; LOCK TABLE search_v1.document").await.unwrap();
+    owner
+        .execute("BEGIN; LOCK TABLE search_v1.document")
+        .await
+        .unwrap();
     for session in [None, Some("session-1")] {
         query.scope.owner =
             session.map(|session| Owner::Session(SessionId::parse(session).unwrap()));
@@ -282,7 +352,10 @@ async fn a_search_ends_at_its_timeout() {
         let found = documents(&search.rows.model, &access("acme"), &query).await;
         assert_eq!(found, Err(SearchError::TooSlow), "{session:?}");
         let took = u64::try_from(began.elapsed().as_millis()).unwrap();
-        assert!((SEARCH_TIMEOUT_MS - 100..SEARCH_TIMEOUT_MS + 2_000).contains(&took), "{took} ms");
+        assert!(
+            (SEARCH_TIMEOUT_MS - 100..SEARCH_TIMEOUT_MS + 2_000).contains(&took),
+            "{took} ms"
+        );
     }
     owner.execute("ROLLBACK").await.unwrap();
     assert_eq!(search.run(&query).await.documents.len(), 1);

@@ -1,5 +1,6 @@
 //! Speed of the search: projection rates, sizes, and latencies in one tenant of 200. Run with `SEARCH_MESSAGES=1000000 cargo test
-//! --release --workspace --test read_model -- --ignored --nocapture search_speed`.
+//! --release --workspace --test read_model -- --ignored --nocapture search_speed`. `SEARCH_ROUNDS` repeats the queries, `TMPDIR`
+//! chooses the folder of the database.
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +56,10 @@ const MEASURED: [Measured; 17] = [
     measured("agent and word", "agent:support word100"),
     measured("role and word", "role:user word100"),
     measured("tool and word", "tool:find_order word30"),
-    measured("time and word", "word100 after:2023-11-15 before:2023-12-30"),
+    measured(
+        "time and word",
+        "word100 after:2023-11-15 before:2023-12-30",
+    ),
     measured("Chinese", "包裹"),
     Measured {
         is_of_owner: true,
@@ -174,6 +178,14 @@ impl Times {
     }
 }
 
+/// A number of the environment, or a default.
+fn number(name: &str, default: usize) -> usize {
+    let value = std::env::var(name).ok();
+    value
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(default)
+}
+
 async fn index_all(documents: &mut Projection, items: Vec<Item>) {
     for batch in items.chunks(DOCUMENTS_PER_BATCH / EVENTS_PER_COMMIT) {
         index(documents, batch.to_vec()).await;
@@ -183,9 +195,7 @@ async fn index_all(documents: &mut Projection, items: Vec<Item>) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn search_speed() {
-    let messages = std::env::var("SEARCH_MESSAGES").ok();
-    let messages = messages.and_then(|number| number.parse().ok());
-    let messages: usize = messages.unwrap_or(MESSAGES);
+    let messages = number("SEARCH_MESSAGES", MESSAGES);
     let server = DurableServer::start().await;
     let url = server.database().await;
     let mut search = Search::at(&url).await;
@@ -220,8 +230,12 @@ async fn search_speed() {
     }
     times.print();
     sizes(&url).await;
-    for measured in MEASURED {
-        latency(&search.rows, measured, source.number).await;
+    for round in 0..number("SEARCH_ROUNDS", 1) {
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        println!("round {round}, load average {load}");
+        for measured in MEASURED {
+            latency(&search.rows, measured, source.number).await;
+        }
     }
     server.stop().await;
 }
@@ -301,8 +315,9 @@ async fn latency(rows: &Projection, measured: Measured, messages: usize) {
 fn print(measured: Measured, mut times: Vec<Duration>, totals: [usize; 2]) {
     times.sort_unstable();
     let ms = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1_000.0;
-    let each = totals
-        .map(|total| f64::from(u32::try_from(total).unwrap()) / f64::from(u32::try_from(QUERIES).unwrap()));
+    let each = totals.map(|total| {
+        f64::from(u32::try_from(total).unwrap()) / f64::from(u32::try_from(QUERIES).unwrap())
+    });
     println!(
         "{}: p50 {:.1} ms, p95 {:.1} ms, p99 {:.1} ms, max {:.1} ms; {:.1} results a page, {:.0} counted",
         measured.name,

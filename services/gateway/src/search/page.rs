@@ -2,7 +2,8 @@
 
 use domain::{ConversationId, Timestamp, Version};
 use read_model::queries::search::{
-    DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents, rewinds,
+    DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents,
+    rewinds,
 };
 use search::{Matcher, Query, QueryTerms};
 use tokio::time::timeout;

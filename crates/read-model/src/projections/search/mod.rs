@@ -10,8 +10,10 @@
 mod agents;
 mod apply;
 mod blocks;
+mod filters;
 mod keys;
 mod overview;
+mod placement;
 mod reindex;
 mod rows;
 mod stored;
@@ -21,6 +23,6 @@ pub use agents::{
     AGENTS_PER_CALL_MAX, AgentSearch, reindexing_agents, request_reindex, set_agents,
 };
 pub use apply::apply;
-pub use blocks::fill_step;
+pub use filters::fill_step;
 pub use overview::{SearchOverview, search_overview};
 pub use reindex::{REINDEXED_EVENTS_PER_STEP_MAX, ReindexStep, reindex_step};

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use domain::event::{ConversationCreated, ConversationUpdated};
-use domain::{
-    ConversationKey, Fact, FieldChange, Lifecycle, Partition, RecordedEvent, Timestamp,
-};
+use domain::{ConversationKey, Fact, FieldChange, Lifecycle, Partition, RecordedEvent, Timestamp};
 use search::{Document, Term, TermKey};
 use sqlx::postgres::PgConnection;
 
 use super::agents::Settings;
-use super::blocks::{self, BlockOwner};
+use super::blocks;
+use super::placement::BlockOwner;
 use crate::arguments::{bind_keys, execute, key_parts};
 
 /// The version of a title's document.
@@ -48,6 +47,11 @@ pub(super) struct Source<'s> {
 impl DocumentRow {
     pub(super) fn block_owner(&self) -> BlockOwner<'_> {
         (&self.key.tenant, self.partition)
+    }
+
+    /// Whether it is probably the first document of its version.
+    pub(super) fn is_new(&self) -> bool {
+        self.partition.is_some() && self.version != TITLE_VERSION
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use domain::{AgentId, ConversationKey};
 use search::TermKey;
-use sqlx::postgres::PgConnection;
 use sqlx::Executor as _;
+use sqlx::postgres::PgConnection;
 
 use super::agents::{Settings, settings_of};
 use super::keys::term_keys;

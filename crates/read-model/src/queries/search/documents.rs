@@ -245,7 +245,9 @@ async fn of_owner(
     let shape = Shape::of(&query.terms);
     let sql = documents_statement(Way::Owner(owner), shape).unwrap_or_default();
     let arguments = query_arguments(access, query, query.limit);
-    let mut rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
+    let mut rows = sqlx::query_with(sql, arguments)
+        .fetch_all(connection)
+        .await?;
     let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
     if let Some(row) = rows.first()
         && row.try_get::<Option<&str>, _>(2)?.is_none()

@@ -63,7 +63,8 @@ async fn every_way_to_candidates_has_its_index() {
         sqlx::raw_sql(statement).execute(&mut owner).await.unwrap();
     }
     let word = "'t7', '{-8}', '{}', '-infinity', 'infinity', '', 0, 20, '{a}', '{1,2}'";
-    let blocks = "'t7', '-infinity', 'infinity', 'infinity', 9223372036854775807, 100, '{1,2,3,4,5,6}'";
+    let blocks =
+        "'t7', '-infinity', 'infinity', 'infinity', 9223372036854775807, 100, '{1,2,3,4,5,6}'";
     let of_blocks = Way::Blocks(None);
     let of_owner = Way::Owner(OwnerColumn(0));
     for (sql, index, arguments) in [

@@ -58,8 +58,7 @@ static BY_BLOCKS: LazyLock<Statements> = LazyLock::new(|| {
 });
 static BY_BLOCKS_OF_OWNER: LazyLock<[Statements; 3]> = LazyLock::new(|| {
     let sql = candidates_and_page(include_str!("candidates_of_blocks.sql"));
-    by_owner(&sql.replace("{owner}", "conversation.{owner_id} = $11"))
-        .map(|sql| of_documents(&sql))
+    by_owner(&sql.replace("{owner}", "conversation.{owner_id} = $11")).map(|sql| of_documents(&sql))
 });
 static BY_OWNER: LazyLock<[Statements; 3]> = LazyLock::new(|| {
     let sql = candidates_and_page(include_str!("candidates_of_owner.sql"));
@@ -128,11 +127,10 @@ fn filters(shape: Shape) -> String {
     });
     let mut conditions = if shape.has_all {
         // The first ones decide for most blocks, before the costly condition.
-        let firsts = (1..=PROBES_PER_TERM).map(|probe| bit(&format!("(${PROBES}::bigint[])[{probe}]")));
+        let firsts =
+            (1..=PROBES_PER_TERM).map(|probe| bit(&format!("(${PROBES}::bigint[])[{probe}]")));
         let zero = BIT.replace("{probe}", "probe");
-        let rest = format!(
-            "NOT EXISTS (SELECT FROM unnest(${PROBES}) AS probe WHERE {zero} = 0)"
-        );
+        let rest = format!("NOT EXISTS (SELECT FROM unnest(${PROBES}) AS probe WHERE {zero} = 0)");
         firsts.chain([rest]).collect()
     } else {
         vec![format!("${PROBES}::bigint[] IS NOT NULL")]

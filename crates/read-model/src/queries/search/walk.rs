@@ -71,7 +71,8 @@ pub(super) async fn walk(
             let (some, others) = rest.split_at(count.min(rest.len()));
             let limit = if walk.is_full(*next) { 0 } else { query.limit };
             let arguments = document_arguments(access, query, limit, some);
-            let sql = documents_statement(Way::Blocks(owner), Shape::of(&query.terms)).unwrap_or_default();
+            let sql = documents_statement(Way::Blocks(owner), Shape::of(&query.terms))
+                .unwrap_or_default();
             let rows = sqlx::query_with(sql, arguments).fetch_all(&mut *connection);
             walk.add(rows.await?, some.len())?;
             rest = others;
