@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::TenantAccess;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
 use sqlx::{ConnectOptions as _, Executor as _};
+use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::certificates;
@@ -135,56 +136,25 @@ impl ReadModel {
         self.fetch_with_retry(Some(access), sql, arguments).await
     }
 
-    /// Runs one read for a tenant with settings of its own: `begin` starts a transaction and sets them. `None`: the statement took
-    /// longer than its timeout.
-    pub(crate) async fn read_with_settings(
+    /// Begins a transaction of reads of a tenant. `begin` starts it and sets its timeouts.
+    ///
+    /// # Errors
+    /// Those of the connection: the caller may begin again after [`ReadModel::close_idle`].
+    pub(crate) async fn begin_read(
         &self,
         access: &TenantAccess,
         begin: &'static str,
-        sql: &'static str,
-        arguments: impl Fn() -> PgArguments,
-    ) -> Result<Option<Vec<PgRow>>, ReadModelError> {
-        let read = || Box::pin(self.read_once_with_settings(access, begin, sql, arguments()));
-        match read().await {
-            Err(Failure::Retryable(_)) => {
-                self.connections.close_idle();
-                read().await.map_err(Failure::into_error)
-            }
-            answer => answer.map_err(Failure::into_error),
-        }
+    ) -> Result<ReadTransaction, ReadTransactionError> {
+        let (of, rights) = ((self.target, self.tables), Rights::Reader);
+        let mut pooled = self.connections.acquire(of, rights, Some(access)).await?;
+        pooled.set_tenant(access).await?;
+        pooled.connection().execute(begin).await?;
+        Ok(ReadTransaction(pooled))
     }
 
-    async fn read_once_with_settings(
-        &self,
-        access: &TenantAccess,
-        begin: &'static str,
-        sql: &'static str,
-        arguments: PgArguments,
-    ) -> Result<Option<Vec<PgRow>>, Failure> {
-        let (of, rights) = ((self.target, self.tables), Rights::Reader);
-        let pooled = self.connections.acquire(of, rights, Some(access)).await;
-        let mut pooled = pooled.map_err(Failure::Final)?;
-        let answer = async {
-            pooled.set_tenant(access).await?;
-            pooled.connection().execute(begin).await?;
-            let query = sqlx::query_with(sql, arguments);
-            let rows = query.fetch_all(pooled.connection()).await?;
-            pooled.connection().execute("COMMIT").await?;
-            Ok(rows)
-        };
-        // After a failure the connection is closed, which ends its transaction.
-        match timeout(self.answer_timeout, answer).await {
-            Ok(Ok(rows)) => {
-                pooled.release();
-                Ok(Some(rows))
-            }
-            Ok(Err(error)) if is_timeout(&error) => Ok(None),
-            Ok(Err(error)) if is_lost(&error) || is_missing(&error) => {
-                Err(Failure::Retryable(error.into()))
-            }
-            Ok(Err(error)) => Err(Failure::Final(error.into())),
-            Err(_) => Err(Failure::Final(no_answer())),
-        }
+    /// Closes idle connections, which may be lost.
+    pub(crate) fn close_idle(&self) {
+        self.connections.close_idle();
     }
 
     /// Runs one statement of a projection, or a permitted read across all tenants.
@@ -299,6 +269,51 @@ impl ReadModel {
                 Err(Failure::Final(error.into()))
             }
             Err(_) => Err(Failure::Final(no_answer())),
+        }
+    }
+}
+
+/// A transaction of reads. Dropping it closes its connection.
+#[derive(Debug)]
+pub(crate) struct ReadTransaction(PooledConnection);
+
+impl ReadTransaction {
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+        self.0.connection()
+    }
+
+    /// Ends it, and returns its connection to the pool.
+    pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
+        self.0.connection().execute("COMMIT").await?;
+        self.0.release();
+        Ok(())
+    }
+}
+
+/// Why a transaction of reads failed.
+#[derive(Debug, Error)]
+pub(crate) enum ReadTransactionError {
+    #[error(transparent)]
+    ReadModel(#[from] ReadModelError),
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+}
+
+impl ReadTransactionError {
+    /// Whether a statement took longer than its timeout.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::Sql(error) if is_timeout(error))
+    }
+
+    /// Whether another connection may succeed: this one is lost, or the schema was dropped after a switch.
+    pub(crate) fn is_retryable(&self) -> bool {
+        matches!(self, Self::Sql(error) if is_lost(error) || is_missing(error))
+    }
+
+    pub(crate) fn into_error(self) -> ReadModelError {
+        match self {
+            Self::ReadModel(error) => error,
+            Self::Sql(error) => error.into(),
         }
     }
 }

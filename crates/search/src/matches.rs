@@ -50,7 +50,7 @@ impl<'q> Matcher<'q> {
     /// The matches of a text; `None`: it does not match.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<Matches> {
-        let tokens: Vec<Token> = tokens(text).collect();
+        let tokens: Vec<Token<'_>> = tokens(text).collect();
         if self
             .excluded
             .iter()
@@ -77,7 +77,7 @@ impl<'q> Matcher<'q> {
     fn places<'t>(
         &'t self,
         pattern: &'t Pattern<'q>,
-        tokens: &'t [Token],
+        tokens: &'t [Token<'_>],
     ) -> impl Iterator<Item = Range<usize>> + 't {
         tokens
             .windows(pattern.clause.tokens.len().max(1))
@@ -85,7 +85,7 @@ impl<'q> Matcher<'q> {
             .filter_map(|window| Some(window.first()?.start..window.last()?.end))
     }
 
-    fn is_match(&self, pattern: &Pattern<'_>, window: &[Token]) -> bool {
+    fn is_match(&self, pattern: &Pattern<'_>, window: &[Token<'_>]) -> bool {
         let wanted = &pattern.clause.tokens;
         let mut pairs = window.iter().zip(wanted);
         if pairs.all(|(found, wanted)| found.form == wanted.form) && is_adjoined(window, wanted) {
@@ -116,10 +116,10 @@ impl<'q> Pattern<'q> {
 }
 
 /// Whether the characters that adjoin in the query adjoin in the text, too, as the pairs of the index do.
-fn is_adjoined(found: &[Token], wanted: &[Token]) -> bool {
-    let gaps = |tokens: &[Token]| -> Vec<bool> {
+fn is_adjoined(found: &[Token<'_>], wanted: &[Token<'_>]) -> bool {
+    let gaps = |tokens: &[Token<'_>]| -> Vec<bool> {
         let pairs = tokens.iter().zip(tokens.iter().skip(1));
-        let are_characters = |one: &Token, next: &Token| {
+        let are_characters = |one: &Token<'_>, next: &Token<'_>| {
             one.kind == TokenKind::Character && next.kind == TokenKind::Character
         };
         let adjoin = pairs.map(|(one, next)| are_characters(one, next) && one.end == next.start);

@@ -1,13 +1,14 @@
 //! Terms: what the index contains instead of words.
 //!
-//! A term is a keyed hash (HMAC-SHA256, cut to 64 bits) of a word, a pair of characters, or a tag such as the role. Each tenant
-//! has a key of its own. So the pages of an index contain no text, also after an erasure, when a database keeps what an index
-//! entry contained; and the entries of one tenant are never those of another.
+//! A term is a keyed hash (SipHash-2-4, cut to 32 bits) of a word, a pair of characters, or a tag such as the role. Each tenant
+//! has a key of its own. So the index contains no text, also after an erasure, when a database keeps what a deleted row
+//! contained; and the terms of one tenant say nothing about those of another.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::hash::Hasher as _;
 
-use ring::hmac;
+use siphasher::sip::SipHasher24;
 
 use crate::document::Document;
 use crate::language::Language;
@@ -15,21 +16,25 @@ use crate::query::{Clause, Query};
 use crate::token::{Token, TokenKind, tokens};
 
 /// A term, as the index contains it.
-pub type Term = i64;
+pub type Term = i32;
 
 /// Bytes of a tenant's key.
 pub const TERM_KEY_BYTES: usize = 32;
 /// Maximum number of terms of a document. Later words of the text are not found.
 pub const TERMS_PER_DOCUMENT_MAX: usize = 4_096;
+/// Maximum number of terms of a token.
+const TERMS_PER_TOKEN_MAX: usize = 2;
+/// A document has all its terms when fewer than these are left: they would be sorted for each of them.
+const TERMS_PER_SORT_MIN: usize = 64;
 
 /// The key of a tenant's terms. `Debug` hides it.
-pub struct TermKey(hmac::Key);
+pub struct TermKey(SipHasher24);
 
 /// The terms that the index must have for a query. The matches of the index include all matches of the query, and more: see
 /// [`crate::matches`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryTerms {
-    /// All of these.
+    /// All of these, words before tags: words are rarer.
     pub all: Vec<Term>,
     /// At least one of each group.
     pub any: Vec<Vec<Term>>,
@@ -54,7 +59,11 @@ impl TermKey {
     /// The key of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8; TERM_KEY_BYTES]) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
+        let (first, second) = bytes.split_at(TERM_KEY_BYTES / 2);
+        let folded = first.iter().zip(second).map(|(one, other)| one ^ other);
+        let mut key = [0; TERM_KEY_BYTES / 2];
+        key.iter_mut().zip(folded).for_each(|(to, byte)| *to = byte);
+        Self(SipHasher24::new_with_key(&key))
     }
 
     /// The terms of a document under its agent, ascending and distinct: those of its tags and of its first words.
@@ -65,18 +74,20 @@ impl TermKey {
         agent: &str,
         language: Option<Language>,
     ) -> Vec<Term> {
-        let mut terms = BTreeSet::from([self.tag("agent", agent)]);
+        let mut terms = vec![self.tag("agent", agent)];
         terms.extend(document.tags().map(|(name, value)| self.tag(name, value)));
-        let mut previous: Option<Token> = None;
+        let mut previous: Option<Token<'_>> = None;
         for token in tokens(&document.text) {
-            // A token has at most two terms.
-            if terms.len() + 2 > TERMS_PER_DOCUMENT_MAX {
-                break;
+            if terms.len() + TERMS_PER_TOKEN_MAX > TERMS_PER_DOCUMENT_MAX {
+                make_distinct(&mut terms);
+                if terms.len() + TERMS_PER_SORT_MIN > TERMS_PER_DOCUMENT_MAX {
+                    break;
+                }
             }
-            terms.insert(self.text(&token.form));
+            terms.push(self.text(&token.form));
             match (token.kind, language) {
                 (TokenKind::Word, Some(language)) => {
-                    terms.insert(self.text(&language.stem(&token.form)));
+                    terms.push(self.text(&language.stem(&token.form)));
                 }
                 (TokenKind::Word, None) => {}
                 (TokenKind::Character, _) => {
@@ -85,7 +96,8 @@ impl TermKey {
             }
             previous = Some(token);
         }
-        terms.into_iter().collect()
+        make_distinct(&mut terms);
+        terms
     }
 
     /// The terms of a query. `languages`: those of the agents that it may find.
@@ -104,14 +116,12 @@ impl TermKey {
         let words = words.filter(|clause| !clause.is_exact || languages.is_empty());
         let words = words.filter_map(|clause| self.of_word(clause, languages));
         terms.none.extend(words.flatten());
+        make_distinct(&mut terms.all);
+        make_distinct(&mut terms.none);
         let tags = query.filters.tags();
         terms
             .all
             .extend(tags.map(|(name, value)| self.tag(name, value)));
-        for list in [&mut terms.all, &mut terms.none] {
-            list.sort_unstable();
-            list.dedup();
-        }
         terms
     }
 
@@ -143,7 +153,7 @@ impl TermKey {
     }
 
     /// The term of two adjoining characters.
-    fn pair(&self, one: &Token, next: &Token) -> Option<Term> {
+    fn pair(&self, one: &Token<'_>, next: &Token<'_>) -> Option<Term> {
         let is_pair = one.kind == TokenKind::Character
             && next.kind == TokenKind::Character
             && one.end == next.start;
@@ -156,18 +166,23 @@ impl TermKey {
     }
 
     fn hash(&self, space: Space, parts: &[&[u8]]) -> Term {
-        let mut context = hmac::Context::with_key(&self.0);
-        context.update(match space {
+        let mut hasher = self.0;
+        hasher.write(match space {
             Space::Text => b"x",
             Space::Tag => b"t",
         });
         for part in parts {
-            context.update(part);
+            hasher.write(part);
         }
-        let tag = context.sign();
-        let first = tag.as_ref().first_chunk::<8>();
-        first.map_or(0, |bytes| i64::from_be_bytes(*bytes))
+        let [.., a, b, c, d] = hasher.finish().to_be_bytes();
+        Term::from_be_bytes([a, b, c, d])
     }
+}
+
+/// Sorts terms and removes repeated ones.
+fn make_distinct(terms: &mut Vec<Term>) {
+    terms.sort_unstable();
+    terms.dedup();
 }
 
 #[cfg(test)]
@@ -249,7 +264,11 @@ mod tests {
         };
         assert_eq!(words(10), 10 + 3);
         assert!(words(TERMS_PER_DOCUMENT_MAX * 2) <= TERMS_PER_DOCUMENT_MAX);
-        assert!(words(TERMS_PER_DOCUMENT_MAX * 2) >= TERMS_PER_DOCUMENT_MAX - 2);
+        assert!(words(TERMS_PER_DOCUMENT_MAX * 2) > TERMS_PER_DOCUMENT_MAX - TERMS_PER_SORT_MIN);
+        // Repeated words are no further terms.
+        let repeated = "again ".repeat(TERMS_PER_DOCUMENT_MAX * 2);
+        let document = Document::of_message(Role::User, &format!("{repeated}last"));
+        assert_eq!(key(1).of_document(&document, "a", None).len(), 2 + 3);
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! Thai, Lao, Khmer, Burmese) have no words without a dictionary: each of their characters is a token of its own. Tokens are
 //! compared in a normal form: lower case, compatibility forms unified (NFKC), accents and vowel points removed.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -11,15 +12,28 @@ use unicode_normalization::char::is_combining_mark;
 
 /// A token of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct Token<'t> {
     /// Its first byte in the text.
     pub start: usize,
     /// The byte after it.
     pub end: usize,
     /// Its normal form; never empty.
-    pub form: String,
+    pub form: Cow<'t, str>,
     /// Whether it is a word or a character.
     pub kind: TokenKind,
+}
+
+impl Token<'_> {
+    /// The token without its text.
+    #[must_use]
+    pub fn into_owned(self) -> Token<'static> {
+        Token {
+            form: Cow::Owned(self.form.into_owned()),
+            start: self.start,
+            end: self.end,
+            kind: self.kind,
+        }
+    }
 }
 
 /// The kind of a token.
@@ -73,7 +87,7 @@ enum Class {
 }
 
 /// The tokens of a text, in order. They do not overlap.
-pub fn tokens(text: &str) -> impl Iterator<Item = Token> + '_ {
+pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut start = 0;
     std::iter::from_fn(move || {
         loop {
@@ -129,14 +143,17 @@ fn is_without_spaces(sign: char) -> bool {
 }
 
 /// The form in which tokens are compared.
-fn normal_form(token: &str) -> String {
+fn normal_form(token: &str) -> Cow<'_, str> {
     if token.is_ascii() {
-        return token.to_ascii_lowercase();
+        if token.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Cow::Owned(token.to_ascii_lowercase());
+        }
+        return Cow::Borrowed(token);
     }
     let is_kept =
         |sign: &char| *sign != TATWEEL && !OMITTED.iter().any(|range| range.contains(sign));
     let form: String = token.to_lowercase().nfkd().filter(is_kept).nfc().collect();
-    form.replace('ß', "ss")
+    Cow::Owned(form.replace('ß', "ss"))
 }
 
 #[cfg(test)]
@@ -146,7 +163,7 @@ mod tests {
     use super::*;
 
     fn forms(text: &str) -> Vec<String> {
-        tokens(text).map(|token| token.form).collect()
+        tokens(text).map(|token| token.form.into_owned()).collect()
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! projectors also writes the log of calls to model servers (`provider_logs`).
 //!
 //! The search is a projection of its own (`projection_kind`), with the same readers and workers. It never delays the rows of
-//! conversations. `reindex` indexes agents again.
+//! conversations. `reindex` indexes agents again and makes missing filters.
 
 pub mod config;
 mod dependencies;

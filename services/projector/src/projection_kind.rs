@@ -12,8 +12,8 @@ pub enum ProjectionKind {
     Search,
 }
 
-/// Maximum number of event rows of a transaction of the search: an event of it has many entries in an index.
-const SEARCH_BATCH_ROWS_MAX: usize = 1_000;
+/// Maximum number of event rows of a transaction of the search: each has many terms in memory.
+const SEARCH_BATCH_ROWS_MAX: usize = 4_000;
 
 impl ProjectionKind {
     /// The name in metrics.

@@ -1,13 +1,14 @@
-//! Indexes documents of the search again, agent by agent, after their settings have changed or an operator has requested it.
+//! The background work of the search: documents are indexed again, agent by agent, after settings have changed or an operator has
+//! requested it; and blocks whose documents were changed or erased get their filters again.
 
 use std::time::Duration;
 
-use read_model::ReadModel;
-use read_model::projections::search::{ReindexStep, reindex_step};
+use read_model::projections::search::{ReindexStep, fill_step, reindex_step};
+use read_model::{ReadModel, ReadModelError};
 use runtime::backoff::Backoff;
 use tokio::time::sleep;
 
-/// Interval between looks for agents that wait.
+/// Interval between looks for work.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// First and longest wait after a failed step.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -16,16 +17,34 @@ const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration:
 pub(crate) async fn run(model: ReadModel) {
     let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
     loop {
-        match reindex_step(&model).await {
-            Ok(ReindexStep::Idle) => sleep(POLL_INTERVAL).await,
-            Ok(ReindexStep::Advanced) => {}
-            Ok(ReindexStep::Finished) => tracing::info!("an agent is indexed again for the search"),
+        match step(&model).await {
+            Ok(Work::Done) => {}
+            Ok(Work::None) => sleep(POLL_INTERVAL).await,
             Err(error) => {
-                tracing::warn!(%error, "a step of indexing again failed; retrying");
+                tracing::warn!(%error, "a step of the search's background work failed; retrying");
                 backoff.wait().await;
                 continue;
             }
         }
         backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
     }
+}
+
+/// Whether a step did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Done,
+    None,
+}
+
+async fn step(model: &ReadModel) -> Result<Work, ReadModelError> {
+    let filters = fill_step(model).await?;
+    let reindexed = reindex_step(model).await?;
+    if reindexed == ReindexStep::Finished {
+        tracing::info!("an agent is indexed again for the search");
+    }
+    if filters == 0 && reindexed == ReindexStep::Idle {
+        return Ok(Work::None);
+    }
+    Ok(Work::Done)
 }

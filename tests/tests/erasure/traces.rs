@@ -86,6 +86,21 @@ async fn check_search_files(stack: &mut Stack) {
     }
 }
 
+/// Pieces of the filters of the search, which are made of the hashes of words.
+async fn filter_pieces(stack: &mut Stack) -> Vec<Vec<u8>> {
+    let sql = format!(
+        "SELECT to_jsonb(t) FROM (SELECT encode(substring(filter FROM 1 FOR {NEEDLE_BYTES}), 'hex') AS piece \
+         FROM search_v1.block WHERE octet_length(filter) >= {NEEDLE_BYTES}) AS t"
+    );
+    let url = stack.servers.database_url().to_owned();
+    let tool = stack.servers.postgres_mut().tool("psql");
+    let rows = checker::query(&tool, &url, &sql).await.expect("filters");
+    let pieces = rows.iter().map(|row| row["piece"].as_str());
+    pieces
+        .map(|piece| hex::decode(piece.expect("a piece")).expect("hex"))
+        .collect()
+}
+
 async fn psql(stack: &mut Stack, sql: &str) {
     let url = stack.servers.database_url().to_owned();
     let psql = stack.servers.postgres_mut().tool("psql");
@@ -94,7 +109,16 @@ async fn psql(stack: &mut Stack, sql: &str) {
 
 /// The files of Postgres that contain the text: tables and indexes, and write-ahead log.
 fn files(stack: &mut Stack) -> (usize, usize) {
-    let found = files_with(stack.servers.postgres_mut().folder(), SECRET.as_bytes());
+    files_having(stack, SECRET.as_bytes())
+}
+
+/// The number of files of tables and indexes that contain these bytes.
+fn table_files(stack: &mut Stack, bytes: &[u8]) -> usize {
+    files_having(stack, bytes).0
+}
+
+fn files_having(stack: &mut Stack, bytes: &[u8]) -> (usize, usize) {
+    let found = files_with(stack.servers.postgres_mut().folder(), bytes);
     let in_log = |file: &&std::path::PathBuf| file.to_string_lossy().contains("pg_wal");
     let log = found.iter().filter(in_log).count();
     (found.len() - log, log)
@@ -137,6 +161,13 @@ async fn erased_texts_are_in_no_file_and_no_row() {
 
     check_search_files(&mut stack).await;
     psql(&mut stack, "CHECKPOINT").await;
+    let filters = filter_pieces(&mut stack).await;
+    assert!(!filters.is_empty(), "the long text has a filter of its own");
+    assert!(
+        filters
+            .iter()
+            .all(|piece| table_files(&mut stack, piece) > 0)
+    );
     let before = files(&mut stack);
     let report = json(&stack, "erase conversation c --tenant acme --json").await;
     assert_eq!(
@@ -147,7 +178,14 @@ async fn erased_texts_are_in_no_file_and_no_row() {
         assert!(files_with(&nats, needle).is_empty(), "{needle:?}");
     }
     assert_eq!(rows_with(&mut stack, SECRET).await, 0);
+    assert_eq!(filter_pieces(&mut stack).await, [[0_u8; 0]; 0]);
     in_postgres(&mut stack, before).await;
+    // The tables were rewritten.
+    assert!(
+        filters
+            .iter()
+            .all(|piece| table_files(&mut stack, piece) == 0)
+    );
 }
 
 /// Measures how long Postgres's files contain erased texts, as documented in docs/how-to/erase.md.

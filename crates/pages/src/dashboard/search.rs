@@ -72,7 +72,7 @@ pub fn search(page: SearchPage<'_>) -> Markup {
         }
         @if let Some((count, is_capped)) = page.count {
             p.muted role="status" {
-                @if is_capped { "More than " }
+                @if is_capped { "At least " }
                 (number(u64::from(count))) " texts contain the words."
             }
         }

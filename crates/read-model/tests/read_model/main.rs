@@ -33,6 +33,7 @@ mod schemas;
 mod schemas_flip;
 mod schemas_structure;
 mod search;
+mod search_blocks;
 mod search_speed;
 mod splits;
 mod statistics;

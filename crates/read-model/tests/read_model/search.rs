@@ -5,29 +5,29 @@ use domain::{
     AgentId, ConversationKey, Event, Fact, FieldChange, Lifecycle, Owner, Sequence, SessionId,
 };
 use read_model::ReadModel;
-use read_model::projections::conversations::lease::Checkpoint;
-use read_model::projections::conversations::{ApplyError, Batch, Item, residue};
+use read_model::projections::conversations::{ApplyError, Item, residue};
 use read_model::projections::search::verification::{
     Differences, DocumentsState, compare_documents,
 };
 use read_model::projections::search::{
-    AgentSearch, ReindexStep, apply, reindex_step, reindexing_agents, request_reindex, set_agents,
+    AgentSearch, ReindexStep, apply, fill_step, reindex_step, reindexing_agents, request_reindex,
+    set_agents,
 };
 use read_model::queries::search::{
-    CANDIDATES_MAX, DocumentQuery, DocumentScope, FoundDocuments, documents, search_progress,
-    term_key,
+    CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents,
+    search_progress, term_key,
 };
 use search::{Document, Language, Query};
 use sqlx::Connection as _;
 
-use crate::fixture::{Author, Projection, START, access, message, sequence, take};
+use crate::fixture::{Author, Projection, START, access, message, take};
 
 /// Both projections of one database.
 pub(crate) struct Search {
     pub(crate) rows: Projection,
+    pub(crate) documents: Projection,
     pub(crate) model: ReadModel,
-    url: String,
-    checkpoint: Checkpoint,
+    pub(crate) url: String,
 }
 
 impl Search {
@@ -42,31 +42,21 @@ impl Search {
             .await
             .unwrap();
         let checkpoint = take(&model, 0, "a").await.unwrap();
+        let documents = Projection {
+            model: model.clone(),
+            checkpoint,
+        };
         Self {
             rows,
+            documents,
             model,
             url: url.to_owned(),
-            checkpoint,
-        }
-    }
-
-    fn batch(&self, items: Vec<Item>) -> Batch {
-        let last = items.iter().map(sequence).max();
-        Batch {
-            lease: self.checkpoint.lease,
-            previous: self.checkpoint.sequence,
-            last: last.unwrap_or(self.checkpoint.sequence),
-            items,
         }
     }
 
     /// Writes documents only.
     pub(crate) async fn index(&mut self, items: Vec<Item>) {
-        let batch = self.batch(items);
-        apply(&self.model, std::slice::from_ref(&batch))
-            .await
-            .unwrap();
-        self.checkpoint.sequence = batch.last;
+        index(&mut self.documents, items).await;
     }
 
     /// Writes rows and documents.
@@ -99,7 +89,7 @@ impl Search {
     }
 
     /// The texts of the documents that match, newest first.
-    async fn texts(&self, text: &str) -> Vec<String> {
+    pub(crate) async fn texts(&self, text: &str) -> Vec<String> {
         texts(&self.run(&self.query(text).await).await)
     }
 
@@ -113,8 +103,20 @@ impl Search {
         set_agents(&self.rows.model, &[agent]).await.unwrap();
     }
 
+    /// Makes all filters that are missing; returns their number.
+    pub(crate) async fn fill(&self) -> usize {
+        let mut filters = 0;
+        loop {
+            let made = fill_step(&self.model).await.unwrap();
+            filters += made;
+            if made == 0 {
+                return filters;
+            }
+        }
+    }
+
     /// Indexes everything again that waits; returns the number of steps.
-    async fn reindex(&self) -> usize {
+    pub(crate) async fn reindex(&self) -> usize {
         let mut steps = 0;
         while reindex_step(&self.model).await.unwrap() != ReindexStep::Idle {
             steps += 1;
@@ -123,7 +125,24 @@ impl Search {
     }
 }
 
-fn texts(found: &FoundDocuments) -> Vec<String> {
+/// Writes documents.
+pub(crate) async fn index(documents: &mut Projection, items: Vec<Item>) {
+    let batch = documents.batch(items);
+    apply(&documents.model, std::slice::from_ref(&batch))
+        .await
+        .unwrap();
+    documents.checkpoint.sequence = batch.last;
+}
+
+/// All documents are counted.
+fn exactly(count: u32) -> CandidateCount {
+    CandidateCount {
+        count,
+        is_capped: false,
+    }
+}
+
+pub(crate) fn texts(found: &FoundDocuments) -> Vec<String> {
     let text = |event: &Event| Document::of_event(event).map(|document| document.text);
     let documents = found.documents.iter();
     documents
@@ -134,7 +153,7 @@ fn texts(found: &FoundDocuments) -> Vec<String> {
         .collect()
 }
 
-fn titled(title: &FieldChange<&str>) -> Fact {
+pub(crate) fn titled(title: &FieldChange<&str>) -> Fact {
     Fact::from(ConversationUpdated {
         title: Some(match title {
             FieldChange::Set(title) => FieldChange::Set((*title).to_owned()),
@@ -144,7 +163,7 @@ fn titled(title: &FieldChange<&str>) -> Fact {
     })
 }
 
-fn erased() -> Fact {
+pub(crate) fn erased() -> Fact {
     Fact::Lifecycle(Lifecycle::ConversationErased)
 }
 
@@ -200,7 +219,7 @@ async fn times_bound_the_results() {
     query.recorded_after = None;
     query.limit = 1;
     let first = search.run(&query).await;
-    assert_eq!(first.candidates, Some(2));
+    assert_eq!(first.candidates, exactly(2));
     query.after = first.documents.last().map(|last| last.cursor.clone());
     assert_eq!(texts(&search.run(&query).await), ["one oak"]);
 }
@@ -216,7 +235,7 @@ async fn owners_and_tenants_see_only_their_own() {
         query.scope.owner = Some(Owner::Session(SessionId::parse(session).unwrap()));
         let found = search.run(&query).await;
         assert_eq!(found.documents.len(), expected, "{session}");
-        assert_eq!(found.candidates, Some(u32::try_from(expected).unwrap()));
+        assert_eq!(found.candidates, exactly(u32::try_from(expected).unwrap()));
     }
     query.scope.owner = None;
     let foreign = documents(&search.rows.model, &access("globex"), &query).await;
@@ -244,12 +263,19 @@ async fn a_common_word_is_found_by_time() {
     }
     let query = search.query("oak").await;
     let found = search.run(&query).await;
-    assert_eq!(found.candidates, None);
+    let more = CandidateCount {
+        count: CANDIDATES_MAX,
+        is_capped: true,
+    };
+    assert_eq!(found.candidates, more);
     let last = CANDIDATES_MAX / per_commit;
-    assert_eq!(
-        texts(&found)[..2],
-        [format!("oak {last}-499"), format!("oak {last}-498")]
-    );
+    let newest = [format!("oak {last}-499"), format!("oak {last}-498")];
+    assert_eq!(texts(&found)[..2], newest);
+    // The owner has too many to sort.
+    let mut owned = query.clone();
+    owned.scope.owner = Some(Owner::Session(SessionId::parse("session-1").unwrap()));
+    let found = search.run(&owned).await;
+    assert_eq!((found.candidates, &texts(&found)[..2]), (more, &newest[..]));
     // A rare word beside the common one is found by the terms.
     let rare = search.run(&search.query("oak \"3-77\"").await).await;
     assert_eq!(texts(&rare), ["oak 3-77"]);
@@ -261,7 +287,7 @@ async fn a_fenced_batch_writes_nothing() {
     let mut author = Author::new("c");
     let items = vec![author.begin(1), author.say(2, "an oak")];
     search.rows.apply(items.clone()).await;
-    let stale = search.batch(items.clone());
+    let stale = search.documents.batch(items.clone());
     search.index(items).await;
     let again = apply(&search.model, std::slice::from_ref(&stale)).await;
     let Err(ApplyError::Fenced(current)) = again else {
@@ -327,13 +353,13 @@ async fn no_document_outlives_a_concurrent_erasure() {
         let said = vec![author.begin(at + 1), author.say(at + 2, "an oak")];
         let tombstone = vec![author.commit(at + 3, vec![erased()])];
         search.rows.apply(said.clone()).await;
-        let batch = search.batch(said);
+        let batch = search.documents.batch(said);
         let (indexed, _) = tokio::join!(
             apply(&search.model, std::slice::from_ref(&batch)),
             search.rows.apply(tombstone)
         );
         indexed.unwrap();
-        search.checkpoint.sequence = batch.last;
+        search.documents.checkpoint.sequence = batch.last;
         assert_eq!(left(&search, &author.key).await, 0, "{round}");
     }
 }
@@ -398,7 +424,7 @@ async fn indexing_again_restores_lost_documents_in_bounded_steps() {
         let found = search
             .run(&search.query(&format!("oak{conversation}")).await)
             .await;
-        assert_eq!(found.candidates, Some(600), "{conversation}");
+        assert_eq!(found.candidates, exactly(600), "{conversation}");
     }
     assert_eq!(search.texts("\"oak2 1-299\"").await, ["oak2 1-299"]);
     assert_eq!(
@@ -440,7 +466,7 @@ async fn differences_are_found_and_repaired() {
     let damage = "
         DELETE FROM search_v1.document WHERE version IN (0, 700);
         UPDATE search_v1.document SET terms = '{7}' WHERE version = 3;
-        INSERT INTO search_v1.document SELECT 5000, recorded_at, tenant_id, conversation_id, terms
+        INSERT INTO search_v1.document SELECT block_id, 5000, recorded_at, tenant_id, conversation_id, terms
         FROM search_v1.document WHERE version = 4";
     sqlx::raw_sql(damage).execute(&mut owner).await.unwrap();
     assert_eq!(compare(&search, Differences::Count).await, state(898, 3, 1));

@@ -35,7 +35,7 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
     /// The tokens; at least one.
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<Token<'static>>,
     /// Whether it is quoted: then inflections do not match.
     pub is_exact: bool,
 }
@@ -71,7 +71,7 @@ impl Query {
             return self.filters.set(name, value);
         }
         let clause = Clause {
-            tokens: tokens(piece.text).collect(),
+            tokens: tokens(piece.text).map(Token::into_owned).collect(),
             is_exact: piece.is_quoted,
         };
         match (clause.tokens.is_empty(), piece.is_excluded) {

@@ -11,7 +11,7 @@ fn shown(text: &str) -> Vec<String> {
         let forms: Vec<&str> = clause
             .tokens
             .iter()
-            .map(|token| token.form.as_str())
+            .map(|token| token.form.as_ref())
             .collect();
         let quote = if clause.is_exact { "\"" } else { "" };
         format!("{sign}{quote}{}{quote}", forms.join(" "))

@@ -2,8 +2,8 @@
 
 use domain::{ConversationId, Timestamp, Version};
 use read_model::queries::search::{
-    CANDIDATES_MAX, DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError,
-    documents, rewinds,
+    DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents,
+    rewinds,
 };
 use search::{Matcher, Query, QueryTerms};
 use tokio::time::timeout;
@@ -184,8 +184,8 @@ fn conversations(found: &FoundDocuments) -> Vec<&ConversationId> {
 
 fn match_count(found: &FoundDocuments) -> MatchCount {
     MatchCount {
-        count: found.candidates.unwrap_or(CANDIDATES_MAX),
-        is_capped: found.candidates.is_none(),
+        count: found.candidates.count,
+        is_capped: found.candidates.is_capped,
     }
 }
 

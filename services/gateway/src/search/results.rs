@@ -27,9 +27,9 @@ pub struct SearchPage {
 /// A number of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchCount {
-    /// The number, or the greatest number that is counted.
+    /// The number, as far as it was counted.
     pub count: u32,
-    /// Whether there are more.
+    /// Whether there may be more.
     pub is_capped: bool,
 }
 

@@ -11,10 +11,12 @@ use crate::model::{Durability, ReadModel};
 
 const SCHEMAS: &str = "SELECT name FROM hansard.schema WHERE projection = 'conversations'";
 
-/// The search settings and the key of a tenant.
-const DELETE_SEARCH: [&str; 2] = [
+/// The search settings, the key and the empty blocks of a tenant.
+const DELETE_SEARCH: [&str; 3] = [
     "DELETE FROM search_v1.agent WHERE tenant_id = $1",
     "DELETE FROM search_v1.tenant WHERE tenant_id = $1",
+    "DELETE FROM search_v1.block WHERE tenant_id = $1
+     AND NOT EXISTS (SELECT FROM search_v1.document WHERE document.block_id = block.block_id)",
 ];
 
 /// The number of these conversations whose rows still contain more than a tombstone.
@@ -32,7 +34,7 @@ pub async fn residue(
 }
 
 /// Deletes the usage of a tenant in every schema, which the erasure of its conversations keeps, and the key of its search terms:
-/// without it, hashes that remain in pages of an index cannot be compared with words any more. Returns the number of deleted
+/// without it, hashes that remain in pages of tables cannot be compared with words any more. Returns the number of deleted
 /// rows of metered calls. Retained schemas are included, because a switch back would copy their usage.
 ///
 /// # Errors

@@ -39,6 +39,15 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// Those of the agent of audit logs, which have a page of their own and no documents.
+    fn of_audit_log(agent: AgentId) -> Self {
+        Self {
+            agent,
+            is_enabled: false,
+            language: None,
+        }
+    }
+
     pub(super) fn agent(&self) -> &str {
         self.agent.as_str()
     }
@@ -67,6 +76,21 @@ impl Settings {
 
 /// The settings of agents, which cannot change until the end of the transaction. An agent without settings gets the default.
 pub(super) async fn settings_of(
+    connection: &mut PgConnection,
+    agents: BTreeSet<AgentKey>,
+) -> Result<HashMap<AgentKey, Settings>, ReadModelError> {
+    let (audit_logs, agents): (BTreeSet<AgentKey>, BTreeSet<AgentKey>) = agents
+        .into_iter()
+        .partition(|(_, agent)| agent.is_audit_log());
+    let mut settings = stored_settings(connection, agents).await?;
+    settings.extend(audit_logs.into_iter().map(|key| {
+        let agent = key.1.clone();
+        (key, Settings::of_audit_log(agent))
+    }));
+    Ok(settings)
+}
+
+async fn stored_settings(
     connection: &mut PgConnection,
     agents: BTreeSet<AgentKey>,
 ) -> Result<HashMap<AgentKey, Settings>, ReadModelError> {

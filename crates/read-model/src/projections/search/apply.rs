@@ -111,7 +111,7 @@ async fn write(
     let documents = documents(connection, &commits).await?;
     documents.write(connection).await?;
     Ok(Applied {
-        events: documents.rows.len(),
+        events: documents.rows().count(),
         conversations: commits.len(),
         ..Applied::default()
     })
@@ -154,8 +154,8 @@ async fn documents(
         let Some(term_key) = keys.get(&key.tenant) else {
             continue;
         };
-        for commit in commits {
-            let commit = &commit.opened.commit;
+        for stored in commits {
+            let commit = &stored.opened.commit;
             let agent = (key.tenant.clone(), commit.head.agent.clone());
             let settings = settings.get(&agent);
             let Some(settings) = settings.filter(|settings| settings.is_enabled) else {
@@ -165,6 +165,7 @@ async fn documents(
                 term_key,
                 settings,
                 key,
+                partition: Some(stored.position.partition),
             };
             let events = commit.recorded_events();
             events.for_each(|event| documents.add(source, &event));

@@ -1,2 +1,5 @@
 DELETE FROM document
-WHERE tenant_id = $1 AND conversation_id = $2 AND version = ANY ($3::bigint[])
+USING unnest($1::text[], $2::text[], $3::bigint[]) AS given (tenant_id, conversation_id, version)
+WHERE document.tenant_id = given.tenant_id
+  AND document.conversation_id = given.conversation_id
+  AND document.version = given.version

@@ -1,4 +1,6 @@
-SELECT version, recorded_at, terms
+SELECT document.version, document.recorded_at, document.terms,
+       coalesce(block.first_at, 'infinity'), coalesce(block.last_at, '-infinity'), block.filter
 FROM document
-WHERE tenant_id = $1 AND conversation_id = $2
+LEFT JOIN block USING (block_id)
+WHERE document.tenant_id = $1 AND document.conversation_id = $2
   AND (version > $3 AND version <= $4 OR version = 0 AND $5::boolean)

@@ -17,7 +17,7 @@ pub struct SearchOverview {
     pub documents: u64,
     /// Size of the documents on disk, in bytes, without their indexes.
     pub documents_bytes: u64,
-    /// Size of the indexes, in bytes.
+    /// Size of the indexes and of the blocks, in bytes.
     pub index_bytes: u64,
 }
 

@@ -9,6 +9,7 @@ use sqlx::{Executor as _, Row as _};
 use super::agents::Settings;
 use super::keys::term_keys;
 use super::rows::{Documents, Source};
+use super::{blocks, stored};
 use crate::arguments::{arguments, execute};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
@@ -90,7 +91,15 @@ async fn index(
         add_event(&mut documents, job, &term_key, row)?;
     }
     documents.write(connection).await?;
+    restore(connection, &documents).await?;
     end_of(&rows)
+}
+
+/// Writes the documents again that searches do not find, for example because their block is missing.
+async fn restore(connection: &mut PgConnection, documents: &Documents) -> Result<(), sqlx::Error> {
+    let damaged = stored::damaged(connection, documents.rows().collect()).await?;
+    stored::delete(connection, &damaged).await?;
+    blocks::write(connection, damaged).await
 }
 
 /// Deletes a page of documents. Returns its end; `None`: it is the last page.
@@ -133,6 +142,7 @@ fn add_event(
         term_key,
         settings: &job.settings,
         key: &key,
+        partition: None,
     };
     documents.add(source, &event);
     Ok(())

@@ -1,21 +1,26 @@
 //! The rows of documents.
 
+use std::collections::BTreeMap;
+
 use domain::event::{ConversationCreated, ConversationUpdated};
-use domain::{ConversationKey, Fact, FieldChange, Lifecycle, RecordedEvent, Timestamp};
+use domain::{ConversationKey, Fact, FieldChange, Lifecycle, Partition, RecordedEvent, Timestamp};
 use search::{Document, Term, TermKey};
 use sqlx::postgres::PgConnection;
 
 use super::agents::Settings;
-use crate::arguments::{arguments, bind_keys, execute, key_parts, signed};
-use crate::pg_timestamp::PgTimestamp;
+use super::blocks;
+use super::placement::BlockOwner;
+use crate::arguments::{bind_keys, execute, key_parts};
 
 /// The version of a title's document.
-pub(super) const TITLE_VERSION: u64 = 0;
+const TITLE_VERSION: u64 = 0;
 
 /// A row of `document`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentRow {
     pub(super) key: ConversationKey,
+    /// The partition whose blocks take it. `None`: it is indexed again, into a block of its own.
+    pub(super) partition: Option<Partition>,
     pub(super) version: u64,
     pub(super) recorded_at: Timestamp,
     pub(super) terms: Vec<Term>,
@@ -24,10 +29,10 @@ pub(super) struct DocumentRow {
 /// The changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
-    /// The documents to write, at most one of each version of a conversation.
-    pub(super) rows: Vec<DocumentRow>,
-    /// The conversations that have no title any more.
-    pub(super) cleared_titles: Vec<ConversationKey>,
+    /// The documents of events, at most one of each version of a conversation.
+    pub(super) events: Vec<DocumentRow>,
+    /// The documents of titles. `None`: the conversation has no title any more.
+    pub(super) titles: BTreeMap<ConversationKey, Option<DocumentRow>>,
 }
 
 /// What the documents of a conversation are made with.
@@ -36,12 +41,25 @@ pub(super) struct Source<'s> {
     pub(super) term_key: &'s TermKey,
     pub(super) settings: &'s Settings,
     pub(super) key: &'s ConversationKey,
+    pub(super) partition: Option<Partition>,
+}
+
+impl DocumentRow {
+    pub(super) fn block_owner(&self) -> BlockOwner<'_> {
+        (&self.key.tenant, self.partition)
+    }
+
+    /// Whether it is probably the first document of its version.
+    pub(super) fn is_new(&self) -> bool {
+        self.partition.is_some() && self.version != TITLE_VERSION
+    }
 }
 
 impl Source<'_> {
     fn row(&self, document: &Document, version: u64, recorded_at: Timestamp) -> DocumentRow {
         DocumentRow {
             key: self.key.clone(),
+            partition: self.partition,
             version,
             recorded_at,
             terms: self.settings.terms(self.term_key, document),
@@ -54,34 +72,33 @@ impl Documents {
     pub(super) fn add(&mut self, source: Source<'_>, event: &RecordedEvent) {
         if let Some(document) = Document::of_event(&event.event) {
             let row = source.row(&document, event.version.0, event.recorded_at);
-            self.rows.push(row);
+            self.events.push(row);
         }
-        let Some(title) = title_change(&event.event.fact) else {
-            return;
-        };
-        let is_title = |row: &DocumentRow| row.version == TITLE_VERSION && row.key == *source.key;
-        self.rows.retain(|row| !is_title(row));
-        self.cleared_titles.retain(|cleared| cleared != source.key);
-        match title {
-            FieldChange::Set(title) => {
+        let title = match title_change(&event.event.fact) {
+            None => return,
+            Some(FieldChange::Set(title)) => {
                 let document = Document::of_title(title);
-                self.rows
-                    .push(source.row(&document, TITLE_VERSION, event.recorded_at));
+                Some(source.row(&document, TITLE_VERSION, event.recorded_at))
             }
-            FieldChange::Clear => self.cleared_titles.push(source.key.clone()),
-        }
+            Some(FieldChange::Clear) => None,
+        };
+        self.titles.insert(source.key.clone(), title);
     }
 
     /// Writes the changes.
     pub(super) async fn write(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        if !self.cleared_titles.is_empty() {
-            let keys = bind_keys(self.cleared_titles.iter().map(key_parts));
+        let cleared = self.titles.iter().filter(|(_, title)| title.is_none());
+        let cleared: Vec<&ConversationKey> = cleared.map(|(key, _)| key).collect();
+        if !cleared.is_empty() {
+            let keys = bind_keys(cleared.into_iter().map(key_parts));
             execute(connection, include_str!("delete_titles.sql"), keys).await?;
         }
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        write_rows(connection, &self.rows).await
+        blocks::write(connection, self.rows().collect()).await
+    }
+
+    /// The documents to write.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &DocumentRow> {
+        self.events.iter().chain(self.titles.values().flatten())
     }
 }
 
@@ -105,31 +122,4 @@ fn title_change(fact: &Fact) -> Option<FieldChange<&str>> {
         },
         _ => None,
     }
-}
-
-/// Writes documents, in place of earlier ones of the same versions.
-async fn write_rows(
-    connection: &mut PgConnection,
-    rows: &[DocumentRow],
-) -> Result<(), sqlx::Error> {
-    let versions: Vec<i64> = rows.iter().map(|row| signed(row.version)).collect();
-    let times = rows
-        .iter()
-        .map(|row| PgTimestamp::from_time(row.recorded_at));
-    let tenants: Vec<&str> = rows.iter().map(|row| row.key.tenant.as_str()).collect();
-    let ids = rows.iter().map(|row| row.key.conversation.as_str());
-    // An array of arrays must be a rectangle, so the terms of all documents are one array, with the number of each.
-    let counts = rows.iter().map(|row| row.terms.len());
-    let counts = counts.map(|count| i32::try_from(count).unwrap_or(i32::MAX));
-    let terms: Vec<Term> = rows.iter().flat_map(|row| &row.terms).copied().collect();
-    let arguments = arguments![
-        versions,
-        times.collect::<Vec<PgTimestamp>>(),
-        tenants,
-        ids.collect::<Vec<&str>>(),
-        counts.collect::<Vec<i32>>(),
-        terms,
-    ];
-    let sql = include_str!("write_documents.sql");
-    execute(connection, sql, arguments).await.map(drop)
 }

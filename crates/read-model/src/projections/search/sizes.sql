@@ -1,5 +1,5 @@
-SELECT greatest(reltuples, 0)::bigint AS documents,
-       pg_table_size(oid) AS documents_bytes,
-       pg_indexes_size(oid) AS index_bytes
+SELECT greatest(max(reltuples) FILTER (WHERE relname = 'document'), 0)::bigint AS documents,
+       sum(pg_table_size(oid)) FILTER (WHERE relname = 'document')::bigint AS documents_bytes,
+       sum(CASE relname WHEN 'document' THEN pg_indexes_size(oid) ELSE pg_total_relation_size(oid) END)::bigint AS index_bytes
 FROM pg_class
-WHERE oid = 'search_v1.document'::regclass
+WHERE oid IN ('search_v1.document'::regclass, 'search_v1.block'::regclass)

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use domain::{AgentId, ConversationKey};
 use search::TermKey;
+use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
-use sqlx::{Executor as _, Row as _};
 
 use super::agents::{Settings, settings_of};
 use super::keys::term_keys;
-use super::rows::{DocumentRow, Documents, Source, TITLE_VERSION};
+use super::rows::{DocumentRow, Documents, Source};
+use super::stored::StoredDocument;
+use super::{blocks, stored};
 use crate::arguments::{arguments, bind, bind_key, execute, signed};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
-use crate::pg_timestamp::PgTimestamp;
 use crate::projections::search_lock::LOCK_SHARED;
 use crate::row::Columns;
 
@@ -35,14 +36,14 @@ pub enum Differences {
 pub struct DocumentsState {
     /// The number of documents that are right.
     pub correct: u64,
-    /// The number of documents that are missing or different.
+    /// The number of documents that are missing or different, or that their block hides.
     pub wrong: u64,
     /// The number of documents without an event.
     pub unfounded: u64,
 }
 
-/// Documents without their key: version, time, terms.
-type Found = BTreeMap<u64, (PgTimestamp, Vec<i64>)>;
+/// Documents by version.
+type Found = BTreeMap<u64, StoredDocument>;
 
 /// What the documents of a conversation are computed with, and how far they are.
 struct Page<'p> {
@@ -108,6 +109,7 @@ impl Page<'_> {
                     term_key: &term_key,
                     settings: &settings,
                     key: self.key,
+                    partition: None,
                 };
                 documents.add(source, &event);
             }
@@ -119,28 +121,20 @@ impl Page<'_> {
             }
             Some(_) | None => i64::MAX.unsigned_abs(),
         };
-        self.take_title(&mut documents);
-        if is_end {
-            documents.rows.extend(self.title.take());
+        if let Some(title) = documents.titles.remove(self.key) {
+            self.title = title;
         }
-        self.compare(connection, documents, last, state).await?;
+        let mut expected = documents.events;
+        if is_end {
+            expected.extend(self.title.take());
+        }
+        self.compare(connection, expected, last, state).await?;
         self.after = last;
         Ok(if is_end {
             Progress::End
         } else {
             Progress::Page
         })
-    }
-
-    /// Keeps the title of a page for the last page.
-    fn take_title(&mut self, documents: &mut Documents) {
-        if !documents.cleared_titles.is_empty() {
-            self.title = None;
-        }
-        let rows = std::mem::take(&mut documents.rows).into_iter();
-        let (titles, rows): (Vec<_>, Vec<_>) = rows.partition(|row| row.version == TITLE_VERSION);
-        documents.rows = rows;
-        self.title = titles.into_iter().next_back().or(self.title.take());
     }
 
     /// The key and the settings of the conversation; `None`: it is not indexed completely.
@@ -167,16 +161,14 @@ impl Page<'_> {
     async fn compare(
         &self,
         connection: &mut PgConnection,
-        mut expected: Documents,
+        mut expected: Vec<DocumentRow>,
         last: u64,
         state: &mut DocumentsState,
     ) -> Result<(), ReadModelError> {
         let mut found = self.found(connection, last).await?;
-        expected.rows.retain(|row| {
-            let time = PgTimestamp::from_time(row.recorded_at);
-            let is_correct = found
-                .remove(&row.version)
-                .is_some_and(|(at, terms)| at == time && terms == row.terms);
+        expected.retain(|row| {
+            let stored = found.remove(&row.version);
+            let is_correct = stored.is_some_and(|stored| stored.is(row));
             *if is_correct {
                 &mut state.correct
             } else {
@@ -186,10 +178,12 @@ impl Page<'_> {
         });
         state.unfounded += u64::try_from(found.len()).unwrap_or(u64::MAX);
         if self.differences == Differences::Repair {
-            expected.write(&mut *connection).await?;
+            let wrong: Vec<&DocumentRow> = expected.iter().collect();
+            stored::delete(connection, &wrong).await?;
+            blocks::write(connection, wrong).await?;
             let versions: Vec<i64> = found.keys().map(|version| signed(*version)).collect();
             let arguments = bind(bind_key(self.key), versions);
-            execute(connection, include_str!("delete_versions.sql"), arguments).await?;
+            execute(connection, include_str!("delete_unfounded.sql"), arguments).await?;
         }
         Ok(())
     }
@@ -208,8 +202,7 @@ impl Page<'_> {
             .await?;
         let documents = rows.iter().map(|row| {
             let columns = Columns::new(row, &self.key.tenant, id);
-            let document: (PgTimestamp, Vec<i64>) = (row.try_get(1)?, row.try_get(2)?);
-            Ok((columns.unsigned(0, "version")?, document))
+            Ok((columns.unsigned(0, "version")?, StoredDocument::read(row)?))
         });
         documents.collect()
     }

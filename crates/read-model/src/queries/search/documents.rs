@@ -1,36 +1,41 @@
 //! Finds documents.
 
+use std::time::Duration;
+
 use domain::{
     AgentId, ChannelId, ConversationId, Event, Owner, SessionId, Status, TenantAccess, Timestamp,
     UserId, Version,
 };
 use search::{QueryTerms, TermKey};
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use thiserror::Error;
+use tokio::time::{Instant, timeout_at};
 
-use super::statements::{Way, statement};
+use super::statements::{OwnerColumn, Shape, Way, documents_statement};
+use super::walk::walk;
 use crate::arguments::{arguments, bind, signed};
 use crate::error::ReadModelError;
-use crate::model::ReadModel;
+use crate::model::{ReadModel, ReadTransactionError};
 use crate::pg_timestamp::PgTimestamp;
 use crate::queries::list_conversations::statuses;
 use crate::row::Columns;
 use crate::status_code::status_of;
 use crate::term_key::key_of;
 
-/// Maximum number of documents that are found by their terms and sorted. More have a common word: they are found by their time.
+/// Maximum number of documents that are counted.
 pub const CANDIDATES_MAX: u32 = 5_000;
 /// Maximum number of conversations of one owner that are searched, those with the latest events.
 pub const OWNED_CONVERSATIONS_MAX: u32 = 1_000;
-/// Timeout of a statement of the search, in milliseconds.
+/// Timeout of a page, in milliseconds.
 pub const SEARCH_TIMEOUT_MS: u64 = 2_000;
 
-/// Sets the timeout.
-const BEGIN: &str = "BEGIN READ ONLY; SET LOCAL statement_timeout = 2000";
-/// Also lets the planner use the index of terms, which is read by bitmaps only.
-const BEGIN_BY_TERMS: &str =
-    "BEGIN READ ONLY; SET LOCAL statement_timeout = 2000; SET LOCAL enable_bitmapscan = on";
+/// The rows of a page, newest first, and the number of candidates.
+pub(super) type Page = (Vec<PgRow>, CandidateCount);
+
+/// One snapshot of blocks and documents, and the timeout of each statement.
+const BEGIN: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 2000";
 
 /// Why a search failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -102,8 +107,54 @@ pub struct FoundDocument {
 pub struct FoundDocuments {
     /// The documents, newest first.
     pub documents: Vec<FoundDocument>,
-    /// The number of documents that have the terms; `None`: more than [`CANDIDATES_MAX`].
-    pub candidates: Option<u32>,
+    /// The number of documents that have the terms, of all pages from this one on.
+    pub candidates: CandidateCount,
+}
+
+/// A number of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CandidateCount {
+    /// The number, at most [`CANDIDATES_MAX`].
+    pub count: u32,
+    /// Whether there may be more.
+    pub is_capped: bool,
+}
+
+impl CandidateCount {
+    pub(super) fn of(count: u64, is_capped: bool) -> Self {
+        let capped = count.min(u64::from(CANDIDATES_MAX));
+        Self {
+            count: u32::try_from(capped).unwrap_or(CANDIDATES_MAX),
+            is_capped: is_capped || count > capped,
+        }
+    }
+}
+
+impl DocumentQuery {
+    /// The first time of its documents.
+    pub(super) fn first_time(&self) -> PgTimestamp {
+        let after = self.recorded_after.map(PgTimestamp::from_time);
+        after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY)
+    }
+
+    /// The exclusive upper bound of the page: the cursor or `recorded_before`. Ids are never empty, so the bound of a time excludes
+    /// all documents of that time.
+    pub(super) fn bound(&self) -> (PgTimestamp, &str, i64) {
+        let before = self.recorded_before.map(PgTimestamp::from_time);
+        let bound = (before.unwrap_or(PgTimestamp::INFINITY), "", 0);
+        self.after.as_ref().map_or(bound, |after| {
+            let time = PgTimestamp::from_time(after.recorded_at);
+            bound.min((time, after.conversation.as_str(), signed(after.version.0)))
+        })
+    }
+
+    fn owner_column(&self) -> Option<OwnerColumn> {
+        self.scope.owner.as_ref().map(|owner| match owner {
+            Owner::Session(_) => OwnerColumn(0),
+            Owner::User(_) => OwnerColumn(1),
+            Owner::Channel(_) => OwnerColumn(2),
+        })
+    }
 }
 
 /// The key of the tenant's terms; `None`: nothing is indexed yet.
@@ -128,55 +179,93 @@ pub async fn documents(
     access: &TenantAccess,
     query: &DocumentQuery,
 ) -> Result<FoundDocuments, SearchError> {
-    let terms = &query.terms;
-    let has_terms = !terms.all.is_empty() || !terms.any.is_empty();
-    let way = match &query.scope.owner {
-        Some(Owner::Session(_)) => Way::Owner(0),
-        Some(Owner::User(_)) => Way::Owner(1),
-        Some(Owner::Channel(_)) => Way::Owner(2),
-        None if has_terms => Way::Terms,
-        None => Way::Time,
-    };
-    let found = run(model, access, query, way).await?;
-    if way == Way::Terms && found.candidates.is_none() {
-        // Sorting has chosen among some of the candidates.
-        return run(model, access, query, Way::Time).await;
-    }
-    Ok(found)
+    let (rows, candidates) = read(model, access, query).await?;
+    let documents = rows.iter().map(|row| document(access, row));
+    Ok(FoundDocuments {
+        documents: documents.collect::<Result<_, _>>()?,
+        candidates,
+    })
 }
 
-async fn run(
+/// Reads a page, and once more with another connection if the first one was lost.
+async fn read(
     model: &ReadModel,
     access: &TenantAccess,
     query: &DocumentQuery,
-    way: Way,
-) -> Result<FoundDocuments, SearchError> {
-    let terms = &query.terms;
-    let Some(sql) = statement(way, !terms.all.is_empty(), terms.any.len()) else {
-        return Ok(FoundDocuments::default());
-    };
-    let begin = match way {
-        Way::Terms => BEGIN_BY_TERMS,
-        Way::Time | Way::Owner(_) => BEGIN,
-    };
-    let arguments = || query_arguments(access, query);
-    let rows = model.read_with_settings(access, begin, sql, arguments);
-    let rows = rows.await?.ok_or(SearchError::TooSlow)?;
-    let mut found = FoundDocuments::default();
-    for row in &rows {
-        let candidates: Option<i64> = row.try_get(0).map_err(ReadModelError::from)?;
-        found.candidates = candidates
-            .and_then(|count| u32::try_from(count).ok())
-            .filter(|count| *count <= CANDIDATES_MAX);
-        found.documents.extend(document(access, row)?);
+) -> Result<Page, SearchError> {
+    let end = Instant::now() + Duration::from_millis(SEARCH_TIMEOUT_MS);
+    // Boxed, to keep the futures of all callers small.
+    let attempt = || Box::pin(timeout_at(end, read_once(model, access, query)));
+    let mut answer = attempt().await;
+    if let Ok(Err(error)) = &answer
+        && error.is_retryable()
+    {
+        model.close_idle();
+        answer = attempt().await;
     }
-    Ok(found)
+    match answer {
+        Ok(Ok(page)) => Ok(page),
+        Ok(Err(error)) if !error.is_timeout() => Err(error.into_error().into()),
+        Ok(Err(_)) | Err(_) => Err(SearchError::TooSlow),
+    }
 }
 
-fn query_arguments(access: &TenantAccess, query: &DocumentQuery) -> PgArguments {
+async fn read_once(
+    model: &ReadModel,
+    access: &TenantAccess,
+    query: &DocumentQuery,
+) -> Result<Page, ReadTransactionError> {
+    let mut transaction = model.begin_read(access, BEGIN).await?;
+    let connection = transaction.connection();
+    let owner = query.owner_column();
+    let page = match owner {
+        None => walk(connection, access, query, None).await?,
+        Some(column) => {
+            let (rows, candidates) = of_owner(connection, access, query, column).await?;
+            if candidates.is_capped {
+                // Only some of the candidates were sorted.
+                let (rows, _) = walk(connection, access, query, owner).await?;
+                (rows, candidates)
+            } else {
+                (rows, candidates)
+            }
+        }
+    };
+    transaction.commit().await?;
+    Ok(page)
+}
+
+/// The rows of a page of the documents of one owner, and the number of candidates.
+async fn of_owner(
+    connection: &mut PgConnection,
+    access: &TenantAccess,
+    query: &DocumentQuery,
+    owner: OwnerColumn,
+) -> Result<Page, sqlx::Error> {
+    let shape = Shape::of(&query.terms);
+    let sql = documents_statement(Way::Owner(owner), shape).unwrap_or_default();
+    let arguments = query_arguments(access, query, query.limit);
+    let mut rows = sqlx::query_with(sql, arguments)
+        .fetch_all(connection)
+        .await?;
+    let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    if let Some(row) = rows.first()
+        && row.try_get::<Option<&str>, _>(2)?.is_none()
+    {
+        // It has only the number of candidates.
+        rows.clear();
+    }
+    Ok((rows, CandidateCount::of(count.unsigned_abs(), false)))
+}
+
+/// The arguments of a statement of documents, without those of its blocks.
+pub(super) fn query_arguments(
+    access: &TenantAccess,
+    query: &DocumentQuery,
+    limit: u32,
+) -> PgArguments {
     let terms = &query.terms;
-    let (before, conversation, version) = bound(query);
-    let after = query.recorded_after.map(PgTimestamp::from_time);
+    let (before, conversation, version) = query.bound();
     let agents: Vec<&str> = query.scope.agents.iter().map(AgentId::as_str).collect();
     let owner = query.scope.owner.as_ref().map(|owner| match owner {
         Owner::Session(session) => SessionId::as_str(session),
@@ -187,12 +276,11 @@ fn query_arguments(access: &TenantAccess, query: &DocumentQuery) -> PgArguments 
         access.tenant().as_str(),
         terms.all.as_slice(),
         terms.none.as_slice(),
-        after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY),
+        query.first_time(),
         before,
         conversation,
         version,
-        i64::from(query.limit),
-        i64::from(CANDIDATES_MAX) + 1,
+        i64::from(limit),
         agents,
         statuses(None),
         owner,
@@ -203,22 +291,9 @@ fn query_arguments(access: &TenantAccess, query: &DocumentQuery) -> PgArguments 
     })
 }
 
-/// The exclusive upper bound of the page: the cursor or `recorded_before`. Ids are never empty, so the bound of a time excludes all
-/// documents of that time.
-fn bound(query: &DocumentQuery) -> (PgTimestamp, &str, i64) {
-    let before = query.recorded_before.map(PgTimestamp::from_time);
-    let bound = (before.unwrap_or(PgTimestamp::INFINITY), "", 0);
-    query.after.as_ref().map_or(bound, |after| {
-        let time = PgTimestamp::from_time(after.recorded_at);
-        bound.min((time, after.conversation.as_str(), signed(after.version.0)))
-    })
-}
-
-/// The document of a row; `None`: the row has only the number of candidates.
-fn document(access: &TenantAccess, row: &PgRow) -> Result<Option<FoundDocument>, ReadModelError> {
-    let Some(id) = row.try_get::<Option<&str>, _>(2)? else {
-        return Ok(None);
-    };
+/// The document of a row.
+fn document(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadModelError> {
+    let id: &str = row.try_get(2)?;
     let columns = Columns::new(row, access.tenant(), id);
     let recorded_at: PgTimestamp = columns.get(1, "recorded_at")?;
     let version = columns.unsigned(3, "version")?;
@@ -229,7 +304,7 @@ fn document(access: &TenantAccess, row: &PgRow) -> Result<Option<FoundDocument>,
         wire::commit::decode_event(bytes::Bytes::copy_from_slice(body))
             .map_err(|_| columns.corrupt("body"))
     });
-    Ok(Some(FoundDocument {
+    Ok(FoundDocument {
         cursor: DocumentCursor {
             recorded_at: recorded_at.with_nanos(0),
             conversation: ConversationId::parse(id)
@@ -244,5 +319,5 @@ fn document(access: &TenantAccess, row: &PgRow) -> Result<Option<FoundDocument>,
             .map_err(|_| columns.corrupt("user_id"))?,
         title: columns.get(7, "title")?,
         event: event.transpose()?,
-    }))
+    })
 }

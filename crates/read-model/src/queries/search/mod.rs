@@ -9,10 +9,11 @@ mod plans;
 mod progress;
 mod rewinds;
 mod statements;
+mod walk;
 
 pub use documents::{
-    CANDIDATES_MAX, DocumentCursor, DocumentQuery, DocumentScope, FoundDocument, FoundDocuments,
-    OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError, documents, term_key,
+    CANDIDATES_MAX, CandidateCount, DocumentCursor, DocumentQuery, DocumentScope, FoundDocument,
+    FoundDocuments, OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError, documents, term_key,
 };
 pub use progress::{SearchCheckpoint, SearchProgress, search_progress};
 pub use rewinds::{REWINDS_PER_READ_MAX, rewinds};

@@ -13,8 +13,8 @@ SELECT candidate.recorded_at, candidate.conversation_id, candidate.version, conv
         WHERE tenant_id = $1 AND event.conversation_id = candidate.conversation_id AND event.version = candidate.version
         OFFSET 0
     ) AS event ON true
-    WHERE conversation.status = ANY ($11::smallint[])
-      AND conversation.agent_id = ANY ($10::text[])
+    WHERE conversation.status = ANY ($10::smallint[])
+      AND conversation.agent_id = ANY ($9::text[])
       AND {owner}
       AND CASE WHEN candidate.version = 0 THEN conversation.title IS NOT NULL ELSE event.body IS NOT NULL END
     ORDER BY candidate.recorded_at DESC, candidate.conversation_id DESC, candidate.version DESC

@@ -20,7 +20,7 @@ pub struct SearchResultsBody {
     /// on the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_count: Option<u32>,
-    /// Whether there are more than `matchCount`.
+    /// Whether there may be more than `matchCount`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_count_is_capped: Option<bool>,
     /// Everything that was recorded before this time is searched; RFC 3339. Absent: unknown.

@@ -1,0 +1,204 @@
+//! Blocks: some documents of a tenant with a Bloom filter of their terms.
+//!
+//! The documents of a partition fill its open block of each tenant; a full block is closed and gets a filter. Documents that are indexed
+//! again stay in their blocks. Triggers of the table remove the filter of a block whose documents are changed or deleted, and
+//! [`super::fill_step`] makes it again. A block without a filter may have any document, so searches read all of it.
+
+use std::collections::HashMap;
+
+use search::{BloomFilter, Term};
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::{Executor as _, Row as _};
+
+use super::filters::{Contents, fill};
+use super::placement::{Block, BlockOwner, Placement, place};
+use super::rows::DocumentRow;
+use crate::arguments::{arguments, execute, signed};
+use crate::error::sqlstate_of;
+use crate::pg_timestamp::PgTimestamp;
+
+const INSERT: &str = include_str!("insert_documents.sql");
+const REPLACE: &str = concat!(
+    include_str!("insert_documents.sql"),
+    include_str!("on_earlier_documents.sql")
+);
+/// The SQLSTATE of a second row with one key.
+const UNIQUE_VIOLATION: &str = "23505";
+
+/// Writes documents, in place of earlier ones of the same versions, and their blocks.
+pub(super) async fn write(
+    connection: &mut PgConnection,
+    rows: Vec<&DocumentRow>,
+) -> Result<(), sqlx::Error> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut rows = rows;
+    // A block has documents of about the same time.
+    rows.sort_by_key(|row| (row.block_owner(), row.recorded_at));
+    let open = open_blocks(connection, &rows).await?;
+    let mut placement = place(&rows, open);
+    name_blocks(connection, &mut placement.blocks).await?;
+    write_documents(connection, &rows, &placement.ids()).await?;
+    write_blocks(connection, &rows, &placement).await?;
+    // A block that was open before has documents of earlier batches, too.
+    let closed = placement.blocks.iter();
+    let closed = closed.filter(|block| !block.is_open && !block.is_new);
+    let closed: Vec<i64> = closed.filter_map(|block| block.id).collect();
+    fill(connection, &closed).await
+}
+
+/// The open blocks of the owners of documents.
+async fn open_blocks<'r>(
+    connection: &mut PgConnection,
+    rows: &[&'r DocumentRow],
+) -> Result<HashMap<BlockOwner<'r>, Block<'r>>, sqlx::Error> {
+    let mut owners: Vec<BlockOwner<'r>> = rows.iter().map(|row| row.block_owner()).collect();
+    owners.dedup();
+    let tenants: Vec<&str> = owners.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let partitions: Vec<Option<i32>> = owners.iter().map(|owner| partition(*owner)).collect();
+    let query = sqlx::query_with(
+        include_str!("open_blocks.sql"),
+        arguments![tenants, partitions],
+    );
+    let mut blocks = HashMap::new();
+    for row in query.fetch_all(connection).await? {
+        let (number, term_count): (i64, i32) = (row.try_get(0)?, row.try_get(2)?);
+        let owner = usize::try_from(number).map(|index| owners.get(index));
+        if let Ok(Some(owner)) = owner {
+            let block = Block {
+                id: Some(row.try_get(1)?),
+                is_new: false,
+                owner: *owner,
+                term_count: usize::try_from(term_count).unwrap_or(0),
+                is_open: true,
+            };
+            blocks.insert(*owner, block);
+        }
+    }
+    Ok(blocks)
+}
+
+/// Gives new blocks their ids.
+async fn name_blocks(
+    connection: &mut PgConnection,
+    blocks: &mut [Block<'_>],
+) -> Result<(), sqlx::Error> {
+    let new: Vec<&mut Block<'_>> = blocks
+        .iter_mut()
+        .filter(|block| block.id.is_none())
+        .collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let count = i64::try_from(new.len()).unwrap_or(i64::MAX);
+    let query = sqlx::query_with(include_str!("new_block_ids.sql"), arguments![count]);
+    let ids = query.fetch_all(connection).await?;
+    for (block, id) in new.into_iter().zip(ids) {
+        block.id = Some(id.try_get(0)?);
+    }
+    Ok(())
+}
+
+/// Writes documents into the blocks of these ids. Those of new events have no earlier version, unless they were indexed again before
+/// the projection reached them. So they are inserted first without looking for it, which takes two thirds of the time.
+async fn write_documents(
+    connection: &mut PgConnection,
+    rows: &[&DocumentRow],
+    ids: &[Option<i64>],
+) -> Result<(), sqlx::Error> {
+    let placed = rows.iter().copied().zip(ids.iter().copied());
+    let (new, others): (Vec<_>, Vec<_>) = placed.partition(|(row, _)| row.is_new());
+    if !new.is_empty() {
+        connection.execute("SAVEPOINT documents").await?;
+        let inserted = execute(connection, INSERT, document_arguments(&new)).await;
+        match inserted {
+            Err(error) if sqlstate_of(&error).as_deref() == Some(UNIQUE_VIOLATION) => {
+                connection
+                    .execute("ROLLBACK TO SAVEPOINT documents")
+                    .await?;
+                execute(connection, REPLACE, document_arguments(&new)).await?;
+            }
+            outcome => drop(outcome?),
+        }
+    }
+    if !others.is_empty() {
+        execute(connection, REPLACE, document_arguments(&others)).await?;
+    }
+    Ok(())
+}
+
+fn document_arguments(placed: &[(&DocumentRow, Option<i64>)]) -> PgArguments {
+    let ids: Vec<Option<i64>> = placed.iter().map(|(_, id)| *id).collect();
+    let rows = || placed.iter().map(|(row, _)| *row);
+    let versions = rows().map(|row| signed(row.version));
+    let times = rows().map(|row| PgTimestamp::from_time(row.recorded_at));
+    let tenants = rows().map(|row| row.key.tenant.as_str());
+    let conversations = rows().map(|row| row.key.conversation.as_str());
+    // An array of arrays must be a rectangle, so the terms of all documents are one array, with the places of each.
+    let terms: Vec<Term> = rows().flat_map(|row| &row.terms).copied().collect();
+    let lasts = rows().scan(0_usize, |last, row| {
+        *last += row.terms.len();
+        Some(*last)
+    });
+    let lasts: Vec<i32> = lasts.map(number).collect();
+    let firsts = std::iter::once(0).chain(lasts.iter().copied());
+    let firsts = firsts.take(placed.len()).map(|last| last.saturating_add(1));
+    arguments![
+        ids,
+        versions.collect::<Vec<i64>>(),
+        times.collect::<Vec<PgTimestamp>>(),
+        tenants.collect::<Vec<&str>>(),
+        conversations.collect::<Vec<&str>>(),
+        firsts.collect::<Vec<i32>>(),
+        lasts,
+        terms,
+    ]
+}
+
+/// Writes blocks. New ones that are closed get their filters at once.
+async fn write_blocks(
+    connection: &mut PgConnection,
+    rows: &[&DocumentRow],
+    placement: &Placement<'_>,
+) -> Result<(), sqlx::Error> {
+    let blocks = &placement.blocks;
+    let ids: Vec<Option<i64>> = blocks.iter().map(|block| block.id).collect();
+    let partitions: Vec<Option<i32>> = blocks.iter().map(|block| partition(block.owner)).collect();
+    let counts: Vec<i32> = blocks
+        .iter()
+        .map(|block| number(block.term_count))
+        .collect();
+    let open: Vec<bool> = blocks.iter().map(|block| block.is_open).collect();
+    let tenants = blocks.iter().map(|block| block.owner.0.as_str());
+    let tenants: Vec<&str> = tenants.collect();
+    let contents = placement.contents(rows);
+    let times = |content: &Contents| {
+        let unknown = (PgTimestamp::NEGATIVE_INFINITY, PgTimestamp::INFINITY);
+        content.times.unwrap_or(unknown)
+    };
+    let (firsts, lasts): (Vec<_>, Vec<_>) = contents.iter().map(times).unzip();
+    let filters = contents.into_iter().map(|content| {
+        let terms = content.times.map(|_| content.terms);
+        terms.map(BloomFilter::of)
+    });
+    let filters: Vec<Option<BloomFilter>> = filters.collect();
+    let filters = filters.iter();
+    let filters: Vec<Option<&[u8]>> = filters
+        .map(|filter| filter.as_ref().map(BloomFilter::as_bytes))
+        .collect();
+    let arguments = arguments![
+        ids, firsts, lasts, partitions, counts, open, tenants, filters
+    ];
+    let sql = include_str!("write_blocks.sql");
+    execute(connection, sql, arguments).await.map(drop)
+}
+
+fn partition((_, partition): BlockOwner<'_>) -> Option<i32> {
+    partition.map(|partition| i32::from(partition.0))
+}
+
+/// A number of terms: batches are far smaller than the bound.
+fn number(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

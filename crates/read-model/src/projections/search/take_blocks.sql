@@ -1,0 +1,6 @@
+SELECT block_id
+FROM block
+WHERE NOT is_open AND filter IS NULL
+ORDER BY block_id
+LIMIT $1
+FOR UPDATE SKIP LOCKED

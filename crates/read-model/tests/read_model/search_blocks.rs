@@ -1,0 +1,362 @@
+//! The blocks of the search: pages are newest first in any distribution of documents, filters follow changes and erasures, and what is
+//! damaged is found and repaired.
+
+use domain::{AgentId, ConversationId, FieldChange, Owner, SessionId};
+use read_model::projections::search::request_reindex;
+use read_model::projections::search::verification::{
+    Differences, DocumentsState, compare_documents,
+};
+use read_model::queries::search::{SEARCH_TIMEOUT_MS, SearchError, documents, term_key};
+use search::{BloomFilter, Query, Term};
+use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
+
+use crate::fixture::{Author, access, execute, message};
+use crate::search::{Search, erased, texts, titled};
+
+/// Enough words for a few documents a block.
+fn long(text: &str, salt: u64) -> String {
+    let words: Vec<String> = (0..200).map(|n| format!("w{salt}x{n}")).collect();
+    format!("{text} {}", words.join(" "))
+}
+
+/// The filters of all blocks; `None`: it has none.
+async fn filters(url: &str) -> Vec<Option<BloomFilter>> {
+    let mut owner = PgConnection::connect(url).await.unwrap();
+    let rows = owner.fetch_all("SELECT filter FROM search_v1.block").await;
+    let rows = rows.unwrap();
+    let filters = rows.iter().map(|row| {
+        let bytes: Option<Vec<u8>> = row.get(0);
+        bytes.map(|bytes| BloomFilter::from_bytes(&bytes).unwrap())
+    });
+    filters.collect()
+}
+
+/// The block with the most documents, and their number.
+async fn largest_block(url: &str) -> (i64, u64) {
+    let mut owner = PgConnection::connect(url).await.unwrap();
+    let sql =
+        "SELECT block_id, count(*) FROM search_v1.document GROUP BY 1 ORDER BY 2 DESC LIMIT 1";
+    let row = owner.fetch_one(sql).await.unwrap();
+    let (block, count): (i64, i64) = (row.get(0), row.get(1));
+    (block, count.unsigned_abs())
+}
+
+/// The term of a word of the tenant `acme`.
+async fn term(search: &Search, word: &str) -> Term {
+    let key = term_key(&search.rows.model, &access("acme")).await.unwrap();
+    let terms = key.unwrap().of_query(&Query::parse(word).unwrap(), &[]);
+    terms.all[0]
+}
+
+/// Conversations that speak in turns: the first words of their texts, newest first.
+async fn in_turns(search: &mut Search, conversations: u64, turns: u64) -> Vec<String> {
+    let mut authors: Vec<Author> = (0..conversations)
+        .map(|n| Author::new(&format!("c{n}")))
+        .collect();
+    let mut said = Vec::new();
+    let mut sequence = 0;
+    for turn in 0..turns {
+        let mut items = Vec::new();
+        for (n, author) in authors.iter_mut().enumerate() {
+            sequence += 1;
+            let text = format!("oak{}", sequence % 2);
+            said.push(format!("{text} {turn} {n}"));
+            let facts = vec![message(&long(said.last().unwrap(), sequence))];
+            let created = (turn == 0).then(|| author.created.clone().into());
+            items.push(author.commit(sequence, created.into_iter().chain(facts).collect()));
+        }
+        search.both(items).await;
+    }
+    said.reverse();
+    said
+}
+
+/// All pages of a word: the first three words of each text.
+async fn pages(search: &Search, word: &str, limit: u32) -> Vec<String> {
+    let mut query = search.query(word).await;
+    query.limit = limit;
+    let mut found = Vec::new();
+    loop {
+        let page = search.run(&query).await;
+        let words = texts(&page);
+        let words = words
+            .iter()
+            .map(|text| text.splitn(4, ' ').take(3).collect());
+        let words = words.map(|words: Vec<&str>| words.join(" "));
+        found.extend(words);
+        if page.documents.len() < usize::try_from(limit).unwrap() {
+            return found;
+        }
+        query.after = page.documents.last().map(|last| last.cursor.clone());
+    }
+}
+
+#[tokio::test]
+async fn pages_are_newest_first_across_blocks() {
+    let mut search = Search::new().await;
+    let said = in_turns(&mut search, 3, 40).await;
+    let some = |word: &str| -> Vec<String> {
+        let said = said.iter().filter(|text| text.starts_with(word));
+        said.cloned().collect()
+    };
+    let closed = filters(&search.url).await;
+    assert!(closed.iter().flatten().count() >= 20, "{}", closed.len());
+    for limit in [1, 7, 100] {
+        for word in ["oak0", "oak1"] {
+            assert_eq!(
+                pages(&search, word, limit).await,
+                some(word),
+                "{word} {limit}"
+            );
+        }
+    }
+    // Blocks that were made by conversation have times that overlap.
+    execute(
+        &search.url,
+        "DELETE FROM search_v1.document WHERE version % 3 > 0",
+    )
+    .await;
+    request_reindex(&search.model, None).await.unwrap();
+    search.reindex().await;
+    for word in ["oak0", "oak1"] {
+        assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
+    }
+    assert!(search.fill().await > 0);
+    assert_eq!(
+        filters(&search.url)
+            .await
+            .iter()
+            .filter(|one| one.is_none())
+            .count(),
+        1
+    );
+    for word in ["oak0", "oak1"] {
+        assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
+    }
+}
+
+/// An agent may be indexed again from rows that the projection has not reached.
+#[tokio::test]
+async fn documents_that_were_indexed_ahead_stay() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    let first = vec![author.begin(1), author.say(2, &long("one oak", 2))];
+    search.both(first).await;
+    let rest: Vec<_> = (3..20)
+        .map(|at| author.say(at, &long("an oak", at)))
+        .collect();
+    search.rows.apply(rest.clone()).await;
+    request_reindex(&search.model, None).await.unwrap();
+    search.reindex().await;
+    assert_eq!(pages(&search, "oak", 7).await.len(), 18);
+    search.index(rest).await;
+    search.index(vec![author.say(20, "no oak")]).await;
+    assert_eq!(
+        pages(&search, "oak", 7).await.len(),
+        18,
+        "the last one has no row"
+    );
+    let compared = compare_documents(&search.model, &author.key, Differences::Count).await;
+    assert_eq!(compared.unwrap().unwrap().correct, 18);
+}
+
+#[tokio::test]
+async fn filters_follow_changed_titles() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    author.created.title = Some("An elm".to_owned());
+    let mut items = vec![author.begin(1)];
+    items.extend((2..20).map(|at| author.say(at, &long("text", at))));
+    search.both(items).await;
+    let title = FieldChange::Set("An oak");
+    let updated = author.commit(20, vec![titled(&title)]);
+    search.both(vec![updated]).await;
+    for _ in 0..2 {
+        assert_eq!(search.texts("oak").await, ["title: An oak"]);
+        assert_eq!(search.texts("elm").await, [""; 0]);
+        search.fill().await;
+    }
+    let elm = term(&search, "elm").await;
+    let (oak, filters) = (term(&search, "oak").await, filters(&search.url).await);
+    let has = |term| {
+        filters
+            .iter()
+            .flatten()
+            .filter(|filter| filter.has(term))
+            .count()
+    };
+    assert!(has(oak) >= 1);
+    assert_eq!(
+        has(elm),
+        0,
+        "a filter of few documents has an earlier title"
+    );
+}
+
+#[tokio::test]
+async fn erased_terms_are_in_no_filter() {
+    let mut search = Search::new().await;
+    let (mut kept, mut gone) = (Author::new("kept"), Author::new("gone"));
+    let mut items = vec![kept.begin(1), gone.begin(2)];
+    for at in 2..30 {
+        items.push(kept.say(at * 2, &long("oak", at)));
+        items.push(gone.say(at * 2 + 1, &format!("secret{at} elm")));
+    }
+    search.both(items).await;
+    let mut secrets = vec![term(&search, "elm").await];
+    for at in 2..30 {
+        secrets.push(term(&search, &format!("secret{at}")).await);
+    }
+    let having = async |search: &Search| {
+        let filters = filters(&search.url).await;
+        let filters = filters.into_iter().flatten();
+        filters
+            .filter(|filter| secrets.iter().any(|term| filter.has(*term)))
+            .count()
+    };
+    assert!(having(&search).await >= 5);
+    // The transaction of the tombstone removes the filters, before anything is made again.
+    search
+        .rows
+        .apply(vec![gone.commit(100, vec![erased()])])
+        .await;
+    assert_eq!(having(&search).await, 0);
+    assert!(search.fill().await >= 5);
+    // A filter reports one term in a hundred that it does not have, and here are few filters and 29 terms.
+    assert!(having(&search).await <= 4);
+    assert_eq!(search.texts("elm").await, [""; 0]);
+    assert_eq!(pages(&search, "oak", 10).await.len(), 28);
+}
+
+#[tokio::test]
+async fn a_filter_without_its_documents_disappears() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1)];
+    items.extend((2..20).map(|at| author.say(at, &long("oak", at))));
+    search.both(items).await;
+    search.both(vec![author.commit(20, vec![erased()])]).await;
+    search.fill().await;
+    let filters = filters(&search.url).await;
+    assert_eq!(filters, [None], "only the open block is left");
+}
+
+#[tokio::test]
+async fn damaged_blocks_are_found_and_repaired() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1)];
+    items.extend((2..22).map(|at| author.say(at, &long("oak", at))));
+    search.both(items).await;
+    let compare = async |search: &Search, differences| {
+        let compared = compare_documents(&search.model, &author.key, differences).await;
+        compared.unwrap().unwrap()
+    };
+    let state = |correct, wrong| DocumentsState {
+        correct,
+        wrong,
+        unfounded: 0,
+    };
+    assert_eq!(compare(&search, Differences::Count).await, state(20, 0));
+    for (damage, correct_of_block) in [
+        ("UPDATE search_v1.block SET filter = '\\x00'", 0),
+        ("UPDATE search_v1.block SET last_at = first_at", 1),
+        ("DELETE FROM search_v1.block", 0),
+    ] {
+        let (block, count) = largest_block(&search.url).await;
+        let wrong = count - correct_of_block;
+        let sql: &'static str = format!("{damage} WHERE block_id = {block}").leak();
+        execute(&search.url, sql).await;
+        let found = pages(&search, "oak", 100).await.len();
+        let counted = compare(&search, Differences::Count).await;
+        assert_eq!(counted, state(20 - wrong, wrong), "{damage}");
+        assert!(found < 20 || damage.contains("last_at"), "{damage}");
+        // An operator's request repairs it, and so does a comparison.
+        if damage.starts_with("DELETE") {
+            request_reindex(&search.model, None).await.unwrap();
+            search.reindex().await;
+        } else {
+            compare(&search, Differences::Repair).await;
+        }
+        assert_eq!(
+            compare(&search, Differences::Count).await,
+            state(20, 0),
+            "{damage}"
+        );
+        search.fill().await;
+        assert_eq!(pages(&search, "oak", 100).await.len(), 20, "{damage}");
+    }
+}
+
+#[tokio::test]
+async fn audit_logs_have_no_documents() {
+    let mut search = Search::new().await;
+    let mut log = Author::new(&format!("{}2026-11", ConversationId::AUDIT_PREFIX));
+    log.created.agent = AgentId::parse(AgentId::AUDIT_LOG).unwrap();
+    log.created.title = Some("The oak".to_owned());
+    let mut other = Author::new("c");
+    let items = vec![
+        log.begin(1),
+        log.say(2, "an oak"),
+        other.begin(3),
+        other.say(4, "one oak"),
+    ];
+    search.both(items).await;
+    let mut query = search.query("oak").await;
+    query.scope.agents.push(log.created.agent.clone());
+    let found = search.run(&query).await;
+    assert_eq!(
+        (texts(&found), found.candidates.count),
+        (vec!["one oak".to_owned()], 1)
+    );
+    assert_eq!(request_reindex(&search.model, None).await.unwrap(), 1);
+    search.reindex().await;
+    assert_eq!(search.run(&query).await.candidates.count, 1);
+    // What an earlier version has indexed is unfounded.
+    execute(
+        &search.url,
+        "INSERT INTO search_v1.document SELECT block_id, version, recorded_at, tenant_id, 'history:audit:2026-11', terms
+         FROM search_v1.document",
+    )
+    .await;
+    let compare = async |differences| {
+        let compared = compare_documents(&search.model, &log.key, differences).await;
+        compared.unwrap().unwrap()
+    };
+    let unfounded = |unfounded| DocumentsState {
+        unfounded,
+        ..DocumentsState::default()
+    };
+    assert_eq!(compare(Differences::Repair).await, unfounded(1));
+    assert_eq!(compare(Differences::Count).await, unfounded(0));
+}
+
+/// A statement that waits for a lock takes as long as its timeout.
+#[tokio::test]
+async fn a_search_ends_at_its_timeout() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    search
+        .both(vec![author.begin(1), author.say(2, "an oak")])
+        .await;
+    let mut query = search.query("oak").await;
+    let mut owner = PgConnection::connect(&search.url).await.unwrap();
+    owner
+        .execute("BEGIN; LOCK TABLE search_v1.document")
+        .await
+        .unwrap();
+    for session in [None, Some("session-1")] {
+        query.scope.owner =
+            session.map(|session| Owner::Session(SessionId::parse(session).unwrap()));
+        let began = std::time::Instant::now();
+        let found = documents(&search.rows.model, &access("acme"), &query).await;
+        assert_eq!(found, Err(SearchError::TooSlow), "{session:?}");
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap();
+        assert!(
+            (SEARCH_TIMEOUT_MS - 100..SEARCH_TIMEOUT_MS + 2_000).contains(&took),
+            "{took} ms"
+        );
+    }
+    owner.execute("ROLLBACK").await.unwrap();
+    assert_eq!(search.run(&query).await.documents.len(), 1);
+}
