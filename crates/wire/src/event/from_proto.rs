@@ -1,13 +1,15 @@
 //! Events from protobuf, of callers and of the record.
 
-use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
+use domain::bounds::{
+    DOCUMENT_TTL_SECONDS_MAX, EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX,
+};
 use domain::event::{
-    ConversationUpdated, ErrorOccurred, HistoryRewound, HistorySummarised, MessageAppended, Role,
+    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound, HistorySummarised, MessageAppended, Role,
     SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
-    CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
+    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
     ToolName, Version, Violation, ViolationReason,
 };
 
@@ -118,6 +120,12 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::HistoryRewound(rewound)) => history_rewound(rewound)
             .map(Fact::from)
             .map_err(within("history_rewound")),
+        Some(Proto::DocumentPut(put)) => document_put(put)
+            .map(Fact::from)
+            .map_err(within("document_put")),
+        Some(Proto::DocumentDeleted(deleted)) => document_deleted(deleted)
+            .map(Fact::from)
+            .map_err(within("document_deleted")),
         Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
             .map(Fact::from)
             .map_err(within("conversation_created")),
@@ -263,6 +271,26 @@ fn history_rewound(rewound: proto::HistoryRewound) -> Result<HistoryRewound, Vio
         0 => Err(missing("is required: a version, 1 or later").within("to_version")),
         to => Ok(HistoryRewound { to: Version(to) }),
     }
+}
+
+fn document_put(put: proto::DocumentPut) -> Result<DocumentPut, Violation> {
+    if put.ttl_seconds > DOCUMENT_TTL_SECONDS_MAX {
+        let ttl = put.ttl_seconds;
+        let rule = format!("is {ttl}, the maximum is {DOCUMENT_TTL_SECONDS_MAX}");
+        let violation = Violation::new(ViolationReason::OutOfRange, rule);
+        return Err(violation.within("ttl_seconds"));
+    }
+    Ok(DocumentPut {
+        name: DocumentName::parse(put.namespace, put.key)?,
+        value: JsonText::parse_comparable(put.value_json, EVENT_BYTES_MAX)
+            .map_err(|violation| violation.within("value_json"))?,
+        ttl_seconds: (put.ttl_seconds != 0).then_some(put.ttl_seconds),
+    })
+}
+
+fn document_deleted(deleted: proto::DocumentDeleted) -> Result<DocumentDeleted, Violation> {
+    let name = DocumentName::parse(deleted.namespace, deleted.key)?;
+    Ok(DocumentDeleted { name })
 }
 
 fn conversation_updated(

@@ -14,7 +14,7 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
 use super::append_events::converted;
 use super::{Problem, Request, Writer, commit_in_turn};
-use crate::Intent;
+use crate::{Intent, document_rules};
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 use crate::token_count::count_tokens;
 
@@ -50,6 +50,8 @@ pub(super) async fn intent_of(
     let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
     let bytes = request.encoded_len();
     let events = new_events(std::mem::take(&mut request.events))?;
+    let checked = document_rules::check(&conversation, &events);
+    checked.map_err(|violation| violation.within("events"))?;
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;

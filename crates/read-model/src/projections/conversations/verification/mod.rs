@@ -8,6 +8,7 @@
 mod compare;
 mod difference;
 mod digests;
+mod documents;
 mod fold;
 mod keys;
 mod repair;
@@ -17,6 +18,7 @@ mod scan;
 pub use compare::{compare_events, unfounded_events};
 pub use difference::Difference;
 pub use digests::{ParkedPosition, PartitionDigest, digests, rewrite_digest};
+pub use documents::{DocumentsDigest, compare_documents};
 pub use fold::{RowsDigest, RowsFold};
 pub use keys::{KeyRange, RowPosition, row_positions};
 pub use repair::{RepairError, repair};
