@@ -5,7 +5,7 @@
 
 use crate::bounds::{
     DOCUMENT_KEY_BYTES_MAX, DOCUMENT_LABEL_BYTES_MAX, DOCUMENT_LABELS_MAX,
-    DOCUMENT_NAMESPACE_BYTES_MAX,
+    DOCUMENT_NAMESPACE_BYTES_MAX, DOCUMENT_TTL_SECONDS_MAX,
 };
 use crate::violation::{Violation, ViolationReason, check_text};
 
@@ -160,6 +160,20 @@ impl DocumentName {
     }
 }
 
+/// The seconds that a document is read; 0: for ever, `None`.
+///
+/// # Errors
+/// They are over [`DOCUMENT_TTL_SECONDS_MAX`]; the field is empty.
+pub fn parse_ttl(seconds: u64) -> Result<Option<u64>, Violation> {
+    if seconds > DOCUMENT_TTL_SECONDS_MAX {
+        return Err(Violation::new(
+            ViolationReason::OutOfRange,
+            format!("is {seconds}, the maximum is {DOCUMENT_TTL_SECONDS_MAX}"),
+        ));
+    }
+    Ok((seconds != 0).then_some(seconds))
+}
+
 fn check_name(text: &str, bytes_max: usize) -> Result<(), Violation> {
     if text.is_empty() {
         return Err(Violation::new(
@@ -245,18 +259,30 @@ mod tests {
         let over = vec!["a".to_owned(), long(DOCUMENT_LABEL_BYTES_MAX + 1)];
         let label = "namespace[1]";
         check(over, "k", Some((label, ViolationReason::TooLong)));
-        check(labels(&["a", ""]), "k", Some((label, ViolationReason::Missing)));
+        check(
+            labels(&["a", ""]),
+            "k",
+            Some((label, ViolationReason::Missing)),
+        );
         check(
             labels(&["a", "\0"]),
             "k",
             Some((label, ViolationReason::NulCharacter)),
         );
-        check(Vec::new(), "k", Some(("namespace", ViolationReason::Missing)));
+        check(
+            Vec::new(),
+            "k",
+            Some(("namespace", ViolationReason::Missing)),
+        );
         check(vec!["a".to_owned(); DOCUMENT_LABELS_MAX], "k", None);
         let too_long = Some(("namespace", ViolationReason::TooLong));
         check(vec!["a".to_owned(); DOCUMENT_LABELS_MAX + 1], "k", too_long);
         // Four labels with their ends.
         check(vec![long(255); 4], "k", None);
-        check(vec![long(255), long(255), long(255), long(256)], "k", too_long);
+        check(
+            vec![long(255), long(255), long(255), long(256)],
+            "k",
+            too_long,
+        );
     }
 }

@@ -143,7 +143,9 @@ fn check_escapes(json: &str) -> Result<(), Violation> {
             ));
         }
         high_surrogate = matches!(unit, Some(0xD800..=0xDBFF));
-        rest = escape.get(if unit.is_some() { 5 } else { 1 }..).unwrap_or_default();
+        rest = escape
+            .get(if unit.is_some() { 5 } else { 1 }..)
+            .unwrap_or_default();
     }
     if high_surrogate {
         return Err(single_surrogate());
@@ -170,7 +172,11 @@ fn check_numbers(json: &str) -> Result<(), Violation> {
             in_string = !in_string;
         }
         previous = part;
-        if in_string { Ok(()) } else { check_numbers_of(part) }
+        if in_string {
+            Ok(())
+        } else {
+            check_numbers_of(part)
+        }
     })
 }
 
@@ -182,7 +188,10 @@ fn check_numbers_of(part: &str) -> Result<(), Violation> {
         let is_large = exponent.is_some_and(|exponent| {
             let digits = exponent.trim_start_matches(['+', '-']);
             let digits = digits.trim_start_matches('0');
-            digits.len() > 4 || digits.parse::<usize>().is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
+            digits.len() > 4
+                || digits
+                    .parse::<usize>()
+                    .is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
         });
         if number.len() > DOCUMENT_NUMBER_MAX || is_large {
             return Err(Violation::new(
@@ -268,10 +277,18 @@ mod tests {
             "[\"\\\\\", \"e\", \"\\\"\"]",
         ] {
             check(comparable(text), None);
-            serde_json::from_str::<serde_json::Value>(&text.replace("1e1000", "1").replace("1e+0001000", "1")).unwrap();
+            serde_json::from_str::<serde_json::Value>(
+                &text.replace("1e1000", "1").replace("1e+0001000", "1"),
+            )
+            .unwrap();
         }
         let large = Some(ViolationReason::OutOfRange);
-        for text in ["1e1001", "[1, -2E-1001]", "{\"a\\\"\": 1e+1001}", "[\"\\\\\", 1e99999999999999999999]"] {
+        for text in [
+            "1e1001",
+            "[1, -2E-1001]",
+            "{\"a\\\"\": 1e+1001}",
+            "[\"\\\\\", 1e99999999999999999999]",
+        ] {
             check(comparable(text), large);
         }
         check(comparable(&"1".repeat(DOCUMENT_NUMBER_MAX)), None);

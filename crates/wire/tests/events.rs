@@ -5,15 +5,15 @@
 use bytes::Bytes;
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
-    ConversationCreated, ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound, HistorySummarised,
-    MessageAppended, OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred,
+    HistoryRewound, HistorySummarised, MessageAppended, OwnerChanged, Role, RunFinished,
+    RunStarted, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId, DocumentName, Event,
-    EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, Lifecycle, MediaSource,
-    NewEvent, Owner, Part, RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId,
-    Timestamp, ToolName, UserId, Version, ViolationReason,
+    Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId,
+    DocumentName, Event, EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label,
+    Lifecycle, MediaSource, NewEvent, Owner, Part, RequestDigest, RunId, RunOutcome, Sequence,
+    SessionId, TenantId, Timestamp, ToolName, UserId, Version, ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;

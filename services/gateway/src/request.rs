@@ -237,7 +237,9 @@ pub fn fences(gateway: &Gateway, tokens: &[String]) -> Result<Vec<Position>, Pro
     let tokens = tokens.iter();
     let positions = tokens.map(|token| {
         let token = PositionToken::decode(token, record);
-        token.map(|token| token.position).map_err(problem::of_position_token)
+        token
+            .map(|token| token.position)
+            .map_err(problem::of_position_token)
     });
     positions.collect()
 }

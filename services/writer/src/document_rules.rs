@@ -41,6 +41,7 @@ mod tests {
     use domain::event::{DocumentDeleted, DocumentPut, SystemNoted};
     use domain::{DocumentName, JsonText};
 
+    use super::check as check_events;
     use super::*;
 
     fn put(bytes: usize) -> NewEvent {
@@ -56,7 +57,7 @@ mod tests {
     fn a_document_accepts_one_value_or_deletion() {
         let check = |id: &str, events: &[NewEvent], expected: Option<(&str, ViolationReason)>| {
             let id = ConversationId::parse(id).unwrap();
-            let violation = super::check(&id, events).err();
+            let violation = check_events(&id, events).err();
             let seen = violation
                 .as_ref()
                 .map(|violation| (violation.field.as_str(), violation.reason));
@@ -78,6 +79,10 @@ mod tests {
         check("document:x", &[put(9), deleted.clone()], other);
         check("document:x", std::slice::from_ref(&note), other);
         check("c", &[], None);
-        check("c", &[put(DOCUMENT_VALUE_BYTES_MAX + 1), note, deleted], None);
+        check(
+            "c",
+            &[put(DOCUMENT_VALUE_BYTES_MAX + 1), note, deleted],
+            None,
+        );
     }
 }

@@ -1,16 +1,16 @@
 //! Events from protobuf, of callers and of the record.
 
-use domain::bounds::{
-    DOCUMENT_TTL_SECONDS_MAX, EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX,
-};
+use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
+use domain::document::parse_ttl;
 use domain::event::{
-    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound, HistorySummarised, MessageAppended, Role,
-    SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound,
+    HistorySummarised, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
-    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
-    ToolName, Version, Violation, ViolationReason,
+    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label,
+    Lifecycle, NewEvent, ToolName, Version, Violation, ViolationReason,
 };
 
 use super::{lifecycle, texts};
@@ -274,17 +274,12 @@ fn history_rewound(rewound: proto::HistoryRewound) -> Result<HistoryRewound, Vio
 }
 
 fn document_put(put: proto::DocumentPut) -> Result<DocumentPut, Violation> {
-    if put.ttl_seconds > DOCUMENT_TTL_SECONDS_MAX {
-        let ttl = put.ttl_seconds;
-        let rule = format!("is {ttl}, the maximum is {DOCUMENT_TTL_SECONDS_MAX}");
-        let violation = Violation::new(ViolationReason::OutOfRange, rule);
-        return Err(violation.within("ttl_seconds"));
-    }
+    let ttl_seconds = parse_ttl(put.ttl_seconds);
     Ok(DocumentPut {
         name: DocumentName::parse(put.namespace, put.key)?,
         value: JsonText::parse_comparable(put.value_json, EVENT_BYTES_MAX)
             .map_err(|violation| violation.within("value_json"))?,
-        ttl_seconds: (put.ttl_seconds != 0).then_some(put.ttl_seconds),
+        ttl_seconds: ttl_seconds.map_err(|violation| violation.within("ttl_seconds"))?,
     })
 }
 

@@ -1,22 +1,15 @@
 //! Returns the namespaces of documents.
 
-use domain::bounds::DOCUMENT_LABELS_MAX;
 use tonic::{Request, Response, Status};
 use wire::proto::document::v1 as proto;
 use wire::status::Problem;
 
 use super::DocumentRpc;
 use super::request::{authorize, labels, now};
-use crate::documents::{DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
-use crate::request::{BoundedNumber, Call, fences};
-
-/// The number of labels; 0: all.
-const MAX_DEPTH: BoundedNumber = BoundedNumber {
-    field: "max_depth",
-    default: 0,
-    max: 16,
+use crate::documents::{
+    DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces,
 };
-const _: () = assert!(DOCUMENT_LABELS_MAX == 16);
+use crate::request::{Call, fences};
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,
@@ -33,7 +26,9 @@ pub(super) async fn handle(
         fences: fences(&rpc.gateway, &request.position_tokens)?,
         deadline: call.deadline,
     };
-    let depth_max = MAX_DEPTH.take(request.max_depth).map_err(Problem::from)?;
+    let depth_max = DOCUMENT_DEPTH
+        .take(request.max_depth)
+        .map_err(Problem::from)?;
     let (access, scope) = authorize(rpc, &call, request.scope).await?;
     let wanted = NamespaceSearch {
         access,

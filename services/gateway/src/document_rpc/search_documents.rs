@@ -6,9 +6,7 @@ use wire::status::Problem;
 
 use super::request::{authorize, labels, now};
 use super::{DocumentRpc, document};
-use crate::documents::{
-    DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search,
-};
+use crate::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
 use crate::request::{Call, fences};
 
 pub(super) async fn handle(
@@ -19,7 +17,8 @@ pub(super) async fn handle(
     let request = request.into_inner();
     let prefix = labels(request.namespace_prefix, "namespace_prefix").map_err(Problem::from)?;
     let conditions = parse_filter(&request.filter_json);
-    let conditions = conditions.map_err(|violation| Problem::from(violation.within("filter_json")))?;
+    let conditions =
+        conditions.map_err(|violation| Problem::from(violation.within("filter_json")))?;
     let page = DocumentsPage {
         offset: DocumentsPage::check_offset(request.offset).map_err(Problem::from)?,
         limit: DOCUMENTS_PAGE.take(request.limit).map_err(Problem::from)?,

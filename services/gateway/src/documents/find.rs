@@ -60,7 +60,10 @@ impl DocumentState {
 ///
 /// # Errors
 /// Rows or record are unavailable or corrupt.
-pub async fn find(gateway: &Gateway, location: &DocumentLocation) -> Result<DocumentState, Problem> {
+pub async fn find(
+    gateway: &Gateway,
+    location: &DocumentLocation,
+) -> Result<DocumentState, Problem> {
     let target = &location.target;
     let (model, access) = (&gateway.reader.read_model, &target.access.tenant);
     let conversation = &target.key.conversation;

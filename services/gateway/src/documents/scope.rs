@@ -1,8 +1,6 @@
 //! Whose documents a caller names, and the conversation of a document.
 
-use domain::{
-    ConversationId, ConversationKey, DocumentName, Owner, Violation, ViolationReason,
-};
+use domain::{ConversationId, ConversationKey, DocumentName, Owner, Violation, ViolationReason};
 use event_log::registry::{AgentAccess, KeyPurpose};
 use history::{Deadline, Freshness, Target};
 use keyed_history::DocumentIds;

@@ -1,5 +1,6 @@
 //! Searches documents and lists their namespaces, from the rows.
 
+use domain::bounds::DOCUMENT_LABELS_MAX;
 use domain::{DocumentName, DocumentNamespace, Position, Timestamp, Violation};
 use event_log::registry::AgentAccess;
 use history::Deadline;
@@ -25,6 +26,13 @@ pub const DOCUMENT_NAMESPACES_PAGE: BoundedNumber = BoundedNumber {
     default: 100,
     max: 1_000,
 };
+/// The number of first labels of a namespace that are returned; 0: all.
+pub const DOCUMENT_DEPTH: BoundedNumber = BoundedNumber {
+    field: "max_depth",
+    default: 0,
+    max: 16,
+};
+const _: () = assert!(DOCUMENT_LABELS_MAX == 16);
 /// Maximum size of an answer's values, in bytes. An answer has at least one.
 pub const DOCUMENTS_PAGE_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Maximum number of documents or namespaces that a request skips.

@@ -1,6 +1,8 @@
 //! Records and deletes documents: commands of the writer under the caller's own token.
 
-use domain::{CommitId, Timestamp};
+use domain::bounds::DOCUMENT_VALUE_BYTES_MAX;
+use domain::document::parse_ttl;
+use domain::{CommitId, JsonText, Timestamp, Violation};
 use tonic::{Response, Status};
 use tonic_types::StatusExt as _;
 use uuid::Uuid;
@@ -71,6 +73,7 @@ pub struct Deleted {
 /// The document has another version than expected or was erased; the value is invalid; the writer rejects the call.
 pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status> {
     change.location.owner().map_err(Problem::from)?;
+    check(&value).map_err(Problem::from)?;
     let name = &change.location.name;
     let fact = Fact::DocumentPut(event::DocumentPut {
         namespace: name.namespace.labels().to_vec(),
@@ -122,6 +125,16 @@ pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
         deleted: true,
         written: append(change, &fact, change.expected).await?,
     })
+}
+
+/// Checks the value before the writer does, so that the error names the caller's field.
+fn check(value: &NewValue) -> Result<(), Violation> {
+    let json = value.value_json.as_str();
+    let parsed = JsonText::parse_comparable(json, DOCUMENT_VALUE_BYTES_MAX);
+    parsed.map_err(|violation| violation.within("value_json"))?;
+    let ttl = parse_ttl(value.ttl_seconds);
+    ttl.map_err(|violation| violation.within("ttl_seconds"))?;
+    Ok(())
 }
 
 /// Records a value, whatever the version. A retry sends the same commands in the same order, so that the writer finds the first
@@ -180,11 +193,7 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
     written(answer.map(Response::into_inner), |answer| answer.result)
 }
 
-async fn append(
-    change: Change<'_>,
-    fact: &Fact,
-    expected: Option<u64>,
-) -> Result<Written, Status> {
+async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Result<Written, Status> {
     let target = &change.location.target;
     let key = change.key.map(|key| key.to_string()).unwrap_or_default();
     let command = command_target(&target.access.agent, &target.key.conversation, key);

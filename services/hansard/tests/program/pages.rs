@@ -19,6 +19,7 @@ const PAGES: [&str; 16] = [
     "docs/how-to/log-provider-calls.md",
     "docs/how-to/import-conversations.md",
     "docs/how-to/use-keyed-histories.md",
+    "docs/how-to/store-documents.md",
     PROOF,
     "docs/how-to/tail-and-replay.md",
     "docs/how-to/verify-and-repair.md",

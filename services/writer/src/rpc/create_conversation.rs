@@ -14,9 +14,9 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 
 use super::append_events::converted;
 use super::{Problem, Request, Writer, commit_in_turn};
-use crate::{Intent, document_rules};
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 use crate::token_count::count_tokens;
+use crate::{Intent, document_rules};
 
 pub(super) async fn handle(
     writer: &Writer,

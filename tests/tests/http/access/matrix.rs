@@ -150,6 +150,17 @@ fn matrix() -> Vec<Operation> {
         operation("POST /v1/histories/{key}/load", of_service(400)).body(json!({"messages": []})),
         operation("POST /v1/histories/{key}/messages", of_service(400))
             .body(json!({"messages": [{"role": "user", "content": "hello"}]})),
+        // As for histories: `v1/documents.rs` tests tokens of agents.
+        operation("PUT /v1/documents", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k", "value": 1})),
+        operation("POST /v1/documents/get", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/delete", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/search", of_service(400)).body(json!({})),
+        operation("POST /v1/documents/namespaces", of_service(400)).body(json!({})),
+        operation("POST /v1/documents/versions", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
         operation("GET /openai/v1/models", of_service(200)),
         operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/support"),
         operation("POST /openai/v1/chat/completions", of_service(200)).body(json!({

@@ -43,6 +43,7 @@ async fn exactly_the_services_have_a_health() {
         (&gateway, ""),
         (&gateway, "hansard.read.v1.ReadService"),
         (&gateway, "hansard.history.v1.HistoryService"),
+        (&gateway, "hansard.document.v1.DocumentService"),
     ] {
         assert_eq!(
             status(url, service).await.expect(service),

@@ -1,6 +1,8 @@
 //! Finds documents that have expired and were not deleted yet.
 
-use domain::{AgentId, ConversationId, DocumentName, DocumentNamespace, TenantAccess, Timestamp, Version};
+use domain::{
+    AgentId, ConversationId, DocumentName, DocumentNamespace, TenantAccess, Timestamp, Version,
+};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 

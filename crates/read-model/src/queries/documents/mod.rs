@@ -8,9 +8,7 @@ mod search;
 
 pub use expired::{EXPIRED_DOCUMENTS_PER_READ_MAX, ExpiredDocument, expired_documents};
 pub use find::{DocumentValue, ProjectedState, find_document};
-pub use namespaces::{
-    DOCUMENT_NAMESPACES_PER_READ_MAX, NamespaceQuery, list_document_namespaces,
-};
+pub use namespaces::{DOCUMENT_NAMESPACES_PER_READ_MAX, NamespaceQuery, list_document_namespaces};
 pub use scope::DocumentScope;
 pub use search::{
     DOCUMENTS_PER_READ_MAX, DocumentCondition, DocumentOperator, DocumentQuery, FoundDocument,

@@ -7,7 +7,8 @@ use domain::{Change, ConversationKey, Sequence, Status, Version};
 use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{
-    Difference, RowState, compare_events, row_state, unfounded_events,
+    Difference, DocumentsDigest, RowState, compare_documents, compare_events, row_state,
+    unfounded_events,
 };
 
 use super::VerifyJob;
@@ -97,6 +98,14 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
         let held = history.first_version.zip(history.change.as_ref());
         let held = held.map(|(first, change)| (first, change.head.version));
         differences.extend(unfounded(job, key, &standing, held).await?);
+        if let Some(change) = &history.change {
+            let version = change.head.version;
+            let compared = compare_documents(model, key, &history.documents, version).await?;
+            let Some(documents) = compared else {
+                return Ok(Examination::unsettled(history.events));
+            };
+            differences.extend(documents);
+        }
     }
     problems.extend(differences.into_iter().map(Problem::Rows));
     Ok(Examination {
@@ -126,6 +135,9 @@ async fn compare_erased(
             let mut differences: Vec<Difference> =
                 standing.compare(Some(&change))?.into_iter().collect();
             differences.extend(unfounded(job, key, standing, None).await?);
+            let (none, version) = (DocumentsDigest::default(), change.head.version);
+            let documents = compare_documents(&job.model, key, &none, version).await?;
+            differences.extend(documents.unwrap_or_default());
             differences.into_iter().map(Problem::Rows).collect()
         }
     };

@@ -83,7 +83,11 @@ pub async fn compare_documents(
     }
     let found: ValueDigest = digest.finalize().into();
     let is_equal = found == expected.digest();
-    Ok(Some(if is_equal { Vec::new() } else { vec![Difference::DocumentsDiffer] }))
+    Ok(Some(if is_equal {
+        Vec::new()
+    } else {
+        vec![Difference::DocumentsDiffer]
+    }))
 }
 
 /// Adds a row whose columns start at index `first`.
@@ -99,10 +103,12 @@ pub(super) fn digest_document(
 }
 
 fn digested_columns() -> String {
-    let columns = ProjectedDocument::COLUMNS.iter().map(|column| match column.name {
-        ProjectedDocument::VALUE => VALUE_DIGEST.to_owned(),
-        name => format!("document.{name}"),
-    });
+    let columns = ProjectedDocument::COLUMNS
+        .iter()
+        .map(|column| match column.name {
+            ProjectedDocument::VALUE => VALUE_DIGEST.to_owned(),
+            name => format!("document.{name}"),
+        });
     columns.collect::<Vec<_>>().join(", ")
 }
 

@@ -7,9 +7,9 @@ use wire::commit::StoredCommit;
 use wire::conversation::client_context_to_proto;
 
 use super::super::cell::digest_cell;
-use super::documents::DocumentsDigest;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::{ProjectedEvent, event_rows};
+use super::documents::DocumentsDigest;
 
 /// Columns that may be large: a digest of the row contains their digests.
 pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
