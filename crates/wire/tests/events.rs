@@ -244,8 +244,7 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
     ]
     .into_iter()
     .chain(facts_of_runs())
-    .chain([history_rewound()])
-    .chain(facts_of_documents())
+    .chain(facts_of_annotations())
     .collect()
 }
 
@@ -263,7 +262,7 @@ fn history_rewound() -> (&'static str, Fact) {
     ("history_rewound", Fact::from(rewound))
 }
 
-fn facts_of_documents() -> [(&'static str, Fact); 3] {
+fn facts_of_annotations() -> [(&'static str, Fact); 4] {
     let name = || {
         let namespace = vec!["memories".to_owned(), "user é".to_owned()];
         DocumentName::parse(namespace, "k/1".to_owned()).unwrap()
@@ -277,6 +276,7 @@ fn facts_of_documents() -> [(&'static str, Fact); 3] {
     };
     let deleted = DocumentDeleted { name: name() };
     [
+        history_rewound(),
         ("document_put", put(None)),
         ("document_put_with_ttl", put(Some(3_600))),
         ("document_deleted", Fact::from(deleted)),

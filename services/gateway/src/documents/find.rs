@@ -108,7 +108,7 @@ fn apply(value: &mut Option<DocumentValue>, name: &DocumentName, event: Recorded
     match event.event.fact {
         Fact::Annotation(Annotation::DocumentPut(put)) if put.name == *name => {
             let earlier = value.take();
-            *value = Some(after_put(earlier, put, event.version, event.recorded_at));
+            *value = Some(after_put(earlier, &put, event.version, event.recorded_at));
         }
         Fact::Annotation(Annotation::DocumentDeleted(deleted)) if deleted.name == *name => {
             *value = None;
@@ -123,7 +123,7 @@ fn apply(value: &mut Option<DocumentValue>, name: &DocumentName, event: Recorded
 
 fn after_put(
     earlier: Option<DocumentValue>,
-    put: DocumentPut,
+    put: &DocumentPut,
     version: Version,
     recorded_at: Timestamp,
 ) -> DocumentValue {

@@ -93,7 +93,7 @@ impl DocumentLocation {
     /// The owner of the document.
     ///
     /// # Errors
-    /// The document belongs to a conversation with other events, which AppendEvents changes.
+    /// The document belongs to a conversation with other events, which only appends change.
     pub(super) fn owner(&self) -> Result<&Owner, Violation> {
         self.owner.as_ref().ok_or_else(|| {
             let rule = "is a conversation: append document_put or document_deleted to it instead";

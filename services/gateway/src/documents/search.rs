@@ -4,6 +4,7 @@ use domain::bounds::DOCUMENT_LABELS_MAX;
 use domain::{DocumentName, DocumentNamespace, Position, Timestamp, Violation};
 use event_log::registry::AgentAccess;
 use history::Deadline;
+use read_model::projections::conversations::wait_until_reached;
 use read_model::queries::documents as rows;
 use read_model::queries::documents::{DocumentCondition, DocumentQuery, NamespaceQuery};
 use wire::status::Problem;
@@ -11,7 +12,7 @@ use wire::status::Problem;
 use super::find::Document;
 use super::scope::DocumentScope;
 use crate::Gateway;
-use crate::http::positions::catch_up;
+use crate::problem::position_not_reached;
 use crate::request::{BoundedNumber, out_of_range};
 
 /// The number of documents of an answer.
@@ -112,7 +113,7 @@ pub async fn search(
     search: DocumentSearch,
 ) -> Result<(Vec<Document>, bool), Problem> {
     let page = search.page;
-    catch_up::hold(gateway, &page.fences).await?;
+    hold(gateway, &page).await?;
     let query = DocumentQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -154,7 +155,7 @@ pub async fn namespaces(
     search: NamespaceSearch,
 ) -> Result<(Vec<DocumentNamespace>, bool), Problem> {
     let page = search.page;
-    catch_up::hold(gateway, &page.fences).await?;
+    hold(gateway, &page).await?;
     let query = NamespaceQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -175,4 +176,15 @@ pub async fn namespaces(
     let has_more = found.len() > count_max;
     found.truncate(count_max);
     Ok((found, has_more))
+}
+
+/// Waits until the rows include the positions of the page.
+async fn hold(gateway: &Gateway, page: &DocumentsPage) -> Result<(), Problem> {
+    if page.fences.is_empty() {
+        return Ok(());
+    }
+    let reader = &gateway.reader;
+    let reached = wait_until_reached(&reader.read_model, &page.fences, reader.fence_wait);
+    let is_reached = page.deadline.rows(reached).await?;
+    is_reached.then_some(()).ok_or_else(position_not_reached)
 }

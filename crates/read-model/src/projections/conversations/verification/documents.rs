@@ -11,7 +11,7 @@ use wire::commit::StoredCommit;
 use super::super::cell::{column_bytes, digest_cell};
 use super::super::document_fold::{DocumentFold, ProjectedDocument};
 use super::difference::Difference;
-use super::fold::{ValueDigest, value_digest};
+use super::value_digest::{ValueDigest, value_digest};
 use crate::arguments::{bind_key, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -61,7 +61,8 @@ impl DocumentsDigest {
     }
 }
 
-/// Compares the documents of a conversation with its rows; `None`: the row of the conversation has another version.
+/// Compares the documents of a conversation with its rows; `None`: the row of the conversation has another version than
+/// `version`.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -114,5 +115,9 @@ fn digested_columns() -> String {
 
 fn hex_digest(value: &str) -> String {
     let digest = value_digest(value.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().fold(String::new(), |mut hex, byte| {
+        let nibbles = [byte >> 4, byte & 15].into_iter();
+        hex.extend(nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)));
+        hex
+    })
 }

@@ -10,11 +10,10 @@ use super::super::cell::digest_cell;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::{ProjectedEvent, event_rows};
 use super::documents::DocumentsDigest;
+use super::value_digest::{ValueDigest, value_digest};
 
 /// Columns that may be large: a digest of the row contains their digests.
 pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
-
-pub(super) type ValueDigest = [u8; 32];
 
 /// The digest of all rows of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +129,4 @@ fn digest_row(row: &ProjectedConversation, large: [Option<ValueDigest>; 3]) -> V
         }
     }
     digest.finalize().into()
-}
-
-pub(super) fn value_digest(value: &[u8]) -> ValueDigest {
-    Sha256::digest(value).into()
 }

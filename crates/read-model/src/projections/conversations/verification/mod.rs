@@ -14,6 +14,7 @@ mod keys;
 mod repair;
 mod row_state;
 mod scan;
+mod value_digest;
 
 pub use compare::{compare_events, unfounded_events};
 pub use difference::Difference;

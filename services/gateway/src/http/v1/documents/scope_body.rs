@@ -18,6 +18,7 @@ use crate::http::state::HttpState;
 /// Whose documents: at most one member. Without any, the agent's own.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "members say whose id they are")]
 pub struct ScopeBody {
     /// A user of the agent; 1 to 256 bytes.
     user_id: Option<String>,
