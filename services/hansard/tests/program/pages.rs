@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::dev::{Dev, PROGRAM};
 
 /// The pages, in order: later pages use the tenant and the agent of earlier ones.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "docs/tutorial/first-bot.md",
     "docs/reference/agent-settings.md",
     "docs/how-to/identify-callers.md",

@@ -17,11 +17,16 @@ async fn back_end(fixture: &Fixture, agent: &str) -> HttpClient {
 }
 
 /// Adds a name to a body.
-fn named(body: Value) -> Value {
-    let mut named = json!({"namespace": ["memories", "a.b"], "key": "k/1"});
-    let members = named.as_object_mut().expect("an object");
-    members.extend(body.as_object().expect("an object").clone());
-    named
+fn named(mut body: Value) -> Value {
+    for (member, value) in [
+        ("namespace", json!(["memories", "a.b"])),
+        ("key", json!("k/1")),
+    ] {
+        if body.get(member).is_none() {
+            body[member] = value;
+        }
+    }
+    body
 }
 
 async fn put(client: &HttpClient, body: Value) -> tests::http_client::Answer {
@@ -69,6 +74,16 @@ async fn documents_are_put_read_and_deleted() {
         listed.ok(200),
         json!({"namespaces": [["memories"]], "hasMore": false})
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_documents_keep_their_versions() {
+    let fixture = Fixture::new().await;
+    let client = back_end(&fixture, AGENT).await;
+    let value = json!({"n": 1.5});
+    put(&client, json!({"value": value, "ttlSeconds": 60}))
+        .await
+        .ok(200);
     let deleted = client
         .post("/v1/documents/delete", &named(json!({})))
         .await
@@ -196,6 +211,12 @@ async fn errors_name_the_members_of_the_body() {
         assert_eq!(answer.status_and_code(), (400, code.to_owned()), "{field}");
         assert_eq!(answer.json()["field"], field);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_searches_name_the_members_of_the_body() {
+    let fixture = Fixture::new().await;
+    let client = back_end(&fixture, AGENT).await;
     for (path, body, code, field) in [
         (
             "search",

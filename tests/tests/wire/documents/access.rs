@@ -19,11 +19,11 @@ async fn check(case: &str, agent: &Agent, reads: Option<Expected>, writes: Optio
     let scope = || scope(agent, None);
     let mut documents = agent.caller().documents();
     let namespaces = proto::ListDocumentNamespacesRequest {
-        scope: scope(),
+        scope: Some(scope()),
         ..proto::ListDocumentNamespacesRequest::default()
     };
     let versions = proto::ListDocumentVersionsRequest {
-        scope: scope(),
+        scope: Some(scope()),
         namespace: vec!["n".to_owned()],
         key: "k".to_owned(),
         ..proto::ListDocumentVersionsRequest::default()
@@ -128,7 +128,7 @@ async fn agents_and_tenants_are_separate() {
             let foreign = || of_conversation(agent, &format!("c-{}", other.id()));
             assert_eq!(try_get(agent, foreign(), NAME).await.unwrap(), None);
             let request = proto::SearchDocumentsRequest {
-                scope: foreign(),
+                scope: Some(foreign()),
                 ..search_request(agent, "", "", &[])
             };
             assert_eq!(keys(agent, request).await, Vec::<String>::new());

@@ -33,7 +33,7 @@ async fn check_put(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn puts_at_their_bounds() {
+async fn values_at_their_bounds() {
     let stack = Setup::tasks().start().await;
     let agent = &stack.any_agent().await;
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
@@ -56,6 +56,28 @@ async fn puts_at_their_bounds() {
         )
         .await;
     }
+    let ttl = "ttl_seconds";
+    check_put(
+        agent,
+        |put| put.ttl_seconds = DOCUMENT_TTL_SECONDS_MAX,
+        None,
+    )
+    .await;
+    let over = DOCUMENT_TTL_SECONDS_MAX + 1;
+    check_put(
+        agent,
+        |put| put.ttl_seconds = over,
+        Some((OUT_OF_RANGE, ttl)),
+    )
+    .await;
+    let found = super::calls::try_get(agent, super::calls::scope(agent, None), ("n", "k")).await;
+    assert!(found.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_at_their_bounds() {
+    let stack = Setup::tasks().start().await;
+    let agent = &stack.any_agent().await;
     let key = |bytes| "k".repeat(bytes);
     check_put(agent, |put| put.key = key(DOCUMENT_KEY_BYTES_MAX), None).await;
     let over = key(DOCUMENT_KEY_BYTES_MAX + 1);
@@ -110,22 +132,6 @@ async fn puts_at_their_bounds() {
         None,
     )
     .await;
-    let ttl = "ttl_seconds";
-    check_put(
-        agent,
-        |put| put.ttl_seconds = DOCUMENT_TTL_SECONDS_MAX,
-        None,
-    )
-    .await;
-    let over = DOCUMENT_TTL_SECONDS_MAX + 1;
-    check_put(
-        agent,
-        |put| put.ttl_seconds = over,
-        Some((OUT_OF_RANGE, ttl)),
-    )
-    .await;
-    let found = super::calls::try_get(agent, super::calls::scope(agent, None), ("n", "k")).await;
-    assert!(found.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

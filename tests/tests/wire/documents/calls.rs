@@ -7,20 +7,20 @@ use wire::proto::document::v1::document_scope::Kind;
 use wire::proto::event::v1 as event;
 
 /// The documents of a user; `None`: of the agent.
-pub(super) fn scope(agent: &Agent, user: Option<&str>) -> Option<proto::DocumentScope> {
+pub(super) fn scope(agent: &Agent, user: Option<&str>) -> proto::DocumentScope {
     let kind = user.map(|user| Kind::Owner(tests::events::user_owner(user)));
-    Some(proto::DocumentScope {
+    proto::DocumentScope {
         agent_id: agent.id().to_owned(),
         kind,
-    })
+    }
 }
 
 /// The documents of a conversation.
-pub(super) fn of_conversation(agent: &Agent, id: &str) -> Option<proto::DocumentScope> {
-    Some(proto::DocumentScope {
+pub(super) fn of_conversation(agent: &Agent, id: &str) -> proto::DocumentScope {
+    proto::DocumentScope {
         agent_id: agent.id().to_owned(),
         kind: Some(Kind::ConversationId(id.to_owned())),
-    })
+    }
 }
 
 /// Labels, separated by slashes; none of an empty text.
@@ -36,7 +36,7 @@ pub(super) fn put_request(
     value: &str,
 ) -> proto::PutDocumentRequest {
     proto::PutDocumentRequest {
-        scope: scope(agent, None),
+        scope: Some(scope(agent, None)),
         namespace: labels(namespace),
         key: key.to_owned(),
         value_json: value.to_owned(),
@@ -64,11 +64,11 @@ pub(super) async fn put(
 
 pub(super) async fn try_get(
     agent: &Agent,
-    scope: Option<proto::DocumentScope>,
+    scope: proto::DocumentScope,
     (namespace, key): (&str, &str),
 ) -> Result<Option<proto::Document>, Status> {
     let request = proto::GetDocumentRequest {
-        scope,
+        scope: Some(scope),
         namespace: labels(namespace),
         key: key.to_owned(),
     };
@@ -93,7 +93,7 @@ pub(super) async fn try_delete(
     expected_version: Option<u64>,
 ) -> Result<proto::DeleteDocumentResponse, Status> {
     let request = proto::DeleteDocumentRequest {
-        scope: scope(agent, None),
+        scope: Some(scope(agent, None)),
         namespace: labels(namespace),
         key: key.to_owned(),
         expected_version,
@@ -111,7 +111,7 @@ pub(super) fn search_request(
     tokens: &[&str],
 ) -> proto::SearchDocumentsRequest {
     proto::SearchDocumentsRequest {
-        scope: scope(agent, None),
+        scope: Some(scope(agent, None)),
         namespace_prefix: labels(prefix),
         filter_json: filter.to_owned(),
         position_tokens: tokens.iter().map(|token| (*token).to_owned()).collect(),
@@ -138,12 +138,12 @@ pub(super) async fn keys(agent: &Agent, request: proto::SearchDocumentsRequest) 
 /// The versions of the agent's document before another one: numbers and values, the newest first; and the next page.
 pub(super) async fn versions(
     agent: &Agent,
-    scope: Option<proto::DocumentScope>,
+    scope: proto::DocumentScope,
     (namespace, key): (&str, &str),
     (before_version, limit): (u64, u32),
 ) -> (Vec<(u64, String)>, u64) {
     let request = proto::ListDocumentVersionsRequest {
-        scope,
+        scope: Some(scope),
         namespace: labels(namespace),
         key: key.to_owned(),
         before_version,

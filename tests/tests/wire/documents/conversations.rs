@@ -52,7 +52,7 @@ async fn a_conversation_has_documents_beside_its_messages() {
     agent.wait_for_rows("c", last.version).await;
     assert_eq!(value(&agent, "c", NAME).await.as_deref(), Some("3"));
     let request = proto::SearchDocumentsRequest {
-        scope: of_conversation(&agent, "c"),
+        scope: Some(of_conversation(&agent, "c")),
         ..search_request(&agent, "checkpoints", "", &[])
     };
     assert_eq!(keys(&agent, request).await, ["1"]);
@@ -95,7 +95,7 @@ async fn conversations_get_documents_by_appends_alone() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let request = proto::PutDocumentRequest {
-        scope: of_conversation(&agent, "c"),
+        scope: Some(of_conversation(&agent, "c")),
         ..put_request(&agent, NAME, "1")
     };
     let expected = (

@@ -62,7 +62,7 @@ async fn expired_documents_are_deleted_by_retention() {
     let kept = put(&agent, ("n", "kept"), "1").await;
     let deleted = short.version + 1;
     tokio::time::timeout(
-        Duration::from_secs(60),
+        Duration::from_mins(1),
         agent.wait_for_rows(&short.conversation_id, deleted),
     )
     .await

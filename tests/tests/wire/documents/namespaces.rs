@@ -17,7 +17,7 @@ async fn namespaces_match_by_prefix_suffix_and_depth() {
     }
     let list = async |prefix: &str, suffix: &str, (max_depth, limit, offset): (u32, u32, u32)| {
         let request = proto::ListDocumentNamespacesRequest {
-            scope: scope(&agent, None),
+            scope: Some(scope(&agent, None)),
             prefix: labels(prefix),
             suffix: labels(suffix),
             max_depth,

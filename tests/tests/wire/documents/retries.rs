@@ -85,7 +85,7 @@ async fn a_retried_deletion_is_answered_again() {
     let agent = stack.any_agent().await;
     put(&agent, NAME, "1").await;
     let request = proto::DeleteDocumentRequest {
-        scope: scope(&agent, None),
+        scope: Some(scope(&agent, None)),
         namespace: labels(NAME.0),
         key: NAME.1.to_owned(),
         idempotency_key: Uuid::now_v7().to_string(),

@@ -66,7 +66,7 @@ async fn names_and_owners_tell_documents_apart() {
         (("a", "k"), Some("bob"), "5"),
     ] {
         let request = wire::proto::document::v1::PutDocumentRequest {
-            scope: scope(&agent, user),
+            scope: Some(scope(&agent, user)),
             ..put_request(&agent, name, content)
         };
         try_put(&agent, request).await.expect("a recorded value");
@@ -122,7 +122,7 @@ async fn listings_of_conversations_contain_no_documents() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let request = wire::proto::document::v1::PutDocumentRequest {
-        scope: scope(&agent, Some("ann")),
+        scope: Some(scope(&agent, Some("ann"))),
         ..put_request(&agent, NAME, "1")
     };
     let of_ann = try_put(&agent, request).await.expect("a recorded value");
