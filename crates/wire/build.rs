@@ -16,13 +16,14 @@ const SECRET: [&str; 6] = [
     "hansard.operate.v1.CreateServiceTokenResponse",
 ];
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
     "hansard/event/v1/commit.proto",
     "hansard/write/v1/write.proto",
     "hansard/read/v1/read.proto",
     "hansard/history/v1/history.proto",
+    "hansard/document/v1/document.proto",
     "hansard/run/v1/part.proto",
     "hansard/run/v1/model_call.proto",
     "hansard/run/v1/run.proto",

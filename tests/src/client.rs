@@ -7,6 +7,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
+use wire::proto::document::v1::document_service_client::DocumentServiceClient;
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
@@ -26,6 +27,8 @@ pub type RunClient = RunServiceClient<Authenticated>;
 pub type ReadClient = ReadServiceClient<Authenticated>;
 /// A client of the history service.
 pub type HistoryClient = HistoryServiceClient<Authenticated>;
+/// A client of the document service.
+pub type DocumentClient = DocumentServiceClient<Authenticated>;
 /// A client of the registry service.
 pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
@@ -139,6 +142,13 @@ impl Caller {
     #[must_use]
     pub fn history(&self) -> HistoryClient {
         HistoryServiceClient::new(self.authenticated(&self.gateway))
+            .max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// A client of the document service.
+    #[must_use]
+    pub fn documents(&self) -> DocumentClient {
+        DocumentServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 

@@ -108,6 +108,26 @@ pub fn error(message: &str) -> proto::Event {
     }))
 }
 
+/// A document of the namespace `n` with this key and value.
+#[must_use]
+pub fn document_put(key: &str, value_json: &str) -> proto::Event {
+    event(Fact::DocumentPut(proto::DocumentPut {
+        namespace: vec!["n".to_owned()],
+        key: key.to_owned(),
+        value_json: value_json.to_owned(),
+        ttl_seconds: 0,
+    }))
+}
+
+/// The deletion of a document of the namespace `n`.
+#[must_use]
+pub fn document_deleted(key: &str) -> proto::Event {
+    event(Fact::DocumentDeleted(proto::DocumentDeleted {
+        namespace: vec!["n".to_owned()],
+        key: key.to_owned(),
+    }))
+}
+
 /// A part that is a text.
 #[must_use]
 pub fn text_part(text: impl Into<String>) -> proto::Part {

@@ -50,5 +50,19 @@ pub const LOG_DAYS_DEFAULT: u32 = 14;
 pub const RECENT_COMMITS_MAX: usize = 8;
 /// Most ancestors of a fork.
 pub const FORK_DEPTH_MAX: u32 = 64;
+/// Most labels of a document's namespace.
+pub const DOCUMENT_LABELS_MAX: usize = 16;
+/// Most bytes of a label.
+pub const DOCUMENT_LABEL_BYTES_MAX: usize = 256;
+/// Most bytes of all labels of a namespace, with one byte more for each. Indexes contain a namespace whole.
+pub const DOCUMENT_NAMESPACE_BYTES_MAX: usize = 1_024;
+/// Most bytes of a document's key.
+pub const DOCUMENT_KEY_BYTES_MAX: usize = 256;
+/// Most bytes of the value of an agent's or owner's document. The value of a conversation's document is bounded by its event.
+pub const DOCUMENT_VALUE_BYTES_MAX: usize = 64 * 1_024;
+/// Most bytes of a number in the value of a document, and the largest power of ten.
+pub const DOCUMENT_NUMBER_MAX: usize = 1_000;
+/// Most seconds that a document is read: ten years of 366 days.
+pub const DOCUMENT_TTL_SECONDS_MAX: u64 = 10 * 366 * 86_400;
 /// Deepest nesting of a JSON document.
 pub const JSON_DEPTH_MAX: usize = 128;

@@ -234,7 +234,10 @@ impl Head {
                 });
             }
             Annotation::HistoryRewound(rewound) => self.rewind(rewound.to),
-            Annotation::SystemNoted(_) | Annotation::ErrorOccurred(_) => {}
+            Annotation::SystemNoted(_)
+            | Annotation::ErrorOccurred(_)
+            | Annotation::DocumentPut(_)
+            | Annotation::DocumentDeleted(_) => {}
         }
     }
 

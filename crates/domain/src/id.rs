@@ -133,6 +133,15 @@ impl ConversationId {
     /// The prefix of the ids of audit logs: only the writer itself appends to them.
     pub const AUDIT_PREFIX: &'static str = "history:audit:";
 
+    /// The prefix of the ids of documents of agents and owners. It is reserved.
+    pub const DOCUMENT_PREFIX: &'static str = "document:";
+
+    /// Whether the id is one of an agent's or owner's document.
+    #[must_use]
+    pub fn is_document(&self) -> bool {
+        self.0.starts_with(Self::DOCUMENT_PREFIX)
+    }
+
     /// Whether the id is one of an audit log.
     #[must_use]
     pub fn is_audit_log(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::bounds::JSON_DEPTH_MAX;
+use crate::bounds::{DOCUMENT_NUMBER_MAX, JSON_DEPTH_MAX};
 use crate::violation::{Violation, ViolationReason, check_length};
 
 /// One JSON document, byte for byte: numbers, key order and white space are preserved.
@@ -65,6 +65,21 @@ impl JsonText {
         Ok(text)
     }
 
+    /// Checks that the text is a JSON value of at most `bytes_max` bytes that the read models can compare: without U+0000 and
+    /// single surrogates, and with numbers of at most [`DOCUMENT_NUMBER_MAX`] bytes and as large a power of ten.
+    ///
+    /// # Errors
+    /// [`ViolationReason::TooLong`], [`ViolationReason::InvalidJson`], [`ViolationReason::NulCharacter`] or
+    /// [`ViolationReason::OutOfRange`].
+    pub fn parse_comparable(text: impl Into<String>, bytes_max: usize) -> Result<Self, Violation> {
+        let text: String = text.into();
+        check_length(text.len(), bytes_max)?;
+        let text = Self::parse(text)?;
+        check_escapes(&text.0)?;
+        check_numbers(&text.0)?;
+        Ok(text)
+    }
+
     /// Takes a text of the record, which was checked when it was recorded.
     #[must_use]
     pub fn recorded(text: String) -> Self {
@@ -108,6 +123,86 @@ fn escapes_nul(json: &str) -> bool {
         rest = escape.get(1..).unwrap_or_default();
     }
     false
+}
+
+/// Rejects U+0000 and single surrogates in the strings of valid JSON, which can contain them only as escapes.
+fn check_escapes(json: &str) -> Result<(), Violation> {
+    let mut rest = json;
+    let mut high_surrogate = false;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        let unit = escape.strip_prefix('u').and_then(|digits| digits.get(..4));
+        let unit = unit.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let is_low = matches!(unit, Some(0xDC00..=0xDFFF));
+        if is_low != high_surrogate || (high_surrogate && !before.is_empty()) {
+            return Err(single_surrogate());
+        }
+        if unit == Some(0) {
+            return Err(Violation::new(
+                ViolationReason::NulCharacter,
+                "contains U+0000, which a document cannot store: remove it",
+            ));
+        }
+        high_surrogate = matches!(unit, Some(0xD800..=0xDBFF));
+        rest = escape
+            .get(if unit.is_some() { 5 } else { 1 }..)
+            .unwrap_or_default();
+    }
+    if high_surrogate {
+        return Err(single_surrogate());
+    }
+    Ok(())
+}
+
+fn single_surrogate() -> Violation {
+    Violation::new(
+        ViolationReason::InvalidJson,
+        "contains half of a surrogate pair: escape characters whole",
+    )
+}
+
+/// Rejects numbers of valid JSON that the read models cannot store.
+fn check_numbers(json: &str) -> Result<(), Violation> {
+    let mut parts = json.split('"').enumerate();
+    let mut in_string = false;
+    let mut previous = "";
+    parts.try_for_each(|(index, part)| {
+        // A quote ends or begins a string, unless an odd number of backslashes precedes it in a string.
+        let backslashes = previous.len() - previous.trim_end_matches('\\').len();
+        if index > 0 && !(in_string && backslashes % 2 == 1) {
+            in_string = !in_string;
+        }
+        previous = part;
+        if in_string {
+            Ok(())
+        } else {
+            check_numbers_of(part)
+        }
+    })
+}
+
+fn check_numbers_of(part: &str) -> Result<(), Violation> {
+    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    for number in part.split(|c: char| !is_of_number(c)) {
+        let exponent = number.split_once(['e', 'E']).map(|(_, exponent)| exponent);
+        let exponent = exponent.filter(|exponent| !exponent.is_empty() && number.len() > 1);
+        let is_large = exponent.is_some_and(|exponent| {
+            let digits = exponent.trim_start_matches(['+', '-']);
+            let digits = digits.trim_start_matches('0');
+            digits.len() > 4
+                || digits
+                    .parse::<usize>()
+                    .is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
+        });
+        if number.len() > DOCUMENT_NUMBER_MAX || is_large {
+            return Err(Violation::new(
+                ViolationReason::OutOfRange,
+                format!(
+                    "has a number of more than {DOCUMENT_NUMBER_MAX} bytes, or with a larger power of ten: write it as a string"
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -169,6 +264,50 @@ mod tests {
             metadata(&sized(METADATA_BYTES_MAX + 1)),
             Some(ViolationReason::TooLong),
         );
+    }
+
+    #[test]
+    fn values_of_documents_can_be_compared() {
+        let comparable = |text: &str| JsonText::parse_comparable(text, 2_000);
+        for text in [
+            "null",
+            "[true, false, 1e1000, -1E-1000, 1e+0001000, 0.5]",
+            "{\"1e5000\": \"1e5000 \\\" 1e5000 \\\\\"}",
+            "\"\\ud83d\\ude00 \\\\ud83d \\\\u0000 \\n\\u0041\"",
+            "[\"\\\\\", \"e\", \"\\\"\"]",
+        ] {
+            check(comparable(text), None);
+            serde_json::from_str::<serde_json::Value>(
+                &text.replace("1e1000", "1").replace("1e+0001000", "1"),
+            )
+            .unwrap();
+        }
+        let large = Some(ViolationReason::OutOfRange);
+        for text in [
+            "1e1001",
+            "[1, -2E-1001]",
+            "{\"a\\\"\": 1e+1001}",
+            "[\"\\\\\", 1e99999999999999999999]",
+        ] {
+            check(comparable(text), large);
+        }
+        check(comparable(&"1".repeat(DOCUMENT_NUMBER_MAX)), None);
+        check(comparable(&"1".repeat(DOCUMENT_NUMBER_MAX + 1)), large);
+        let nul = Some(ViolationReason::NulCharacter);
+        check(comparable("{\"\\u0000\": 1}"), nul);
+        for text in [
+            "\"\\ud83d\"",
+            "\"\\ude00\"",
+            "\"\\ud83d \\ude00\"",
+            "\"\\ud83d\\n\"",
+            "\"\\ud83d\\ud83d\\ude00\"",
+            "[\"\\ud83d\", \"\\ude00\"]",
+        ] {
+            check(comparable(text), Some(ViolationReason::InvalidJson));
+        }
+        let sized = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
+        check(comparable(&sized(2_000)), None);
+        check(comparable(&sized(2_001)), Some(ViolationReason::TooLong));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod command;
 pub mod commit;
 pub mod content;
 pub mod conversation;
+pub mod document;
 pub mod erasure;
 pub mod event;
 pub mod field_change;
@@ -44,6 +45,7 @@ pub use command::{
 pub use commit::{Actor, Commit, stored_bytes};
 pub use content::{MediaSource, Part};
 pub use conversation::Conversation;
+pub use document::{DocumentName, DocumentNamespace};
 pub use erasure::{
     ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
 };

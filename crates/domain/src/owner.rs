@@ -21,12 +21,15 @@ impl Owner {
         matches!(self, Self::Channel(_))
     }
 
-    /// Checks that a conversation with this id can have this owner. Channels own exactly the ids with the prefix
-    /// [`ConversationId::HISTORY_PREFIX`].
+    /// Checks that a conversation with this id can have this owner. Only channels own ids with the prefix
+    /// [`ConversationId::HISTORY_PREFIX`], and they own no others but documents, which any owner can have.
     ///
     /// # Errors
     /// [`ViolationReason::Reserved`] without a field.
     pub fn check_id(&self, id: &ConversationId) -> Result<(), Violation> {
+        if id.is_document() {
+            return Ok(());
+        }
         let prefix = ConversationId::HISTORY_PREFIX;
         let rule = match (self.is_channel(), id.is_history()) {
             (true, true) | (false, false) => return Ok(()),
@@ -54,6 +57,9 @@ mod tests {
         };
         let reserved = Some(ViolationReason::Reserved);
         check(&channel, "history:x", None);
+        for owner in [&channel, &session, &user] {
+            check(owner, "document:x", None);
+        }
         check(&channel, "x", reserved);
         for owner in [&session, &user] {
             check(owner, "x", None);

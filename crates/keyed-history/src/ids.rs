@@ -94,7 +94,8 @@ impl HistoryIds {
     }
 }
 
-fn tag(channel_key: &[u8; CHANNEL_KEY_BYTES], parts: &[&str]) -> String {
+/// HMAC-SHA256 of the parts, separated by zero bytes, in hexadecimal digits.
+pub(crate) fn tag(channel_key: &[u8; CHANNEL_KEY_BYTES], parts: &[&str]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, channel_key);
     hex::encode(hmac::sign(&key, parts.join("\0").as_bytes()))
 }

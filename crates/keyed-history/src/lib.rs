@@ -2,9 +2,10 @@
 //!
 //! [`key::resolve`] computes the key from the caller's rules and variables, [`ids`] derives the ids of its history, and
 //! [`merge::merge`] merges the stored messages with the caller's and lists the new ones. All of it is pure: the caller reads
-//! and records.
+//! and records. [`document_ids`] derives the ids of documents in the same way.
 
 pub mod bounds;
+pub mod document_ids;
 pub mod ids;
 pub mod key;
 pub mod merge;
@@ -13,6 +14,7 @@ pub mod refused;
 pub mod template;
 pub mod variables;
 
+pub use document_ids::DocumentIds;
 pub use ids::{CHANNEL_KEY_BYTES, HistoryIds, Namespace};
 pub use key::{HistoryKey, KeyRules, Resolution, resolve};
 pub use merge::{MergedHistory, MessagesMax, StoredHistory, merge};

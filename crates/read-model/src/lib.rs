@@ -17,6 +17,7 @@ mod error;
 mod live;
 mod model;
 mod outcome_code;
+mod owner_text;
 mod pg_timestamp;
 pub mod projections;
 mod purpose_code;

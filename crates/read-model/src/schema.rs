@@ -28,7 +28,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 18] = [
+const MIGRATIONS: [(i64, &str, &str); 19] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -47,6 +47,7 @@ const MIGRATIONS: [(i64, &str, &str); 18] = [
     (16, "run outcomes", include_str!("../migrations/0016_run_outcomes.sql")),
     (17, "operators", include_str!("../migrations/0017_operators.sql")),
     (18, "search blocks", include_str!("../migrations/0018_search_blocks.sql")),
+    (19, "documents", include_str!("../migrations/0019_documents.sql")),
 ];
 
 /// Reads the version of the last migration.

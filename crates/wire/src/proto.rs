@@ -32,6 +32,7 @@ package!(write, "hansard.write.v1", "The write service.");
 package!(read, "hansard.read.v1", "The read service.");
 package!(run, "hansard.run.v1", "The run service.");
 package!(history, "hansard.history.v1", "The history service.");
+package!(document, "hansard.document.v1", "The document service.");
 package!(operate, "hansard.operate.v1", "The operators' services.");
 
 /// The encoded `FileDescriptorSet` of all packages, for reflection.

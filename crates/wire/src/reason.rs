@@ -54,7 +54,7 @@ pub enum Reason {
     PartsSuperseded,
     /// The conversation has another owner than the caller expected.
     OwnerMismatch,
-    /// The owner of a channel's conversation cannot change, and a channel cannot become an owner.
+    /// The owner of a document or of a channel's conversation cannot change, and a channel cannot become an owner.
     OwnerFixed,
     /// The conversation to fork from does not exist, or does not have that version.
     ForkPointNotFound,

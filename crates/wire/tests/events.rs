@@ -5,15 +5,15 @@
 use bytes::Bytes;
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, HistoryRewound, HistorySummarised,
-    MessageAppended, OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred,
+    HistoryRewound, HistorySummarised, MessageAppended, OwnerChanged, Role, RunFinished,
+    RunStarted, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId, Event,
-    EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, Lifecycle, MediaSource,
-    NewEvent, Owner, Part, RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId,
-    Timestamp, ToolName, UserId, Version, ViolationReason,
+    Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId,
+    DocumentName, Event, EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label,
+    Lifecycle, MediaSource, NewEvent, Owner, Part, RequestDigest, RunId, RunOutcome, Sequence,
+    SessionId, TenantId, Timestamp, ToolName, UserId, Version, ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -244,7 +244,7 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
     ]
     .into_iter()
     .chain(facts_of_runs())
-    .chain([history_rewound()])
+    .chain(facts_of_annotations())
     .collect()
 }
 
@@ -260,6 +260,27 @@ fn returned(output: ToolOutput, outcome: ToolOutcome) -> Fact {
 fn history_rewound() -> (&'static str, Fact) {
     let rewound = HistoryRewound { to: Version(300) };
     ("history_rewound", Fact::from(rewound))
+}
+
+fn facts_of_annotations() -> [(&'static str, Fact); 4] {
+    let name = || {
+        let namespace = vec!["memories".to_owned(), "user é".to_owned()];
+        DocumentName::parse(namespace, "k/1".to_owned()).unwrap()
+    };
+    let put = |ttl_seconds| {
+        Fact::from(DocumentPut {
+            name: name(),
+            value: json("{\"b\": 1.0,  \"a\": 2e400}"),
+            ttl_seconds,
+        })
+    };
+    let deleted = DocumentDeleted { name: name() };
+    [
+        history_rewound(),
+        ("document_put", put(None)),
+        ("document_put_with_ttl", put(Some(3_600))),
+        ("document_deleted", Fact::from(deleted)),
+    ]
 }
 
 fn facts_of_runs() -> Vec<(&'static str, Fact)> {

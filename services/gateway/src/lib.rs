@@ -8,6 +8,8 @@
 pub mod assembly;
 mod bounds;
 pub mod config;
+pub mod document_rpc;
+pub mod documents;
 pub mod generation;
 pub mod history_rpc;
 pub mod http;

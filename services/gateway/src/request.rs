@@ -156,6 +156,9 @@ pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
     ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
 }
 
+/// Maximum number of position tokens of a request.
+pub const POSITION_TOKENS_MAX: usize = 8;
+
 /// A numeric field with a default and a maximum.
 #[derive(Debug, Clone, Copy)]
 pub struct BoundedNumber {
@@ -216,6 +219,29 @@ pub fn first_version(version: u64) -> Version {
 pub fn position_of(gateway: &Gateway, result: &CommitResult) -> Option<Position> {
     let token = PositionToken::decode(&result.position_token, gateway.reader.record.id());
     token.ok().map(|token| token.position)
+}
+
+/// The positions that an answer must include.
+///
+/// # Errors
+/// There are more than [`POSITION_TOKENS_MAX`], or one is invalid.
+pub fn fences(gateway: &Gateway, tokens: &[String]) -> Result<Vec<Position>, Problem> {
+    if tokens.len() > POSITION_TOKENS_MAX {
+        let description = format!(
+            "has {} tokens, at most {POSITION_TOKENS_MAX} are accepted",
+            tokens.len()
+        );
+        return Err(out_of_range(description).within("position_tokens").into());
+    }
+    let record = gateway.reader.record.id();
+    let tokens = tokens.iter();
+    let positions = tokens.map(|token| {
+        let token = PositionToken::decode(token, record);
+        token
+            .map(|token| token.position)
+            .map_err(problem::of_position_token)
+    });
+    positions.collect()
 }
 
 fn freshness(consistency: i32) -> Result<Freshness, Violation> {

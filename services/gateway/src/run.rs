@@ -17,9 +17,11 @@ use runtime::http::{BoundHttpServer, HttpServer};
 use runtime::serve::Listeners;
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
+use wire::proto::document::v1::document_service_server::DocumentServiceServer;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
+use crate::document_rpc::DocumentRpc;
 use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
@@ -88,6 +90,9 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
         .max_decoding_message_size(message_bytes_max);
     let writes = ForwardedWrites::to(&writer);
+    let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
+    let documents =
+        DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
     let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
@@ -97,6 +102,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         .service(read)
         .service(history)
         .service(writes)
+        .service(documents)
         .bind()
         .await?;
     let running = Running {

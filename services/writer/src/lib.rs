@@ -8,6 +8,7 @@ mod attempt;
 mod audit;
 mod commit;
 mod config;
+mod document_rules;
 mod egress_rules;
 mod erasure;
 mod fork;

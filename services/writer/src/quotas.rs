@@ -110,7 +110,9 @@ impl WriteQuotas {
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
-        let creates = matches!(intent.command.action, Action::Create(_));
+        // A document is no conversation to those who count them; its bytes are counted.
+        let creates = matches!(intent.command.action, Action::Create(_))
+            && !intent.key.conversation.is_document();
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,

@@ -13,7 +13,7 @@ use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use crate::attempt::Attempt;
-use crate::{Writer, problem};
+use crate::{Writer, document_rules, problem};
 
 /// A command to execute.
 #[derive(Debug)]
@@ -103,6 +103,8 @@ pub(crate) async fn intent(
         .await
         .map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
+    let checked = document_rules::check_action(&conversation, &action);
+    checked.map_err(|violation| violation.within("conversation_id").within("target"))?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
     let field = "target.agent_id";
     let scope = scope_of(&action);

@@ -7,6 +7,8 @@ use serde_json::json;
 use tests::agent::Agent;
 use tests::events::{session, user_owner};
 use tests::stack::Setup;
+use wire::proto::document::v1::document_scope::Kind;
+use wire::proto::document::v1::{DocumentScope, PutDocumentRequest};
 
 use crate::cli::{conversation, erased_ids, in_nats, json};
 
@@ -22,6 +24,22 @@ async fn keep_creating(agent: Agent, stop: Arc<AtomicBool>) -> usize {
         begun += 1;
     }
     begun
+}
+
+/// Puts a document of a user.
+async fn document(agent: &Agent, user: &str, text: &str) {
+    let request = PutDocumentRequest {
+        scope: Some(DocumentScope {
+            agent_id: agent.id().to_owned(),
+            kind: Some(Kind::Owner(user_owner(user))),
+        }),
+        namespace: vec!["memories".to_owned()],
+        key: "k".to_owned(),
+        value_json: format!("\"{text}\""),
+        ..PutDocumentRequest::default()
+    };
+    let put = agent.caller().documents().put_document(request).await;
+    put.expect("a recorded value");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,6 +61,8 @@ async fn users_are_erased_completely_and_without_others() {
     }
     conversation(&support, "bob", user_owner("bob"), &texts(KEPT)).await;
     conversation(&support, "session", session("ada"), &texts(KEPT)).await;
+    document(&support, "ada", SECRET).await;
+    document(&support, "bob", KEPT).await;
     // The same user id of another tenant is another user.
     conversation(&other_tenant, "theirs", user_owner("ada"), &texts(KEPT)).await;
 
@@ -64,7 +84,7 @@ async fn users_are_erased_completely_and_without_others() {
     assert!(begun > 0 && erased_ids(&report).len() >= 6, "{report}");
 
     let report = json(&stack, line).await;
-    assert_eq!(erased_ids(&report).len(), 6 + begun);
+    assert_eq!(erased_ids(&report).len(), 7 + begun);
     assert_eq!(report["signed"]["receipt"]["rows"], "gone");
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
     for (agent, id) in [
@@ -77,7 +97,7 @@ async fn users_are_erased_completely_and_without_others() {
     let report = json(&stack, "erase user ada --tenant acme --dry-run --json").await;
     assert_eq!(
         (&report["conversations"], &report["erasedBefore"]),
-        (&json!(0), &json!(6 + begun))
+        (&json!(0), &json!(7 + begun))
     );
     let report = json(&stack, "erase user nobody --tenant acme --dry-run --json").await;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! A rebuild restores nothing that was erased before it or during it; and an erasure also deletes from kept schemas.
 
 use read_model::schemas::{Phase, SchemaState, list};
-use tests::events::user;
+use tests::events::{document_put, user};
 use tests::eventually::eventually;
 use tests::stack::Setup;
 use tonic::Code;
@@ -17,6 +17,9 @@ async fn rows_with_text(fixture: &mut Fixture, schema: &str) -> usize {
     let psql = fixture.stack.servers.postgres_mut().tool("psql");
     let sql = format!(
         "SELECT jsonb_build_object('id', conversation_id) FROM {schema}.event
+         WHERE conversation_id IN ('before', 'while', 'after')
+         UNION ALL
+         SELECT jsonb_build_object('id', conversation_id) FROM {schema}.document
          WHERE conversation_id IN ('before', 'while', 'after')
          UNION ALL
          SELECT jsonb_build_object('id', conversation_id) FROM {schema}.conversation
@@ -35,6 +38,11 @@ async fn erased_conversations_stay_erased() {
         for _ in 0..5 {
             fixture.agent.append(id, vec![user(SECRET)]).await;
         }
+        let secret = format!("\"{SECRET}\"");
+        fixture
+            .agent
+            .append(id, vec![document_put("k", &secret)])
+            .await;
     }
     let erase = async |fixture: &Fixture, id: &str| {
         let target = fixture.agent.target(id);
@@ -69,7 +77,7 @@ async fn erased_conversations_stay_erased() {
             .await;
         assert_eq!(read.expect_err(id).code(), Code::NotFound);
     }
-    assert_eq!(fixture.agent.version("stays").await, 6);
+    assert_eq!(fixture.agent.version("stays").await, 7);
     assert_eq!(rows_with_text(&mut fixture, &now.to_string()).await, 0);
     assert_eq!(
         rows_with_text(&mut fixture, "conversations_v1").await,

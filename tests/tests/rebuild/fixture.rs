@@ -6,7 +6,7 @@ use read_model::schemas::compare;
 use read_model::{ReadModel, SchemaName};
 use serde_json::Value;
 use tests::agent::Agent;
-use tests::events::{assistant, user};
+use tests::events::{assistant, document_deleted, document_put, user};
 use tests::eventually::eventually;
 use tests::process::Process;
 use tests::program;
@@ -43,7 +43,7 @@ impl Fixture {
         }
     }
 
-    /// Creates conversations with this many messages each, `old-0` and so on, in commits of five.
+    /// Creates conversations with this many messages each, `old-0` and so on, in commits of five, and with documents.
     pub(crate) async fn fill(&self, conversations: usize, messages: usize) {
         let fill = |n: usize| async move {
             let id = format!("old-{n}");
@@ -59,6 +59,16 @@ impl Fixture {
                 ];
                 self.agent.append(&id, events).await;
             }
+            let put = |key, value: &str| document_put(key, value);
+            let documents = vec![put("kept", "1"), put("gone", "1"), put("again", "1")];
+            self.agent.append(&id, documents).await;
+            let changes = vec![
+                put("kept", "2"),
+                document_deleted("gone"),
+                document_deleted("again"),
+            ];
+            self.agent.append(&id, changes).await;
+            self.agent.append(&id, vec![put("again", "2")]).await;
         };
         for chunk in (0..conversations).collect::<Vec<_>>().chunks(32) {
             futures::future::join_all(chunk.iter().copied().map(fill)).await;

@@ -1,5 +1,7 @@
 //! Damaged rows: each is reported exactly, and repaired from the record.
 
+use tests::events::{document_deleted, document_put};
+
 use crate::fixture::Fixture;
 
 /// Damage to the rows of the conversation `c`, and the expected differences.
@@ -59,6 +61,20 @@ const SPOILED: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Damage to the rows of the documents of the conversation `papers`.
+const SPOILED_DOCUMENTS: &[&str] = &[
+    "UPDATE document SET value_json = '{\"a\": 2}' WHERE conversation_id = 'papers' AND key = 'k'",
+    "UPDATE document SET key = 'other' WHERE conversation_id = 'papers' AND key = 'k'",
+    "UPDATE document SET created_at = created_at - interval '1 microsecond' WHERE conversation_id = 'papers'",
+    "UPDATE document SET expires_at = now() WHERE conversation_id = 'papers' AND key = 'k'",
+    "UPDATE document SET owner = 'user:ann' WHERE conversation_id = 'papers'",
+    "DELETE FROM document WHERE conversation_id = 'papers'",
+    "INSERT INTO document (version, created_at, updated_at, tenant_id, conversation_id, agent_id, owner, namespace, key,
+                           value_json)
+     SELECT version, created_at, updated_at, tenant_id, conversation_id, agent_id, owner, namespace, 'more', value_json
+     FROM document WHERE conversation_id = 'papers' AND key = 'k'",
+];
+
 /// Rows that the record does not have, and the expected differences.
 const UNFOUNDED: &[(&str, &[&str])] = &[
     (
@@ -109,6 +125,24 @@ async fn check(fixture: &mut Fixture, (sql, expected): (&str, &[&str]), repair: 
     let again = fixture.check_no_differences(repair).await;
     assert_eq!(again.summary["repaired"], 0);
     fixture.check_no_differences("--digests").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_documents_are_reported_and_repaired() {
+    let mut fixture = Fixture::start().await;
+    fixture.create_conversation("papers").await;
+    for (key, value) in [("k", "{\"a\": 1}"), ("gone", "1"), ("l", "[]")] {
+        let put = document_put(key, value);
+        fixture.agent.append("papers", vec![put]).await;
+    }
+    let deleted = document_deleted("gone");
+    fixture.agent.append("papers", vec![deleted]).await;
+    fixture.settle().await;
+    fixture.check_no_differences("").await;
+    for sql in SPOILED_DOCUMENTS {
+        let expected = &["papers documents_differ -"][..];
+        check(&mut fixture, (sql, expected), "--repair").await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod command;
+mod documents;
 mod history;
 mod operate;
 mod read;

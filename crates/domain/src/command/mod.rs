@@ -164,9 +164,9 @@ pub enum Rejection {
     /// It has another owner than expected.
     #[error("the conversation has another owner than `expected_owner`")]
     OwnerMismatch,
-    /// The owner is a channel, or becomes one: neither is possible.
+    /// It is a document, or the owner is a channel, or becomes one: neither is possible.
     #[error(
-        "the owner of a channel's conversation cannot change, and a channel cannot become the owner of another one"
+        "the owner of a document or of a channel's conversation cannot change, and a channel cannot become the owner of another one"
     )]
     OwnerFixed,
     /// The conversation to fork from is missing.

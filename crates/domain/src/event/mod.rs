@@ -2,6 +2,8 @@
 
 mod conversation_created;
 mod conversation_updated;
+mod document_deleted;
+mod document_put;
 mod error_occurred;
 mod history_rewound;
 mod history_summarised;
@@ -16,6 +18,8 @@ mod tool_returned;
 
 pub use conversation_created::{ClientContext, ConversationCreated, ForkPoint};
 pub use conversation_updated::ConversationUpdated;
+pub use document_deleted::DocumentDeleted;
+pub use document_put::DocumentPut;
 pub use error_occurred::ErrorOccurred;
 pub use history_rewound::HistoryRewound;
 pub use history_summarised::HistorySummarised;
@@ -101,6 +105,10 @@ pub enum Annotation {
     HistorySummarised(HistorySummarised),
     /// The history continues from an earlier version.
     HistoryRewound(HistoryRewound),
+    /// A document has a new value.
+    DocumentPut(DocumentPut),
+    /// A document was deleted.
+    DocumentDeleted(DocumentDeleted),
 }
 
 /// A change of the conversation itself. Each has a command of its own.
@@ -139,6 +147,8 @@ impl Fact {
                 Annotation::ErrorOccurred(_) => EventKind::ErrorOccurred,
                 Annotation::HistorySummarised(_) => EventKind::HistorySummarised,
                 Annotation::HistoryRewound(_) => EventKind::HistoryRewound,
+                Annotation::DocumentPut(_) => EventKind::DocumentPut,
+                Annotation::DocumentDeleted(_) => EventKind::DocumentDeleted,
             },
             Self::Lifecycle(lifecycle) => match lifecycle {
                 Lifecycle::ConversationCreated(_) => EventKind::ConversationCreated,
@@ -183,6 +193,8 @@ fact_from! {
     Annotation::ErrorOccurred,
     Annotation::HistorySummarised,
     Annotation::HistoryRewound,
+    Annotation::DocumentPut,
+    Annotation::DocumentDeleted,
     Lifecycle::ConversationCreated,
     Lifecycle::ConversationUpdated,
     Lifecycle::OwnerChanged,
@@ -240,6 +252,8 @@ event_kinds! {
     RunStopRequested = 14,
     RunFinished = 15,
     HistoryRewound = 16,
+    DocumentPut = 17,
+    DocumentDeleted = 18,
 }
 
 impl EventKind {
@@ -266,6 +280,6 @@ mod tests {
             assert_eq!(EventKind::from_code(kind.code()), Some(*kind));
         }
         assert_eq!(EventKind::from_code(0), None);
-        assert_eq!(EventKind::from_code(17), None);
+        assert_eq!(EventKind::from_code(19), None);
     }
 }

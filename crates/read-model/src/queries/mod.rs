@@ -4,6 +4,7 @@
 mod active_runs;
 mod conversation;
 mod conversation_facts;
+pub mod documents;
 mod events_of_ranges;
 mod expired;
 mod find_commit;

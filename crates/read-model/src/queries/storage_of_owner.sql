@@ -1,6 +1,6 @@
-SELECT count(*), coalesce(sum(stored_bytes), 0)::bigint
+SELECT count(*) FILTER (WHERE status <> 4), coalesce(sum(stored_bytes), 0)::bigint
 FROM (
-    SELECT stored_bytes FROM conversation
-    WHERE tenant_id = $1 AND agent_id = $2 AND {owner_id} = $3 AND status IN (1, 2)
+    SELECT stored_bytes, status FROM conversation
+    WHERE tenant_id = $1 AND agent_id = $2 AND {owner_id} = $3 AND status IN (1, 2, 4)
     LIMIT $4
 ) AS counted

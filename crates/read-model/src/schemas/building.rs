@@ -74,6 +74,7 @@ impl SchemaBuild {
                 include_str!("incomplete.sql"),
                 include_str!("park_incomplete.sql"),
                 include_str!("delete_excluded_events.sql"),
+                include_str!("delete_excluded_documents.sql"),
                 include_str!("insert_conversations.sql"),
                 include_str!("compute_digests.sql"),
                 "DROP TABLE conversation_change",

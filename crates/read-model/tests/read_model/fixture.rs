@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
-use domain::event::{ConversationCreated, MessageAppended, Role, Usage};
+use domain::event::{
+    ConversationCreated, DocumentDeleted, DocumentPut, MessageAppended, Role, Usage,
+};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, Conversation, ConversationId, ConversationKey, Event,
-    EventId, EventTokens, Fact, Head, Label, Owner, Part, Partition, Position, RequestDigest,
-    Sequence, SessionId, TenantAccess, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, Conversation, ConversationId, ConversationKey,
+    DocumentName, Event, EventId, EventTokens, Fact, Head, JsonText, Label, Owner, Part, Partition,
+    Position, RequestDigest, Sequence, SessionId, TenantAccess, TenantId, Timestamp,
 };
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{Applied, ApplyError, Batch, Item, apply};
@@ -244,6 +246,26 @@ pub(crate) fn digest(sequence: u64) -> RequestDigest {
 
 pub(crate) fn message(text: &str) -> Fact {
     Fact::MessageAppended(said(Role::User, text))
+}
+
+/// A value of the document `key`.
+pub(crate) fn document_put(key: &str, value: &str, ttl_seconds: Option<u64>) -> Fact {
+    Fact::from(DocumentPut {
+        name: document_name(key),
+        value: JsonText::parse(value).unwrap(),
+        ttl_seconds,
+    })
+}
+
+/// The deletion of the document `key`.
+pub(crate) fn document_deleted(key: &str) -> Fact {
+    let name = document_name(key);
+    Fact::from(DocumentDeleted { name })
+}
+
+/// The document `key` of the namespace `n`.
+pub(crate) fn document_name(key: &str) -> DocumentName {
+    DocumentName::parse(vec!["n".to_owned()], key.to_owned()).unwrap()
 }
 
 fn said(role: Role, text: &str) -> MessageAppended {

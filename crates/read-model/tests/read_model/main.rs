@@ -9,6 +9,7 @@
 )]
 
 mod digest;
+mod documents;
 mod erasure;
 mod fencing;
 mod fixture;

@@ -28,7 +28,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 42] = [
+const CASES: [Case; 47] = [
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -66,6 +66,11 @@ const CASES: [Case; 42] = [
     case!("storage_of_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', 20") by "conversation_by_user"),
     case!("storage_of_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', 20") by "conversation_by_session"),
     case!("storage_of_owner" "{owner_id}" "channel_id" ("'t1', 'a1', 'h25', 20") by "conversation_by_channel"),
+    case!("documents/find" ("'t1', 'c5', E'n5\\u0001', 'k'") by "document_pkey"),
+    case!("documents/search" "{scope}" "document.owner" ("'t1', 'a1', 'user:u1', E'n1\\u0001', E'n1\\u0002', 'now', '[]', 10, 0") by "document_by_"),
+    case!("documents/search" "{scope}" "document.conversation_id" ("'t1', 'a1', 'c5', E'n1\\u0001', E'n1\\u0002', 'now', '[]', 10, 0") by "document_"),
+    case!("documents/namespaces" "{scope}" "document.owner" ("'t1', 'a1', 'user:u1', 'now', '{}', '{}', 16, 10, 0") by "document_by_"),
+    case!("documents/expired" ("'t1', 'now', 1000") by "document_by_expiry"),
     case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
     case!("provider_logs" "{filter}" "" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
     case!("provider_logs" "{filter}" "" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),

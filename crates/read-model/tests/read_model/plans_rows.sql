@@ -44,3 +44,10 @@ SELECT 1, 1, 1, current_date, 4, 't' || n % 4, 'o' || n FROM generate_series(1, 
 INSERT INTO conversations_v1.storage (conversations, stored_bytes, partition, tenant_id, agent_id)
 SELECT 1, 1, 8 + partition, 't' || agent % 4, 'a' || agent
 FROM generate_series(1, 4000) AS agent, generate_series(1, 8) AS partition;
+
+INSERT INTO conversations_v1.document (
+    version, created_at, updated_at, expires_at, tenant_id, conversation_id, agent_id, owner, namespace, key, value_json
+)
+SELECT 2, now(), now() - n * interval '1 minute', CASE WHEN n % 10 = 0 THEN now() + n * interval '1 minute' END,
+       't' || n % 4, 'c' || n, 'a' || n % 8, 'user:u' || n % 800, 'n' || n % 100 || E'\u0001', 'k' || n, '{}'
+FROM generate_series(1, 40000) AS n;

@@ -10,7 +10,9 @@ use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, compare,
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
-use crate::fixture::{Author, Projection, execute, message, reply, sequence};
+use crate::fixture::{
+    Author, Projection, document_deleted, document_put, execute, message, reply, sequence,
+};
 
 /// Interleaved commits of different conversations: plain, updated, forked, erased, of a user, with usage.
 pub(crate) fn history() -> Vec<Item> {
@@ -32,7 +34,7 @@ pub(crate) fn history() -> Vec<Item> {
     };
     let mut items = Vec::new();
     let mut at = 0;
-    for round in 0..9 {
+    for round in 0..9_u64 {
         for (n, author) in authors.iter_mut().enumerate() {
             at += 1;
             let update = |title: FieldChange<String>| {
@@ -48,12 +50,32 @@ pub(crate) fn history() -> Vec<Item> {
                 (7, 4) => author.commit(at, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
                 (8, 4) => continue,
                 (_, 2) => author.commit(at, vec![reply(Some("m"), Some(used)), message("x")]),
-                (_, 4) => author.commit(at, vec![reply(None, Some(used))]),
+                (_, 4) => author.commit(
+                    at,
+                    vec![reply(None, Some(used)), document_put("k", "1", None)],
+                ),
+                (_, 5) => author.commit(at, documents(round)),
                 _ => author.say(at, &format!("round {round} of {n}")),
             });
         }
     }
     items
+}
+
+/// Values, ends and deletions of documents. Rounds are six seconds apart.
+fn documents(round: u64) -> Vec<Fact> {
+    let kept = document_put("kept", &round.to_string(), None);
+    let short = document_put("short", &round.to_string(), Some(5 + round % 3));
+    match round % 4 {
+        0 => vec![kept, document_deleted("gone"), short],
+        1 => vec![document_put("gone", "1", None), short],
+        2 => vec![document_deleted("gone"), document_put("gone", "2", None)],
+        _ => vec![
+            document_put("new", "1", None),
+            document_deleted("new"),
+            kept,
+        ],
+    }
 }
 
 /// Fills a schema from the record, chunk by chunk.

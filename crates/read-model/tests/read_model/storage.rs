@@ -15,6 +15,7 @@ const BEFORE_STORAGE: &str = "
     DROP SCHEMA search_v1 CASCADE;
     DROP FUNCTION hansard.set_search_agents(text[], text[], boolean[], text[]);
     DROP TABLE conversations_v1.run_day;
+    DROP TABLE conversations_v1.document;
     DROP FUNCTION hansard.live_schema, hansard.live_projectors, hansard.partitions_overview, hansard.parked_conversations;
     DROP FUNCTION hansard.request_parked;
     DROP TABLE hansard.parked_request;

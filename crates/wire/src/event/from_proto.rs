@@ -1,14 +1,16 @@
 //! Events from protobuf, of callers and of the record.
 
-use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
+use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
+use domain::document::parse_ttl;
 use domain::event::{
-    ConversationUpdated, ErrorOccurred, HistoryRewound, HistorySummarised, MessageAppended, Role,
-    SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound,
+    HistorySummarised, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
-    CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
-    ToolName, Version, Violation, ViolationReason,
+    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label,
+    Lifecycle, NewEvent, ToolName, Version, Violation, ViolationReason,
 };
 
 use super::{lifecycle, texts};
@@ -118,6 +120,12 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::HistoryRewound(rewound)) => history_rewound(rewound)
             .map(Fact::from)
             .map_err(within("history_rewound")),
+        Some(Proto::DocumentPut(put)) => document_put(put)
+            .map(Fact::from)
+            .map_err(within("document_put")),
+        Some(Proto::DocumentDeleted(deleted)) => document_deleted(deleted)
+            .map(Fact::from)
+            .map_err(within("document_deleted")),
         Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
             .map(Fact::from)
             .map_err(within("conversation_created")),
@@ -263,6 +271,21 @@ fn history_rewound(rewound: proto::HistoryRewound) -> Result<HistoryRewound, Vio
         0 => Err(missing("is required: a version, 1 or later").within("to_version")),
         to => Ok(HistoryRewound { to: Version(to) }),
     }
+}
+
+fn document_put(put: proto::DocumentPut) -> Result<DocumentPut, Violation> {
+    let ttl_seconds = parse_ttl(put.ttl_seconds);
+    Ok(DocumentPut {
+        name: DocumentName::parse(put.namespace, put.key)?,
+        value: JsonText::parse_comparable(put.value_json, EVENT_BYTES_MAX)
+            .map_err(|violation| violation.within("value_json"))?,
+        ttl_seconds: ttl_seconds.map_err(|violation| violation.within("ttl_seconds"))?,
+    })
+}
+
+fn document_deleted(deleted: proto::DocumentDeleted) -> Result<DocumentDeleted, Violation> {
+    let name = DocumentName::parse(deleted.namespace, deleted.key)?;
+    Ok(DocumentDeleted { name })
 }
 
 fn conversation_updated(

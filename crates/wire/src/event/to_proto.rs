@@ -67,6 +67,16 @@ fn annotation(fact: &Annotation) -> proto::event::Fact {
         Annotation::HistoryRewound(rewound) => Proto::HistoryRewound(proto::HistoryRewound {
             to_version: rewound.to.0,
         }),
+        Annotation::DocumentPut(put) => Proto::DocumentPut(proto::DocumentPut {
+            namespace: put.name.namespace.labels().to_vec(),
+            key: put.name.key.clone(),
+            value_json: put.value.as_str().to_owned(),
+            ttl_seconds: put.ttl_seconds.unwrap_or_default(),
+        }),
+        Annotation::DocumentDeleted(deleted) => Proto::DocumentDeleted(proto::DocumentDeleted {
+            namespace: deleted.name.namespace.labels().to_vec(),
+            key: deleted.name.key.clone(),
+        }),
     }
 }
 

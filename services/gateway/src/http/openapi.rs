@@ -24,6 +24,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "sessions", description = "Sessions: issued to callers without a user; users can take them over."),
         (name = "conversations", description = "The record, for back ends that run their own model."),
         (name = "histories", description = "Histories under a back end's own keys, for bots."),
+        (name = "documents", description = "JSON values under a namespace and a key, of agents and their owners."),
         (name = "openai", description = "APIs of OpenAI. Every error is in OpenAI's format; its `code` is the same stable code."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "widget", description = "The files of the chat widget, for pages of any origin."),

@@ -75,7 +75,7 @@ impl OwnedChat {
 /// [`not_found`] if the id is invalid, or is of a keyed history, which no frontend can own.
 pub fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-    if conversation.is_history() {
+    if conversation.is_history() || conversation.is_document() {
         return Err(not_found());
     }
     let key = ConversationKey {

@@ -56,6 +56,12 @@ use super::v1::conversations::events::stream::watch_recorded_conversation;
 use super::v1::conversations::{
     create_conversation, get_conversation as get_recorded_conversation, update_conversation,
 };
+use super::v1::documents::delete::delete_document;
+use super::v1::documents::get::get_document;
+use super::v1::documents::namespaces::list_namespaces;
+use super::v1::documents::put_document;
+use super::v1::documents::search::search_documents;
+use super::v1::documents::versions::list_versions;
 use super::v1::get_limits;
 use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
@@ -115,10 +121,22 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_history::get_history))
         .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
         .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
+        .merge(documents())
         .merge(openai())
         .merge(admin())
         .routes(routes!(get_loader::get_loader))
         .routes(routes!(get_widget_file::get_widget_file))
+}
+
+/// The operations of documents.
+fn documents() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
+        .routes(routes!(put_document::put_document))
+        .routes(routes!(get_document::get_document))
+        .routes(routes!(delete_document::delete_document))
+        .routes(routes!(search_documents::search_documents))
+        .routes(routes!(list_namespaces::list_namespaces))
+        .routes(routes!(list_versions::list_versions))
 }
 
 /// The operations of administrators.

@@ -148,7 +148,8 @@ fn key(target: &Target, step: &str, version: Version) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 
-fn outcome_of(answer: &Result<CommitResult, Status>) -> Outcome {
+/// The outcome of an answer of the writer.
+pub(super) fn outcome_of(answer: &Result<CommitResult, Status>) -> Outcome {
     let code = match answer {
         Ok(result) if result.replayed || result.commit_id.is_empty() => return Outcome::Settled,
         Ok(_) => return Outcome::Changed,

@@ -6,11 +6,14 @@
 //! starts when the rows have reached the end of the record, and is postponed otherwise: rows that are behind would miscount
 //! the conversations of an owner.
 //!
+//! Documents that have expired are deleted in each round, of all agents: a deletion keeps the name usable, unlike an erasure.
+//!
 //! A conversation with an active run is skipped. A conversation with forks is erased only after its forks, because they read
 //! through it.
 
 mod change;
 pub mod config;
+mod documents;
 pub mod metrics;
 mod progress;
 mod resume_points;
@@ -59,7 +62,7 @@ pub struct Dependencies {
 pub struct Tally {
     /// Agents with rules.
     pub agents: usize,
-    /// Conversations that it erased or archived.
+    /// Conversations that it erased or archived, and documents that it deleted.
     pub changed: u32,
     /// Conversations that another process changed, or that have new events.
     pub settled: u32,
@@ -111,7 +114,7 @@ async fn run_rounds(deps: Dependencies, limits: Limits, every: Duration) -> Infa
 
 fn log(result: &Result<Tally, RoundError>, took: Duration) {
     match result {
-        Ok(tally) if tally.agents == 0 => {}
+        Ok(tally) if tally.agents == 0 && tally.changed == 0 && tally.failed == 0 => {}
         Ok(tally) => tracing::info!(
             agents = tally.agents,
             changed = tally.changed,

@@ -71,8 +71,7 @@ impl Progress {
                 completion = Completion::Partial;
                 break;
             }
-            self.ticks.tick().await;
-            self.changes_left -= 1;
+            self.take_turn().await;
             let change = apply(deps.clone(), target, Change::by(rule));
             under_way.spawn(change.in_current_span());
         }
@@ -82,7 +81,14 @@ impl Progress {
         completion
     }
 
-    fn count(&mut self, kind: RuleKind, outcome: Outcome) {
+    /// Waits for the turn of one change, and counts it as attempted.
+    pub(super) async fn take_turn(&mut self) {
+        self.ticks.tick().await;
+        self.changes_left = self.changes_left.saturating_sub(1);
+    }
+
+    /// Counts the outcome of a change.
+    pub(super) fn count(&mut self, kind: RuleKind, outcome: Outcome) {
         metrics::change_ended(kind, outcome);
         match outcome {
             Outcome::Changed => self.tally.changed += 1,

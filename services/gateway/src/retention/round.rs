@@ -17,7 +17,7 @@ use super::config::Limits;
 use super::progress::{Completion, Progress};
 use super::resume_points::ResumePoints;
 use super::rules::{RuleKind, resumed, rules_of};
-use super::{Dependencies, RoundError, Tally};
+use super::{Dependencies, RoundError, Tally, documents};
 
 /// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
@@ -32,16 +32,21 @@ pub async fn round(
     resume_points: &mut ResumePoints,
 ) -> Result<Tally, RoundError> {
     let agents = resume_points.in_order(&agents_with_rules(&deps.registry));
-    if agents.is_empty() {
-        return Ok(Tally::default());
-    }
-    if !deps.registry.is_fresh() {
+    let has_rules = !agents.is_empty();
+    if has_rules && !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
     }
     let principal = deps.registry.authenticate(deps.token.expose()).await;
-    let principal = principal.ok_or(RoundError::Refused)?;
-    wait_for_rows(deps, limits.rows_wait).await?;
+    let principal = match principal {
+        Some(principal) => principal,
+        None if has_rules => return Err(RoundError::Refused),
+        None => return Ok(Tally::default()),
+    };
     let mut progress = Progress::new(limits);
+    documents::sweep(deps, &principal, &mut progress).await?;
+    if has_rules {
+        wait_for_rows(deps, limits.rows_wait).await?;
+    }
     progress.tally.agents = agents.len();
     for agent in agents {
         let completion = if progress.is_over() {

@@ -16,6 +16,8 @@ pub(super) enum RuleKind {
     PerChannel,
     /// Messages of a conversation.
     Messages,
+    /// The end of a document.
+    Documents,
 }
 
 impl RuleKind {
@@ -37,6 +39,7 @@ impl RuleKind {
             Self::PerUser => "per_user",
             Self::PerChannel => "per_channel",
             Self::Messages => "messages",
+            Self::Documents => "documents",
         }
     }
 }

@@ -1,22 +1,18 @@
 //! Searches conversations, by pages.
 
-use domain::{AgentId, Position};
+use domain::AgentId;
 use search::Kind;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
-use wire::token::PositionToken;
 
 use crate::Gateway;
-use crate::problem::{access_problem, of_position_token};
-use crate::request::{Call, out_of_range, parse_enum};
+use crate::problem::access_problem;
+use crate::request::{Call, fences, parse_enum};
 use crate::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest,
     SearchResult, search,
 };
-
-/// Maximum number of position tokens of a request.
-pub const POSITION_TOKENS_MAX: usize = 8;
 
 pub(super) async fn handle(
     gateway: &Gateway,
@@ -41,7 +37,7 @@ pub(super) async fn handle(
         },
         page_token: &request.page_token,
         page_size: page_size.map_err(Problem::from)?,
-        fences: positions(gateway, &request.position_tokens)?,
+        fences: fences(gateway, &request.position_tokens)?,
         deadline: call.deadline,
     };
     let page = search(gateway, request).await?;
@@ -61,23 +57,6 @@ async fn agents(
     let allowed = principal.require_whole_tenant();
     allowed.map_err(|error| access_problem(&error, "whole_tenant"))?;
     Ok(SearchAgents::Tenant)
-}
-
-fn positions(gateway: &Gateway, tokens: &[String]) -> Result<Vec<Position>, Problem> {
-    if tokens.len() > POSITION_TOKENS_MAX {
-        let description = format!(
-            "has {} tokens, at most {POSITION_TOKENS_MAX} are accepted",
-            tokens.len()
-        );
-        return Err(out_of_range(description).within("position_tokens").into());
-    }
-    let record = gateway.reader.record.id();
-    let tokens = tokens.iter();
-    let positions = tokens.map(|token| {
-        let token = PositionToken::decode(token, record);
-        token.map(|token| token.position).map_err(of_position_token)
-    });
-    positions.collect()
 }
 
 fn response(page: SearchPage) -> proto::SearchConversationsResponse {

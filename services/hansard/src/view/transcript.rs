@@ -74,6 +74,14 @@ fn event_lines(event: &Event) -> (&'static str, Vec<String>) {
         Some(Fact::HistoryRewound(rewind)) => {
             lifecycle(format!("rewound to version {}", rewind.to_version))
         }
+        Some(Fact::DocumentPut(put)) => {
+            let head = format!("put {}", document_name(&put.namespace, &put.key));
+            ("document", headed(&head, &put.value_json))
+        }
+        Some(Fact::DocumentDeleted(deleted)) => {
+            let name = document_name(&deleted.namespace, &deleted.key);
+            ("document", vec![format!("deleted {name}")])
+        }
         Some(Fact::OwnerChanged(change)) => {
             lifecycle(format!("owner changed to {}", owner(change.owner.as_ref())))
         }
@@ -92,6 +100,10 @@ fn headed(head: &str, text: &str) -> Vec<String> {
         None => lines.push(head.to_owned()),
     }
     lines
+}
+
+fn document_name(namespace: &[String], key: &str) -> String {
+    format!("{} {key}", namespace.join("/"))
 }
 
 fn owner(owner: Option<&Owner>) -> String {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::dev::{Dev, PROGRAM};
 
 /// The pages, in order: later pages use the tenant and the agent of earlier ones.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "docs/tutorial/first-bot.md",
     "docs/reference/agent-settings.md",
     "docs/how-to/identify-callers.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 16] = [
     "docs/how-to/log-provider-calls.md",
     "docs/how-to/import-conversations.md",
     "docs/how-to/use-keyed-histories.md",
+    "docs/how-to/store-documents.md",
     PROOF,
     "docs/how-to/tail-and-replay.md",
     "docs/how-to/verify-and-repair.md",

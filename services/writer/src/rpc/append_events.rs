@@ -6,10 +6,10 @@ use prost::Message as _;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
 use super::{Problem, Request, Writer, commit_in_turn, optional_owner};
-use crate::Intent;
 use crate::attempt::Attempt;
 use crate::request::{Caller, digest, intent};
 use crate::token_count::count_tokens;
+use crate::{Intent, document_rules};
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -39,6 +39,8 @@ pub(super) async fn intent_of(
         ..attempt
     });
     if let Action::Append { events, .. } = &mut intent.command.action {
+        let checked = document_rules::check(&intent.key.conversation, events);
+        checked.map_err(|violation| violation.within("events"))?;
         *events = count_tokens(std::mem::take(events), bytes).await?;
     }
     Ok(intent)

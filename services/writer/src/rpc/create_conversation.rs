@@ -16,9 +16,9 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 use super::append_events::converted;
 use super::runs::run_started;
 use super::{Problem, Request, Writer, commit_in_turn};
-use crate::Intent;
 use crate::request::{Caller, conversation_id, conversation_key, digest, idempotency_key};
 use crate::token_count::count_tokens;
+use crate::{Intent, document_rules};
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -59,6 +59,12 @@ pub(super) async fn intent_of(
         CREATE_EVENTS_MAX
     };
     let events = new_events(std::mem::take(&mut request.events), most)?;
+    let checked = document_rules::check(&conversation, &events);
+    checked.map_err(|violation| violation.within("events"))?;
+    if run.is_some() {
+        let checked = document_rules::check_no_document(&conversation);
+        checked.map_err(|violation| violation.within("run"))?;
+    }
     let created = created(request, agent.clone())?;
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;

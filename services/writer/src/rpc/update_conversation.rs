@@ -2,12 +2,13 @@
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationUpdated;
-use domain::{Action, FieldChange, Violation, ViolationReason};
+use domain::{Action, ConversationId, FieldChange, Rejection, Violation, ViolationReason};
 use wire::conversation::owner_from_proto;
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{ChangeOwnerRequest, CommitResult, UpdateConversationRequest};
 
 use super::{Problem, Request, Writer, execute_on, optional_owner};
+use crate::problem;
 use crate::request::split;
 
 pub(super) async fn update(
@@ -70,6 +71,10 @@ pub(super) async fn change_owner(
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = owner_change(request)?;
+    let id = target.as_ref().map(|target| &target.conversation_id);
+    if id.is_some_and(|id| id.starts_with(ConversationId::DOCUMENT_PREFIX)) {
+        return Err(problem::from_rejection(Rejection::OwnerFixed));
+    }
     execute_on(writer, &caller, target, digest, action).await
 }
 

@@ -93,6 +93,22 @@ impl Operation {
     }
 }
 
+/// As for histories, the token is bound to no agent; `v1/documents.rs` tests tokens of agents.
+fn of_documents() -> Vec<Operation> {
+    vec![
+        operation("PUT /v1/documents", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k", "value": 1})),
+        operation("POST /v1/documents/get", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/delete", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/search", of_service(400)).body(json!({})),
+        operation("POST /v1/documents/namespaces", of_service(400)).body(json!({})),
+        operation("POST /v1/documents/versions", of_service(400))
+            .body(json!({"namespace": ["n"], "key": "k"})),
+    ]
+}
+
 fn matrix() -> Vec<Operation> {
     // Sessions and users by name list their own data; a name without a token lists nothing.
     let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
@@ -100,7 +116,7 @@ fn matrix() -> Vec<Operation> {
     let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
     // The key is enough for a session.
     let of_key = [401, 201, 201, 201, 201, 201, 201, 201, 401, 401, 401, 401];
-    vec![
+    let mut operations = vec![
         operation("GET /healthz", PUBLIC),
         operation("GET /v1/limits", PUBLIC),
         operation("GET /widget/1/hansard-chat.js", PUBLIC),
@@ -156,7 +172,9 @@ fn matrix() -> Vec<Operation> {
             "model": AGENT,
             "messages": [{"role": "user", "content": "hello"}],
         })),
-    ]
+    ];
+    operations.extend(of_documents());
+    operations
 }
 
 /// The operations of administrators. The chat belongs to another tenant than theirs.

@@ -3,6 +3,7 @@
 mod admin;
 mod chat;
 mod conversations;
+mod documents;
 mod histories;
 
 use tests::http_client::HttpClient;

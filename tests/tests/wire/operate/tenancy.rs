@@ -184,7 +184,13 @@ async fn requests_cannot_name_a_tenant() {
     let descriptors = wire::proto::FILE_DESCRIPTOR_SET;
     let set: prost_types::FileDescriptorSet = prost::Message::decode(descriptors).unwrap();
     let files = set.file.iter().filter(|file| {
-        ["hansard.write.v1", "hansard.read.v1", "hansard.history.v1"].contains(&file.package())
+        [
+            "hansard.write.v1",
+            "hansard.read.v1",
+            "hansard.history.v1",
+            "hansard.document.v1",
+        ]
+        .contains(&file.package())
     });
     let messages = files.flat_map(|file| &file.message_type);
     for message in messages.filter(|message| message.name().ends_with("Request")) {

@@ -44,6 +44,7 @@ async fn exactly_the_services_have_a_health() {
         (&gateway, "hansard.read.v1.ReadService"),
         (&gateway, "hansard.history.v1.HistoryService"),
         (&gateway, "hansard.write.v1.WriteService"),
+        (&gateway, "hansard.document.v1.DocumentService"),
     ] {
         assert_eq!(
             status(url, service).await.expect(service),

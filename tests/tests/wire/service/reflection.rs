@@ -16,6 +16,7 @@ const GATEWAY: &[&str] = &[
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
+    "hansard.document.v1.DocumentService",
     "hansard.history.v1.HistoryService",
     "hansard.read.v1.ReadService",
     "hansard.write.v1.WriteService",

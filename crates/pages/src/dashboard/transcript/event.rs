@@ -171,6 +171,13 @@ fn annotation(at: At<'_>, fact: &Annotation) -> Markup {
             p.muted { "Covers the events up to " (link(at, summary.through.0)) }
             (text(at, &summary.text))
         }
+        @if let Annotation::DocumentPut(put) = fact {
+            p { code { (put.name.namespace.labels().join("/")) } " " code { (put.name.key) } }
+            (document(at, "value", "Value", put.value.as_str()))
+        }
+        @if let Annotation::DocumentDeleted(deleted) = fact {
+            p { code { (deleted.name.namespace.labels().join("/")) } " " code { (deleted.name.key) } }
+        }
         @if let Annotation::HistoryRewound(rewound) = fact {
             p { "The conversation continues after event " (link(at, rewound.to.0)) "; later events are hidden from models." }
         }

@@ -11,7 +11,7 @@ use super::column::SqlType::{Bigint, Boolean, Bytea, Integer, Smallint, Text, Ti
 use super::column::{Column, Columns, arrays, column, insert, names};
 use super::group::Group;
 use crate::pg_timestamp::nanos_of;
-use crate::status_code::status_code;
+use crate::status_code::{DOCUMENT_STATUS, status_code};
 
 /// Inserts new conversations: arrays of [`ProjectedConversation::ROW`].
 pub(super) static INSERT_CONVERSATIONS: LazyLock<String> =
@@ -119,7 +119,7 @@ impl ProjectedConversation {
         column("version", Bigint, |row| Cell::bigint(row.change.head.version.0)),
         column("sequence", Bigint, |row| Cell::bigint(row.change.position.sequence.0)),
         column("last_event_at", Timestamptz, |row| Cell::timestamp(row.change.head.last_event_at)),
-        column("status", Smallint, |row| Cell::smallint(status_code(row.change.head.status))),
+        column("status", Smallint, |row| Cell::smallint(row.status_code())),
         column("head", Bytea, |row| Cell::bytes(wire::head::to_proto(&row.change.head).encode_to_vec())),
     ];
     /// The first commit and a tombstone set these.
@@ -197,6 +197,15 @@ impl ProjectedConversation {
         let partition = change.position.partition;
         let row = Self { change, partition };
         (row.is_erased() || row.change.creation.is_some()).then_some(row)
+    }
+
+    /// The code of the status. Documents have one of their own, so that no listing contains them.
+    fn status_code(&self) -> i16 {
+        let status = self.change.head.status;
+        if self.change.conversation.is_document() && status != Status::Erased {
+            return DOCUMENT_STATUS;
+        }
+        status_code(status)
     }
 
     fn is_erased(&self) -> bool {

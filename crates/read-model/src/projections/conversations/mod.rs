@@ -12,6 +12,8 @@ mod column;
 mod conversation_rows;
 mod copy;
 mod digest;
+mod document_fold;
+mod document_rows;
 mod erase_long;
 mod event_rows;
 mod group;

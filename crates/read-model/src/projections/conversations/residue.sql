@@ -7,6 +7,9 @@ WHERE NOT EXISTS (
     SELECT 1 FROM event AS row
     WHERE row.tenant_id = wanted.tenant_id AND row.conversation_id = wanted.conversation_id
 ) OR EXISTS (
+    SELECT 1 FROM document AS row
+    WHERE row.tenant_id = wanted.tenant_id AND row.conversation_id = wanted.conversation_id
+) OR EXISTS (
     SELECT 1 FROM parked_conversation AS row
     WHERE row.tenant_id = wanted.tenant_id AND row.conversation_id = wanted.conversation_id
 ) OR EXISTS (

@@ -22,6 +22,12 @@ pub(super) async fn erase(
 ) -> Result<(), WriteFailure> {
     let keys = || bind_columns(ProjectedConversation::KEYS, erased);
     execute(connection, include_str!("erase_events.sql"), keys()).await?;
+    execute(
+        connection,
+        include_str!("erase_stored_documents.sql"),
+        keys(),
+    )
+    .await?;
     execute(connection, include_str!("erase_parked.sql"), keys()).await?;
     let tombstones = bind_columns(ProjectedConversation::TOMBSTONE, erased);
     execute(connection, ERASE_CONVERSATIONS.as_str(), tombstones).await?;

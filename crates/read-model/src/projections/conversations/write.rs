@@ -8,6 +8,7 @@ use super::conversation_rows::{
     ConversationRows, Gaps, INSERT_CONVERSATIONS, ProjectedConversation, UPDATE_CONVERSATIONS,
 };
 use super::copy::copy_groups;
+use super::document_rows::write_documents;
 use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
 use super::tombstones::{erase, erase_documents, erase_in_retained};
@@ -37,9 +38,10 @@ pub(super) async fn write(
         return Err(WriteFailure::Content(ParkReason::OutOfPlace));
     }
     match mode {
-        WriteMode::Rows(gaps) => write_rows(connection, groups, gaps).await,
-        WriteMode::Copy => copy_groups(connection, groups).await,
+        WriteMode::Rows(gaps) => write_rows(connection, groups, gaps).await?,
+        WriteMode::Copy => copy_groups(connection, groups).await?,
     }
+    write_documents(connection, groups).await
 }
 
 /// Executes one statement per table, none for unchanged tables.

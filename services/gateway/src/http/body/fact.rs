@@ -150,6 +150,27 @@ pub enum FactBody {
         /// The last version that is still read.
         to: u64,
     },
+    /// A document has a new value.
+    #[serde(rename_all = "camelCase")]
+    DocumentPut {
+        /// The labels of its namespace.
+        namespace: Vec<String>,
+        /// Its key.
+        key: String,
+        /// Its value, as it was given.
+        value: Verbatim,
+        /// It is read for this many seconds after its record.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ttl_seconds: Option<u64>,
+    },
+    /// A document was deleted.
+    #[serde(rename_all = "camelCase")]
+    DocumentDeleted {
+        /// The labels of its namespace.
+        namespace: Vec<String>,
+        /// Its key.
+        key: String,
+    },
     /// The owner changed.
     #[serde(rename_all = "camelCase")]
     OwnerChanged {

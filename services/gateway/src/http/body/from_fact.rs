@@ -56,6 +56,16 @@ fn annotation_body(fact: &Annotation) -> FactBody {
             text: summary.text.clone(),
         },
         Annotation::HistoryRewound(rewound) => FactBody::HistoryRewound { to: rewound.to.0 },
+        Annotation::DocumentPut(put) => FactBody::DocumentPut {
+            namespace: put.name.namespace.labels().to_vec(),
+            key: put.name.key.clone(),
+            value: json(&put.value),
+            ttl_seconds: put.ttl_seconds,
+        },
+        Annotation::DocumentDeleted(deleted) => FactBody::DocumentDeleted {
+            namespace: deleted.name.namespace.labels().to_vec(),
+            key: deleted.name.key.clone(),
+        },
     }
 }
 

@@ -75,6 +75,15 @@ pub struct NewEventBody {
     through: Option<u64>,
     /// `HistoryRewound`: the last version that is still read. Required.
     to: Option<u64>,
+    /// `DocumentPut`, `DocumentDeleted`: the labels of the namespace, 1 to 16. Required.
+    namespace: Option<Vec<String>>,
+    /// `DocumentPut`, `DocumentDeleted`: the key. Required.
+    key: Option<String>,
+    /// `DocumentPut`: the value, any JSON, recorded verbatim. Required.
+    #[schema(value_type = Option<serde_json::Value>)]
+    value: Option<Box<RawValue>>,
+    /// `DocumentPut`: the document is read for this many seconds after its record.
+    ttl_seconds: Option<u64>,
 }
 
 /// The types of events that callers append.
@@ -95,6 +104,10 @@ pub(super) enum NewEventType {
     HistorySummarised,
     /// Reads skip the events after a version.
     HistoryRewound,
+    /// A document has a new value; models do not read it.
+    DocumentPut,
+    /// A document was deleted.
+    DocumentDeleted,
 }
 
 impl NewEventBody {
@@ -148,6 +161,16 @@ impl NewEventBody {
             }),
             NewEventType::HistoryRewound => Fact::HistoryRewound(proto::HistoryRewound {
                 to_version: required(self.to.take(), "to")?,
+            }),
+            NewEventType::DocumentPut => Fact::DocumentPut(proto::DocumentPut {
+                namespace: required(self.namespace.take(), "namespace")?,
+                key: required(self.key.take(), "key")?,
+                value_json: json_text(Some(required(self.value.take(), "value")?)),
+                ttl_seconds: self.ttl_seconds.take().unwrap_or_default(),
+            }),
+            NewEventType::DocumentDeleted => Fact::DocumentDeleted(proto::DocumentDeleted {
+                namespace: required(self.namespace.take(), "namespace")?,
+                key: required(self.key.take(), "key")?,
             }),
         })
     }
@@ -216,6 +239,10 @@ impl NewEventBody {
             ("message", self.message.is_some()),
             ("through", self.through.is_some()),
             ("to", self.to.is_some()),
+            ("namespace", self.namespace.is_some()),
+            ("key", self.key.is_some()),
+            ("value", self.value.is_some()),
+            ("ttlSeconds", self.ttl_seconds.is_some()),
         ])
     }
 }

@@ -5,7 +5,7 @@ use runtime::http::HttpProblem;
 use super::with_field;
 
 /// Names in the writer's paths of fields that JSON does not have: the fact of an event, and the kind of a part.
-const WRAPPERS: [&str; 13] = [
+const WRAPPERS: [&str; 15] = [
     "message_appended",
     "tool_called",
     "tool_returned",
@@ -13,6 +13,8 @@ const WRAPPERS: [&str; 13] = [
     "error_occurred",
     "history_summarised",
     "history_rewound",
+    "document_put",
+    "document_deleted",
     "image",
     "file",
     "thinking",

@@ -8,6 +8,7 @@
 pub mod admin;
 pub mod chat;
 pub mod conversations;
+pub mod documents;
 pub mod frontend_body;
 pub mod get_limits;
 pub mod histories;

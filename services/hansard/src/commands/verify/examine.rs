@@ -7,7 +7,8 @@ use domain::{Change, ConversationKey, Sequence, Status, Version};
 use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{
-    Difference, RowState, compare_events, row_state, unfounded_events,
+    Difference, DocumentsDigest, RowState, compare_documents, compare_events, row_state,
+    unfounded_events,
 };
 
 use super::VerifyJob;
@@ -97,6 +98,10 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
         let held = history.first_version.zip(history.change.as_ref());
         let held = held.map(|(first, change)| (first, change.head.version));
         differences.extend(unfounded(job, key, &standing, held).await?);
+        let Some(documents) = documents(job, key, &standing, &history.documents).await? else {
+            return Ok(Examination::unsettled(history.events));
+        };
+        differences.extend(documents);
     }
     problems.extend(differences.into_iter().map(Problem::Rows));
     Ok(Examination {
@@ -126,6 +131,12 @@ async fn compare_erased(
             let mut differences: Vec<Difference> =
                 standing.compare(Some(&change))?.into_iter().collect();
             differences.extend(unfounded(job, key, standing, None).await?);
+            let none = DocumentsDigest::default();
+            differences.extend(
+                documents(job, key, standing, &none)
+                    .await?
+                    .unwrap_or_default(),
+            );
             differences.into_iter().map(Problem::Rows).collect()
         }
     };
@@ -134,6 +145,20 @@ async fn compare_erased(
         events: 1,
         is_unsettled: false,
     })
+}
+
+/// The differences of documents; `None`: the conversation has changed meanwhile. Without a row of the conversation, all of its rows
+/// are written again.
+async fn documents(
+    job: &VerifyJob,
+    key: &ConversationKey,
+    standing: &RowState,
+    expected: &DocumentsDigest,
+) -> anyhow::Result<Option<Vec<Difference>>> {
+    let Some(version) = standing.version()? else {
+        return Ok(Some(Vec::new()));
+    };
+    Ok(compare_documents(&job.model, key, expected, version).await?)
 }
 
 /// Event rows whose versions are not in the record.

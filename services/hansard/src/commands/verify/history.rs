@@ -7,6 +7,8 @@ use domain::audit::{Fault, faults};
 use domain::{Change, CommitId, ConversationKey, Sequence, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds};
 
+use read_model::projections::conversations::verification::DocumentsDigest;
+
 use super::problem::Problem;
 
 /// The size of a page of commits.
@@ -27,6 +29,8 @@ pub(super) struct History<'g> {
     last_read: Sequence,
     /// The fold of the commits so far.
     pub(super) change: Option<Change>,
+    /// The documents of the commits so far.
+    pub(super) documents: DocumentsDigest,
     /// The version of the first event.
     pub(super) first_version: Option<Version>,
     /// The problems of the commits.
@@ -49,6 +53,7 @@ impl<'g> History<'g> {
             ids: HashSet::new(),
             last_read: Sequence(0),
             change: None,
+            documents: DocumentsDigest::default(),
             first_version: None,
             problems: Vec::new(),
             events: 0,
@@ -101,6 +106,7 @@ impl<'g> History<'g> {
         let found = found.into_iter();
         self.problems
             .extend(found.map(|fault| Problem::Record(sequence, fault)));
+        self.documents.absorb(&stored);
         match &mut self.change {
             Some(change) => change.absorb(commit, stored.position),
             None => self.change = Some(Change::new(commit, stored.position)),

@@ -19,6 +19,8 @@ pub enum Difference {
     EventDiffers(Version, Vec<&'static str>),
     /// The row of an event that the record does not contain.
     EventUnfounded(Version),
+    /// The rows of its documents have other names or values.
+    DocumentsDiffer,
 }
 
 impl Difference {
@@ -32,6 +34,7 @@ impl Difference {
             Self::EventMissing(_) => "event_missing",
             Self::EventDiffers(..) => "event_differs",
             Self::EventUnfounded(_) => "event_unfounded",
+            Self::DocumentsDiffer => "documents_differ",
         }
     }
 
@@ -44,7 +47,8 @@ impl Difference {
             | Self::EventUnfounded(version) => Some(*version),
             Self::ConversationMissing
             | Self::ConversationDiffers(_)
-            | Self::ConversationUnfounded => None,
+            | Self::ConversationUnfounded
+            | Self::DocumentsDiffer => None,
         }
     }
 
@@ -56,7 +60,8 @@ impl Difference {
             Self::ConversationMissing
             | Self::ConversationUnfounded
             | Self::EventMissing(_)
-            | Self::EventUnfounded(_) => &[],
+            | Self::EventUnfounded(_)
+            | Self::DocumentsDiffer => &[],
         }
     }
 }
@@ -79,6 +84,7 @@ impl fmt::Display for Difference {
             Self::EventUnfounded(version) => {
                 write!(f, "the record does not contain event {version}")
             }
+            Self::DocumentsDiffer => f.write_str("the rows of its documents differ"),
         }
     }
 }

@@ -9,11 +9,11 @@ use wire::conversation::client_context_to_proto;
 use super::super::cell::digest_cell;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::{ProjectedEvent, event_rows};
+use super::documents::DocumentsDigest;
+use super::value_digest::{ValueDigest, value_digest};
 
 /// Columns that may be large: a digest of the row contains their digests.
 pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
-
-pub(super) type ValueDigest = [u8; 32];
 
 /// The digest of all rows of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +22,19 @@ pub struct RowsDigest {
     pub(super) row: Option<ValueDigest>,
     /// The rows of its events, by version.
     pub(super) events: ValueDigest,
+    /// The rows of its documents, by name.
+    pub(super) documents: ValueDigest,
 }
 
-/// The fold of a conversation's commits so far. Takes about 1 KB, independent of the length of the conversation.
+/// The fold of a conversation's commits so far. Takes about 1 KB, independent of the length of the
+/// conversation, and some hundred bytes for each document.
 #[derive(Debug, Clone)]
 pub struct RowsFold {
     /// Without the large values.
     change: Change,
     large: [Option<ValueDigest>; 3],
     events: Sha256,
+    documents: DocumentsDigest,
 }
 
 impl RowsFold {
@@ -41,6 +45,7 @@ impl RowsFold {
             change: Change::new(&stored.opened.commit, stored.position),
             large: [None; 3],
             events: Sha256::new(),
+            documents: DocumentsDigest::default(),
         };
         fold.add(stored);
         fold
@@ -71,10 +76,15 @@ impl RowsFold {
         let large = if erased { [None; 3] } else { self.large };
         let row = ProjectedConversation::from_history(self.change);
         let row = row.map(|row| digest_row(&row, large));
-        let events = if erased { Sha256::new() } else { self.events };
+        let (events, documents) = if erased {
+            (Sha256::new(), DocumentsDigest::default())
+        } else {
+            (self.events, self.documents)
+        };
         RowsDigest {
             row,
             events: events.finalize().into(),
+            documents: documents.digest(),
         }
     }
 
@@ -97,6 +107,7 @@ impl RowsFold {
                 *context = Some(value_digest(&bytes));
             }
         }
+        self.documents.absorb(stored);
         for event in event_rows(stored) {
             for column in &ProjectedEvent::COLUMNS {
                 digest_cell(&mut self.events, (column.cell)(&event).as_bytes());
@@ -118,8 +129,4 @@ fn digest_row(row: &ProjectedConversation, large: [Option<ValueDigest>; 3]) -> V
         }
     }
     digest.finalize().into()
-}
-
-pub(super) fn value_digest(value: &[u8]) -> ValueDigest {
-    Sha256::digest(value).into()
 }

@@ -8,15 +8,18 @@
 mod compare;
 mod difference;
 mod digests;
+mod documents;
 mod fold;
 mod keys;
 mod repair;
 mod row_state;
 mod scan;
+mod value_digest;
 
 pub use compare::{compare_events, unfounded_events};
 pub use difference::Difference;
 pub use digests::{ParkedPosition, PartitionDigest, digests, rewrite_digest};
+pub use documents::{DocumentsDigest, compare_documents};
 pub use fold::{RowsDigest, RowsFold};
 pub use keys::{KeyRange, RowPosition, row_positions};
 pub use repair::{RepairError, repair};

@@ -85,6 +85,7 @@ async fn remove(
     key: &ConversationKey,
 ) -> Result<(), ReadModelError> {
     for sql in [
+        "DELETE FROM document WHERE tenant_id = $1 AND conversation_id = $2",
         "DELETE FROM event WHERE tenant_id = $1 AND conversation_id = $2",
         "DELETE FROM conversation WHERE tenant_id = $1 AND conversation_id = $2",
     ] {

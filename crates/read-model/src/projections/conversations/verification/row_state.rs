@@ -48,6 +48,15 @@ impl RowState {
         self.has_row
     }
 
+    /// The version of the row; `None`: there is none.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`]: the column cannot be read.
+    pub fn version(&self) -> Result<Option<Version>, ReadModelError> {
+        let version: Option<i64> = self.row.try_get("version")?;
+        Ok(version.map(unsigned).map(Version))
+    }
+
     /// Compares the row of the conversation with its commits; `change` is `None` if there are none.
     ///
     /// # Errors

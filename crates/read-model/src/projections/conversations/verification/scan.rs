@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use domain::ConversationKey;
+use domain::{ConversationKey, DocumentNamespace};
 use sha2::{Digest as _, Sha256};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
@@ -13,8 +13,10 @@ use super::super::column::names;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::ProjectedEvent;
 use super::super::row_key::parse_key;
-use super::fold::{LARGE_COLUMNS, RowsDigest, ValueDigest, value_digest};
+use super::documents::{SCAN_DOCUMENTS, digest_document};
+use super::fold::{LARGE_COLUMNS, RowsDigest};
 use super::keys::KeyRange;
+use super::value_digest::{ValueDigest, value_digest};
 use crate::arguments::bind;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -68,6 +70,7 @@ pub struct RowsScan<'m> {
 struct RowsHasher {
     row: Option<ValueDigest>,
     events: Sha256,
+    documents: Sha256,
 }
 
 impl<'m> RowsScan<'m> {
@@ -105,7 +108,8 @@ impl<'m> RowsScan<'m> {
             Some(last) => range.clone().until(last),
             None => range.clone(),
         };
-        let events = self.read_events(page_range, &mut hashers).await?;
+        let events = self.read_events(page_range.clone(), &mut hashers).await?;
+        self.read_documents(page_range, &mut hashers).await?;
         self.range = last.map(|last| range.after(&last));
         let conversations = hashers
             .into_iter()
@@ -160,6 +164,36 @@ impl<'m> RowsScan<'m> {
     }
 }
 
+impl RowsScan<'_> {
+    /// Adds the documents of a range to their conversations, in order.
+    async fn read_documents(
+        &self,
+        mut range: KeyRange,
+        hashers: &mut BTreeMap<ConversationKey, RowsHasher>,
+    ) -> Result<(), ReadModelError> {
+        // The namespace and the key after which the first conversation continues; at first after all of it.
+        let (_, last) = DocumentNamespace::default().encoded_range();
+        let mut after = (last, String::new());
+        loop {
+            let arguments = || {
+                let arguments = bind(bind(range.bind(), after.0.as_str()), after.1.as_str());
+                bind(arguments, EVENTS_PER_READ_MAX)
+            };
+            let rows = self.model.fetch(&SCAN_DOCUMENTS, arguments).await?;
+            for row in &rows {
+                let hasher = hashers.entry(key_at(row)?).or_default();
+                digest_document(&mut hasher.documents, row, 0)?;
+            }
+            let is_last = i64::try_from(rows.len()).is_ok_and(|rows| rows < EVENTS_PER_READ_MAX);
+            let Some(row) = rows.last().filter(|_| !is_last) else {
+                return Ok(());
+            };
+            range = range.after(&key_at(row)?);
+            after = (row.try_get("namespace")?, row.try_get("key")?);
+        }
+    }
+}
+
 /// The number of events of the next read, from the rows and bytes of the previous one.
 fn fitting(rows: usize, bytes: usize) -> i64 {
     let each = bytes / rows.max(1);
@@ -174,6 +208,7 @@ impl RowsHasher {
         RowsDigest {
             row: self.row,
             events: self.events.finalize().into(),
+            documents: self.documents.finalize().into(),
         }
     }
 }

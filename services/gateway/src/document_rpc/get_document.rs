@@ -1,0 +1,29 @@
+//! Returns a document.
+
+use tonic::{Request, Response, Status};
+use wire::proto::document::v1 as proto;
+
+use super::request::{locate, now};
+use super::{DocumentRpc, document};
+use crate::documents::{Document, find};
+use crate::request::Call;
+
+pub(super) async fn handle(
+    rpc: &DocumentRpc,
+    request: Request<proto::GetDocumentRequest>,
+) -> Result<Response<proto::GetDocumentResponse>, Status> {
+    let call = Call::of(&request);
+    let request = request.into_inner();
+    let name = (request.namespace, request.key);
+    let location = locate(rpc, &call, request.scope, name).await?;
+    let state = find(&rpc.gateway, &location).await?;
+    let found = state.live(now(rpc)).cloned();
+    let found = found.map(|value| Document {
+        conversation: location.target.key.conversation,
+        name: location.name,
+        value,
+    });
+    Ok(Response::new(proto::GetDocumentResponse {
+        document: found.map(document),
+    }))
+}

@@ -1,0 +1,128 @@
+//! Whose documents a caller names, and the conversation of a document.
+
+use domain::{ConversationId, ConversationKey, DocumentName, Owner, Violation, ViolationReason};
+use event_log::registry::{AgentAccess, KeyPurpose};
+use history::{Deadline, Freshness, Target};
+use keyed_history::DocumentIds;
+use keyed_history::document_ids::owner_or_agent;
+use read_model::queries::documents as rows;
+use wire::status::{Problem, Reason};
+
+use crate::Gateway;
+use crate::problem::RETRY_AFTER;
+
+/// Whose documents, as callers name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentScope {
+    /// The agent's own.
+    Agent,
+    /// Those of an owner.
+    Owner(Owner),
+    /// Those of a conversation with other events.
+    Conversation(ConversationId),
+}
+
+/// A document, and the conversation that contains it.
+#[derive(Debug)]
+pub struct DocumentLocation {
+    /// Its name.
+    pub name: DocumentName,
+    /// How to read its conversation.
+    pub target: Target,
+    /// The owner of a new conversation; `None`: it belongs to a conversation with other events.
+    pub owner: Option<Owner>,
+}
+
+impl DocumentScope {
+    /// The location of a document.
+    ///
+    /// # Errors
+    /// The tenant has no secret for ids yet: a writer must create it first.
+    pub fn locate(
+        self,
+        gateway: &Gateway,
+        access: AgentAccess,
+        name: DocumentName,
+        deadline: Deadline,
+    ) -> Result<DocumentLocation, Problem> {
+        let (conversation, owner) = match self {
+            Self::Conversation(conversation) => (conversation, None),
+            Self::Agent => derive(gateway, &access, None, &name)?,
+            Self::Owner(owner) => derive(gateway, &access, Some(&owner), &name)?,
+        };
+        Ok(DocumentLocation {
+            name,
+            owner,
+            target: Target {
+                key: ConversationKey {
+                    tenant: access.tenant.tenant().clone(),
+                    conversation,
+                },
+                access,
+                // A read contains every earlier write, also without a position token.
+                freshness: Freshness::Leader,
+                fence: None,
+                deadline,
+            },
+        })
+    }
+
+    /// The rows of the scope.
+    ///
+    /// # Errors
+    /// As [`DocumentScope::locate`].
+    pub fn rows(
+        self,
+        gateway: &Gateway,
+        access: &AgentAccess,
+    ) -> Result<rows::DocumentScope, Problem> {
+        let owner = match self {
+            Self::Conversation(conversation) => {
+                return Ok(rows::DocumentScope::Conversation(conversation));
+            }
+            Self::Agent => None,
+            Self::Owner(owner) => Some(owner),
+        };
+        let secret = secret(gateway, access)?;
+        let owner = owner_or_agent(&secret, &access.agent, owner.as_ref());
+        Ok(rows::DocumentScope::Owner(owner))
+    }
+}
+
+impl DocumentLocation {
+    /// The owner of the document.
+    ///
+    /// # Errors
+    /// The document belongs to a conversation with other events, which only appends change.
+    pub(super) fn owner(&self) -> Result<&Owner, Violation> {
+        self.owner.as_ref().ok_or_else(|| {
+            let rule = "is a conversation: append document_put or document_deleted to it instead";
+            let violation = Violation::new(ViolationReason::Malformed, rule);
+            violation.within("conversation_id").within("scope")
+        })
+    }
+}
+
+fn derive(
+    gateway: &Gateway,
+    access: &AgentAccess,
+    owner: Option<&Owner>,
+    name: &DocumentName,
+) -> Result<(ConversationId, Option<Owner>), Problem> {
+    let secret = secret(gateway, access)?;
+    let ids = DocumentIds::derive(&secret, &access.agent, owner, name);
+    Ok((ids.conversation, Some(ids.owner)))
+}
+
+fn secret(
+    gateway: &Gateway,
+    access: &AgentAccess,
+) -> Result<[u8; keyed_history::CHANNEL_KEY_BYTES], Problem> {
+    let secret = gateway
+        .registry
+        .tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
+    secret.map(|secret| *secret.as_bytes()).ok_or_else(|| {
+        let message = "the tenant has no secret for ids yet: start a writer, and try again";
+        Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
+    })
+}

@@ -1,0 +1,247 @@
+//! Records and deletes documents: commands of the writer under the caller's own token.
+
+use domain::bounds::DOCUMENT_VALUE_BYTES_MAX;
+use domain::document::parse_ttl;
+use domain::{CommitId, JsonText, Timestamp, Violation};
+use tonic::{Response, Status};
+use tonic_types::StatusExt as _;
+use uuid::Uuid;
+use wire::conversation::owner_to_proto;
+use wire::proto::event::v1 as event;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+use wire::status::{Problem, Reason};
+
+use super::find::find;
+use super::scope::DocumentLocation;
+use crate::Gateway;
+use crate::request::Call;
+use crate::writer::{WriterClient, command_target};
+
+/// A change of a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'call> {
+    /// Reads the document.
+    pub gateway: &'call Gateway,
+    /// Appends under the caller's own token.
+    pub writer: &'call WriterClient,
+    /// The caller.
+    pub call: &'call Call,
+    /// The document.
+    pub location: &'call DocumentLocation,
+    /// The version that it must have, 0: it must not exist; `None`: any.
+    pub expected: Option<u64>,
+    /// Equal for all attempts of the call.
+    pub key: Option<CommitId>,
+    /// The present time.
+    pub now: Timestamp,
+}
+
+/// A new value.
+#[derive(Debug, Clone)]
+pub struct NewValue {
+    /// JSON text.
+    pub value_json: String,
+    /// It is read for this many seconds; 0: for ever.
+    pub ttl_seconds: u64,
+}
+
+/// A recorded value.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    /// The version of the document.
+    pub version: u64,
+    /// When it was recorded.
+    pub recorded_at: Option<prost_types::Timestamp>,
+    /// The position of the commit.
+    pub position_token: String,
+}
+
+/// The result of a deletion.
+#[derive(Debug, Clone, Default)]
+pub struct Deleted {
+    /// Whether there was a document.
+    pub deleted: bool,
+    /// The recorded deletion; the version is 0 if nothing was recorded.
+    pub written: Written,
+}
+
+/// Records a value.
+///
+/// # Errors
+/// The document has another version than expected or was erased; the value is invalid; the writer rejects the call.
+pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status> {
+    change.location.owner().map_err(Problem::from)?;
+    check(&value).map_err(Problem::from)?;
+    let name = &change.location.name;
+    let fact = Fact::DocumentPut(event::DocumentPut {
+        namespace: name.namespace.labels().to_vec(),
+        key: name.key.clone(),
+        value_json: value.value_json,
+        ttl_seconds: value.ttl_seconds,
+    });
+    match change.expected {
+        None => put_any(change, fact).await,
+        Some(0) => put_new(change, fact).await,
+        Some(version) => match append(change, &fact, Some(version)).await {
+            Err(status) if is(&status, Reason::ConversationNotFound) => Err(conflict(version, 0)),
+            outcome => outcome,
+        },
+    }
+}
+
+/// Deletes a document, if there is one.
+///
+/// # Errors
+/// As [`put`].
+pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
+    change.location.owner().map_err(Problem::from)?;
+    let state = find(change.gateway, change.location).await?;
+    if change.key.is_some() && state.last_commit == change.key && state.value.is_none() {
+        // A retry: the first attempt has deleted it.
+        return Ok(Deleted {
+            deleted: true,
+            written: Written {
+                version: state.version.0,
+                recorded_at: Some(wire::time::to_proto(state.recorded_at)),
+                position_token: state.position_token,
+            },
+        });
+    }
+    let found = state.live(change.now).map_or(0, |value| value.version.0);
+    if let Some(expected) = change.expected.filter(|expected| *expected != found) {
+        return Err(conflict(expected, found));
+    }
+    if found == 0 {
+        return Ok(Deleted::default());
+    }
+    let name = &change.location.name;
+    let fact = Fact::DocumentDeleted(event::DocumentDeleted {
+        namespace: name.namespace.labels().to_vec(),
+        key: name.key.clone(),
+    });
+    Ok(Deleted {
+        deleted: true,
+        written: append(change, &fact, change.expected).await?,
+    })
+}
+
+/// Checks the value before the writer does, so that the error names the caller's field.
+fn check(value: &NewValue) -> Result<(), Violation> {
+    let json = value.value_json.as_str();
+    let parsed = JsonText::parse_comparable(json, DOCUMENT_VALUE_BYTES_MAX);
+    parsed.map_err(|violation| violation.within("value_json"))?;
+    let ttl = parse_ttl(value.ttl_seconds);
+    ttl.map_err(|violation| violation.within("ttl_seconds"))?;
+    Ok(())
+}
+
+/// Records a value, whatever the version. A retry sends the same commands in the same order, so that the writer finds the first
+/// attempt.
+async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
+    if change.key.is_none() {
+        match append(change, &fact, None).await {
+            Err(status) if is(&status, Reason::ConversationNotFound) => {}
+            outcome => return outcome,
+        }
+    }
+    match create(change, &fact).await {
+        Err(status) if is(&status, Reason::ConversationExists) => append(change, &fact, None).await,
+        outcome => outcome,
+    }
+}
+
+/// Records the first value, or the first one after a deletion or an expiry.
+async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
+    match create(change, &fact).await {
+        Err(status) if is(&status, Reason::ConversationExists) => {}
+        outcome => return outcome,
+    }
+    let state = find(change.gateway, change.location).await?;
+    let Some(value) = state.live(change.now) else {
+        return append(change, &fact, Some(state.version.0)).await;
+    };
+    if change.key.is_some() && state.last_commit == change.key {
+        // A retry: the first attempt has recorded it after a deletion.
+        return Ok(Written {
+            version: value.version.0,
+            recorded_at: Some(wire::time::to_proto(state.recorded_at)),
+            position_token: state.position_token,
+        });
+    }
+    Err(conflict(0, value.version.0))
+}
+
+async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
+    let target = &change.location.target;
+    let owner = change.location.owner().map_err(Problem::from)?;
+    // Another key than that of an append: the writer rejects a key with another request.
+    let key = change
+        .key
+        .map(|key| Uuid::new_v5(&key.0, b"create").to_string());
+    let request = proto::CreateConversationRequest {
+        agent_id: target.access.agent.to_string(),
+        conversation_id: target.key.conversation.to_string(),
+        idempotency_key: key.unwrap_or_default(),
+        owner: Some(owner_to_proto(owner)),
+        events: vec![new_event(fact)],
+        ..proto::CreateConversationRequest::default()
+    };
+    let mut writer = change.writer.write_for(change.call);
+    let answer = writer.create_conversation(request).await;
+    written(answer.map(Response::into_inner), |answer| answer.result)
+}
+
+async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Result<Written, Status> {
+    let target = &change.location.target;
+    let key = change.key.map(|key| key.to_string()).unwrap_or_default();
+    let command = command_target(&target.access.agent, &target.key.conversation, key);
+    let request = proto::AppendEventsRequest {
+        target: Some(proto::CommandTarget {
+            expected_version: expected,
+            ..command
+        }),
+        events: vec![new_event(fact)],
+        ..proto::AppendEventsRequest::default()
+    };
+    let mut writer = change.writer.write_for(change.call);
+    let answer = writer.append_events(request).await;
+    written(answer.map(Response::into_inner), |answer| answer.result)
+}
+
+fn new_event(fact: &Fact) -> event::Event {
+    event::Event {
+        fact: Some(fact.clone()),
+        ..event::Event::default()
+    }
+}
+
+fn written<T>(
+    answer: Result<T, Status>,
+    result_of: impl FnOnce(T) -> Option<CommitResult>,
+) -> Result<Written, Status> {
+    // Without the headers of the writer's answer.
+    let answer = answer.map_err(|status| {
+        let details = status.details().to_vec().into();
+        Status::with_details(status.code(), status.message(), details)
+    })?;
+    let result = result_of(answer).unwrap_or_default();
+    Ok(Written {
+        version: result.version,
+        recorded_at: result.recorded_at,
+        position_token: result.position_token,
+    })
+}
+
+fn is(status: &Status, reason: Reason) -> bool {
+    let info = status.get_details_error_info();
+    info.is_some_and(|info| info.reason == reason.as_str())
+}
+
+fn conflict(expected: u64, current: u64) -> Status {
+    let message = format!("the document is at version {current}, not at {expected}");
+    Problem::new(Reason::VersionConflict, message)
+        .with("current_version", current.to_string())
+        .into()
+}

@@ -1,0 +1,83 @@
+//! `POST /v1/documents/delete`: deletes a document.
+
+use axum::extract::State;
+use event_log::registry::Scope;
+use runtime::http::{HttpProblem, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::documents::{Change, delete};
+use crate::http::callers::service::{Service, ServiceHeaders};
+use crate::http::commands::problem_for_caller;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::positions;
+use crate::http::state::HttpState;
+use crate::http::v1::documents::scope_body::{ScopeBody, locate, now};
+
+/// The name of a document.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeleteDocumentBody {
+    /// Whose document; not a conversation's.
+    scope: Option<ScopeBody>,
+    /// The labels of the namespace.
+    namespace: Vec<String>,
+    /// The key.
+    key: String,
+    /// The version that the document must have: 409 `VERSION_CONFLICT` otherwise.
+    expected_version: Option<u64>,
+}
+
+/// The result of a deletion.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteDocumentResult {
+    /// Whether there was a document.
+    deleted: bool,
+    /// The version of the deletion. Absent: nothing was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
+}
+
+/// Delete a document.
+///
+/// Its earlier values stay in its history until its conversation is erased. Needs a token with the scopes `read` and `append`.
+#[utoipa::path(
+    post,
+    path = "/v1/documents/delete",
+    tag = "documents",
+    params(
+        ServiceHeaders,
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries."),
+    ),
+    request_body = DeleteDocumentBody,
+    responses((status = 200, description = "Whether there was a document.", body = DeleteDocumentResult)),
+    security(("service_token" = []))
+)]
+pub(in crate::http) async fn delete_document(
+    State(state): State<HttpState>,
+    service: Service,
+    key: IdempotencyKey,
+    Json(body): Json<DeleteDocumentBody>,
+) -> Result<Json<DeleteDocumentResult>, HttpProblem> {
+    let scopes = [Scope::Append];
+    let name = (body.namespace, body.key);
+    let location = locate(&state, &service, &scopes, body.scope, name).await?;
+    let change = Change {
+        gateway: &state.gateway,
+        writer: state.commands.writer(),
+        call: &service.call,
+        location: &location,
+        expected: body.expected_version,
+        key: key.0,
+        now: now(&state),
+    };
+    let deleted = delete(change).await;
+    let deleted = deleted.map_err(|status| problem_for_caller(&status))?;
+    positions::record_write(&deleted.written.position_token);
+    let version = deleted.written.version;
+    Ok(Json(DeleteDocumentResult {
+        deleted: deleted.deleted,
+        version: (version != 0).then_some(version),
+    }))
+}

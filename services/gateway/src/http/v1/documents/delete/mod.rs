@@ -1,0 +1,3 @@
+//! `/v1/documents/delete`.
+
+pub mod delete_document;

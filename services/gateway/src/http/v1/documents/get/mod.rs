@@ -1,0 +1,3 @@
+//! `/v1/documents/get`.
+
+pub mod get_document;

@@ -1,0 +1,3 @@
+//! `/v1/documents/namespaces`.
+
+pub mod list_namespaces;

@@ -1,0 +1,3 @@
+//! `/v1/documents/search`.
+
+pub mod search_documents;

@@ -1,0 +1,3 @@
+//! `/v1/documents/versions`.
+
+pub mod list_versions;
