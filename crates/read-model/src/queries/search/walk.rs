@@ -9,7 +9,7 @@ use search::{PROBES_PER_TERM, Term, probes};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 
-use super::documents::{CANDIDATES_MAX, CandidateCount, DocumentQuery, Page, query_arguments};
+use super::query::{CANDIDATES_MAX, CandidateCount, DocumentQuery, Page, query_arguments};
 use super::statements::{OwnerColumn, Shape, Way, blocks_statement, documents_statement};
 use crate::arguments::{arguments, bind};
 use crate::pg_timestamp::PgTimestamp;
