@@ -1,6 +1,6 @@
 //! Speed of the search: projection rates, sizes, and latencies in one tenant of 200. Run with `SEARCH_MESSAGES=1000000 cargo test
 //! --release --workspace --test read_model -- --ignored --nocapture search_speed`. `SEARCH_ROUNDS` repeats the queries, `TMPDIR`
-//! chooses the folder of the database.
+//! chooses the folder of the database, and `SEARCH_URL` takes one that a run which still repeats its queries has filled.
 
 use std::time::{Duration, Instant};
 
@@ -192,13 +192,27 @@ async fn index_all(documents: &mut Projection, items: Vec<Item>) {
     }
 }
 
+/// Fills a database, or takes one that an earlier run has filled.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn search_speed() {
     let messages = number("SEARCH_MESSAGES", MESSAGES);
+    if let Ok(url) = std::env::var("SEARCH_URL") {
+        let search = Search::at(&url).await;
+        return queries(&search.rows, messages).await;
+    }
     let server = DurableServer::start().await;
     let url = server.database().await;
+    println!("{url}");
     let mut search = Search::at(&url).await;
+    let messages = fill(&mut search, messages).await;
+    sizes(&url).await;
+    queries(&search.rows, messages).await;
+    server.stop().await;
+}
+
+/// Writes at least so many messages; returns their number.
+async fn fill(search: &mut Search, messages: usize) -> usize {
     let mut source = Source {
         random: StdRng::seed_from_u64(1),
         sequence: 0,
@@ -215,8 +229,8 @@ async fn search_speed() {
         times.documents += began.elapsed();
         times.alone += ROWS_PER_BATCH;
         let items = source.next(ROWS_PER_BATCH);
-        let began = Instant::now();
         let copy = items.clone();
+        let began = Instant::now();
         tokio::join!(
             search.rows.apply(copy),
             index_all(&mut search.documents, items)
@@ -229,15 +243,17 @@ async fn search_speed() {
         }
     }
     times.print();
-    sizes(&url).await;
+    source.number
+}
+
+async fn queries(rows: &Projection, messages: usize) {
     for round in 0..number("SEARCH_ROUNDS", 1) {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("round {round}, load average {load}");
         for measured in MEASURED {
-            latency(&search.rows, measured, source.number).await;
+            latency(rows, measured, messages).await;
         }
     }
-    server.stop().await;
 }
 
 async fn sizes(url: &str) {

@@ -10,9 +10,9 @@ use search::{BloomFilter, Term};
 use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::{Executor as _, Row as _};
 
+use super::document_row::{BlockOwner, DocumentRow};
 use super::filters::{Contents, fill};
-use super::placement::{Block, BlockOwner, Placement, place};
-use super::rows::DocumentRow;
+use super::placement::{Block, Placement, place};
 use crate::arguments::{arguments, execute, signed};
 use crate::error::sqlstate_of;
 use crate::pg_timestamp::PgTimestamp;

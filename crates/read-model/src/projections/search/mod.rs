@@ -10,6 +10,7 @@
 mod agents;
 mod apply;
 mod blocks;
+mod document_row;
 mod filters;
 mod keys;
 mod overview;

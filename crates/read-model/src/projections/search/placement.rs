@@ -2,17 +2,12 @@
 
 use std::collections::HashMap;
 
-use domain::{Partition, TenantId};
-
+use super::document_row::{BlockOwner, DocumentRow};
 use super::filters::Contents;
-use super::rows::DocumentRow;
 use crate::pg_timestamp::PgTimestamp;
 
 /// Maximum number of terms of a block with several documents, counted in each of them.
 const BLOCK_TERMS_MAX: usize = 1_024;
-/// Whose documents a block takes. Without a partition, only those of one statement.
-pub(super) type BlockOwner<'r> = (&'r TenantId, Option<Partition>);
-
 /// A block that gets documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block<'r> {
@@ -97,7 +92,7 @@ impl Placement<'_> {
 
 #[cfg(test)]
 mod tests {
-    use domain::{ConversationId, ConversationKey, Timestamp};
+    use domain::{ConversationId, ConversationKey, Partition, TenantId, Timestamp};
 
     use super::*;
 

@@ -1,30 +1,16 @@
-//! The rows of documents.
+//! The documents of a batch.
 
 use std::collections::BTreeMap;
 
 use domain::event::{ConversationCreated, ConversationUpdated};
 use domain::{ConversationKey, Fact, FieldChange, Lifecycle, Partition, RecordedEvent, Timestamp};
-use search::{Document, Term, TermKey};
+use search::{Document, TermKey};
 use sqlx::postgres::PgConnection;
 
 use super::agents::Settings;
 use super::blocks;
-use super::placement::BlockOwner;
+use super::document_row::{DocumentRow, TITLE_VERSION};
 use crate::arguments::{bind_keys, execute, key_parts};
-
-/// The version of a title's document.
-const TITLE_VERSION: u64 = 0;
-
-/// A row of `document`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DocumentRow {
-    pub(super) key: ConversationKey,
-    /// The partition whose blocks take it. `None`: it is indexed again, into a block of its own.
-    pub(super) partition: Option<Partition>,
-    pub(super) version: u64,
-    pub(super) recorded_at: Timestamp,
-    pub(super) terms: Vec<Term>,
-}
 
 /// The changes of a batch.
 #[derive(Debug, Default)]
@@ -42,17 +28,6 @@ pub(super) struct Source<'s> {
     pub(super) settings: &'s Settings,
     pub(super) key: &'s ConversationKey,
     pub(super) partition: Option<Partition>,
-}
-
-impl DocumentRow {
-    pub(super) fn block_owner(&self) -> BlockOwner<'_> {
-        (&self.key.tenant, self.partition)
-    }
-
-    /// Whether it is probably the first document of its version.
-    pub(super) fn is_new(&self) -> bool {
-        self.partition.is_some() && self.version != TITLE_VERSION
-    }
 }
 
 impl Source<'_> {

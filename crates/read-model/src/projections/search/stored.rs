@@ -4,7 +4,7 @@ use search::{BloomFilter, Term};
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 
-use super::rows::DocumentRow;
+use super::document_row::DocumentRow;
 use crate::arguments::{arguments, execute, signed};
 use crate::pg_timestamp::PgTimestamp;
 

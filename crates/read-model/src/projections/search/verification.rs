@@ -9,8 +9,9 @@ use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 
 use super::agents::{Settings, settings_of};
+use super::document_row::DocumentRow;
 use super::keys::term_keys;
-use super::rows::{DocumentRow, Documents, Source};
+use super::rows::{Documents, Source};
 use super::stored::StoredDocument;
 use super::{blocks, stored};
 use crate::arguments::{arguments, bind, bind_key, execute, signed};

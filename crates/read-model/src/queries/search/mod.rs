@@ -7,13 +7,15 @@ mod documents;
 #[cfg(test)]
 mod plans;
 mod progress;
+mod query;
 mod rewinds;
 mod statements;
 mod walk;
 
 pub use documents::{
-    CANDIDATES_MAX, CandidateCount, DocumentCursor, DocumentQuery, DocumentScope, FoundDocument,
-    FoundDocuments, OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError, documents, term_key,
+    FoundDocument, FoundDocuments, OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError,
+    documents, term_key,
 };
 pub use progress::{SearchCheckpoint, SearchProgress, search_progress};
+pub use query::{CANDIDATES_MAX, CandidateCount, DocumentCursor, DocumentQuery, DocumentScope};
 pub use rewinds::{REWINDS_PER_READ_MAX, rewinds};

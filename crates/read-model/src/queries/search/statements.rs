@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use search::{PROBES_PER_TERM, QUERY_CLAUSES_MAX, QueryTerms};
 
-use super::documents::CANDIDATES_MAX;
+use super::query::CANDIDATES_MAX;
 use crate::queries::statements::by_owner;
 
 /// The first argument of a group of alternatives, in statements of documents.

@@ -9,7 +9,7 @@ use search::{PROBES_PER_TERM, Term, probes};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 
-use super::documents::{CANDIDATES_MAX, CandidateCount, DocumentQuery, Page, query_arguments};
+use super::query::{CANDIDATES_MAX, CandidateCount, DocumentQuery, Page, query_arguments};
 use super::statements::{OwnerColumn, Shape, Way, blocks_statement, documents_statement};
 use crate::arguments::{arguments, bind};
 use crate::pg_timestamp::PgTimestamp;
@@ -19,8 +19,9 @@ const BLOCKS_PER_READ: i64 = 2_048;
 /// Number of blocks whose documents the first statement compares. Each later one compares four times as many, up to the maximum.
 const FIRST_BLOCKS: usize = 16;
 const BLOCKS_PER_STATEMENT_MAX: usize = 512;
-/// Maximum number of blocks that are read to count documents after the page is full.
-const COUNTED_BLOCKS_MAX: usize = 400;
+/// Number of blocks that one statement compares only to count documents, after the page is full; and until counting ends.
+const COUNTED_BLOCKS_PER_STATEMENT: usize = 64;
+const COUNTED_BLOCKS_MAX: usize = 256;
 
 /// A block that may have documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +69,12 @@ pub(super) async fn walk(
             if walk.is_done(*next) {
                 return Ok(walk.end(true));
             }
-            let (some, others) = rest.split_at(count.min(rest.len()));
-            let limit = if walk.is_full(*next) { 0 } else { query.limit };
+            let (limit, blocks_max) = if walk.is_full(*next) {
+                (0, COUNTED_BLOCKS_PER_STATEMENT)
+            } else {
+                (query.limit, BLOCKS_PER_STATEMENT_MAX)
+            };
+            let (some, others) = rest.split_at(count.min(blocks_max).min(rest.len()));
             let arguments = document_arguments(access, query, limit, some);
             let sql = documents_statement(Way::Blocks(owner), Shape::of(&query.terms))
                 .unwrap_or_default();
@@ -97,7 +102,7 @@ impl Walk<'_> {
 
     /// Whether no document of the next block, or of a later one, belongs to the page.
     fn is_full(&self, next: Block) -> bool {
-        let last = usize::try_from(self.query.limit).map_or(usize::MAX, |limit| limit);
+        let last = usize::try_from(self.query.limit).unwrap_or(usize::MAX);
         let last = last.checked_sub(1).and_then(|last| self.rows.get(last));
         last.is_some_and(|((at, ..), _)| *at > next.last_at)
     }
