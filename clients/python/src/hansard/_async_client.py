@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import time
 from asyncio import sleep
@@ -98,12 +99,16 @@ class AsyncHansard:
         metadata: Mapping[str, Any] | None = None,
         provider_conversation_id: str = "",
         forked_from: ForkPoint | None = None,
+        occurred_at: datetime.datetime | None = None,
         messages: Iterable[Mapping[str, Any]] | None = None,
         events: Iterable[Event] | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> CommitResult:
-        """Creates a conversation of a user or a session, with its first messages or events. Without an id it gets a new one."""
+        """Creates a conversation of a user or a session, with its first messages or events. Without an id it gets a new one.
+
+        `occurred_at` is the original time of an imported conversation.
+        """
         request = write.CreateConversationRequest(
             agent_id=self.agent_id,
             conversation_id=conversation_id,
@@ -113,6 +118,7 @@ class AsyncHansard:
             metadata_json=_requests.metadata_json(metadata),
             provider_conversation_id=provider_conversation_id,
             forked_from=forked_from,
+            occurred_at=occurred_at,
             events=_requests.events(messages, events),
         )
         return self._written((await self._call(_methods.CREATE, request, conversation_id, timeout)).result)

@@ -20,3 +20,12 @@ def uuid7() -> str:
 def derived(*names: str) -> str:
     """The same id in every process for the same names."""
     return str(uuid.uuid5(_NAMESPACE, json.dumps(names)))
+
+
+def time_of(text: str) -> float:
+    """The seconds of a UUIDv7. 0: the text is none."""
+    try:
+        value = uuid.UUID(text)
+    except ValueError:
+        return 0.0
+    return (value.int >> 80) / 1000 if value.version == 7 else 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.items import TResponseInputItem
-from agents.memory.session_settings import SessionSettings, resolve_session_limit
+from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 from agents.run_context import RunContextWrapper
 
 from hansard._async_client import AsyncHansard
@@ -33,11 +33,12 @@ class HansardSession:
         *,
         user_id: str | None = None,
         conversation_id: str | None = None,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         """`user_id` owns the conversation; without one, the session does. `conversation_id` continues a known conversation."""
         self.session_id = session_id
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings: SessionSettings | None
+        self.session_settings = coerce_session_settings(session_settings or {})
         self.conversation_id = conversation_id or derived("agents", client.agent_id, user_id or "", session_id)
         owner_session = None if user_id is not None else session_id
         self._log = AsyncDocumentLog(
