@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hansard._async_client import AsyncHansard
@@ -30,10 +30,12 @@ class AsyncDocumentLog:
         *,
         user_id: str | None = None,
         session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._client = client
         self._format = format
         self._owner = (user_id, session_id)
+        self._metadata = metadata
         self.conversation_id = conversation_id
 
     async def append(self, documents: Sequence[Any], *, expected_version: int | None = None) -> None:
@@ -44,10 +46,7 @@ class AsyncDocumentLog:
 
     async def replace(self, documents: Sequence[Any]) -> None:
         """Replaces all documents. The record keeps the previous ones."""
-        rewound = [Event(history_rewound=HistoryRewound(to_version=CREATED))]
-        groups = list(_commits(self._format, documents)) or [[]]
-        for index, group in enumerate(groups):
-            await self._append(group, rewound if index == 0 else [], None)
+        await self._replace_after(CREATED, documents, None)
 
     async def documents(self, limit: int | None = None, *, at_version: int = 0) -> list[Document]:
         """Returns the newest documents, oldest first."""
@@ -86,12 +85,38 @@ class AsyncDocumentLog:
             return documents[-1]
         raise AssertionError("unreachable")
 
+    async def remove(self, index: int) -> Document | None:
+        """Removes one document, and returns it. The later ones are recorded again."""
+        for attempt in range(1, RACES_MAX + 1):
+            try:
+                version = (await self._client.get_conversation(self.conversation_id)).version
+            except NotFound:
+                return None
+            documents = await self.documents()
+            if not -len(documents) <= index < len(documents):
+                return None
+            removed, later = documents[index], documents[index:][1:]
+            try:
+                await self._replace_after(removed.first_version - 1, [document.value for document in later], version)
+            except VersionConflict:
+                if attempt == RACES_MAX:
+                    raise
+                continue
+            return removed
+        raise AssertionError("unreachable")
+
     async def clear(self) -> None:
         """Removes all documents. The record keeps them; the log can be used again."""
         try:
             await self._client.rewind(self.conversation_id, CREATED)
         except NotFound:
             return
+
+    async def _replace_after(self, version: int, documents: Sequence[Any], expected_version: int | None) -> None:
+        rewound = [Event(history_rewound=HistoryRewound(to_version=version))]
+        for group in list(_commits(self._format, documents)) or [[]]:
+            await self._append(group, rewound, expected_version)
+            rewound, expected_version = [], None
 
     async def _append(self, documents: Sequence[Any], before: list[Event], expected_version: int | None) -> int:
         """Appends the documents of one commit after other events, and returns the version."""
@@ -104,7 +129,7 @@ class AsyncDocumentLog:
                 if error.reason not in OPEN_CALL_REASONS or attempt == RACES_MAX:
                     raise
             open_calls = (await self._client.get_conversation(self.conversation_id)).open_calls
-            # A rewind to the creation closes all calls.
+            # The calls that are open after a rewind are not known.
             groups = with_open_calls(self._format, documents, groups, [] if before else open_calls)
         raise AssertionError("unreachable")
 
@@ -121,7 +146,9 @@ class AsyncDocumentLog:
     async def _create(self) -> None:
         user_id, session_id = self._owner
         try:
-            await self._client.create_conversation(self.conversation_id, user_id=user_id, session_id=session_id)
+            await self._client.create_conversation(
+                self.conversation_id, user_id=user_id, session_id=session_id, metadata=self._metadata
+            )
         except HansardError as error:
             # Another process was faster.
             if error.reason != "CONVERSATION_EXISTS":

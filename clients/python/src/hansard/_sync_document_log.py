@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hansard._sync_client import Hansard
@@ -31,10 +31,12 @@ class DocumentLog:
         *,
         user_id: str | None = None,
         session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._client = client
         self._format = format
         self._owner = (user_id, session_id)
+        self._metadata = metadata
         self.conversation_id = conversation_id
 
     def append(self, documents: Sequence[Any], *, expected_version: int | None = None) -> None:
@@ -45,10 +47,7 @@ class DocumentLog:
 
     def replace(self, documents: Sequence[Any]) -> None:
         """Replaces all documents. The record keeps the previous ones."""
-        rewound = [Event(history_rewound=HistoryRewound(to_version=CREATED))]
-        groups = list(_commits(self._format, documents)) or [[]]
-        for index, group in enumerate(groups):
-            self._append(group, rewound if index == 0 else [], None)
+        self._replace_after(CREATED, documents, None)
 
     def documents(self, limit: int | None = None, *, at_version: int = 0) -> list[Document]:
         """Returns the newest documents, oldest first."""
@@ -87,12 +86,38 @@ class DocumentLog:
             return documents[-1]
         raise AssertionError("unreachable")
 
+    def remove(self, index: int) -> Document | None:
+        """Removes one document, and returns it. The later ones are recorded again."""
+        for attempt in range(1, RACES_MAX + 1):
+            try:
+                version = (self._client.get_conversation(self.conversation_id)).version
+            except NotFound:
+                return None
+            documents = self.documents()
+            if not -len(documents) <= index < len(documents):
+                return None
+            removed, later = documents[index], documents[index:][1:]
+            try:
+                self._replace_after(removed.first_version - 1, [document.value for document in later], version)
+            except VersionConflict:
+                if attempt == RACES_MAX:
+                    raise
+                continue
+            return removed
+        raise AssertionError("unreachable")
+
     def clear(self) -> None:
         """Removes all documents. The record keeps them; the log can be used again."""
         try:
             self._client.rewind(self.conversation_id, CREATED)
         except NotFound:
             return
+
+    def _replace_after(self, version: int, documents: Sequence[Any], expected_version: int | None) -> None:
+        rewound = [Event(history_rewound=HistoryRewound(to_version=version))]
+        for group in list(_commits(self._format, documents)) or [[]]:
+            self._append(group, rewound, expected_version)
+            rewound, expected_version = [], None
 
     def _append(self, documents: Sequence[Any], before: list[Event], expected_version: int | None) -> int:
         """Appends the documents of one commit after other events, and returns the version."""
@@ -105,7 +130,7 @@ class DocumentLog:
                 if error.reason not in OPEN_CALL_REASONS or attempt == RACES_MAX:
                     raise
             open_calls = (self._client.get_conversation(self.conversation_id)).open_calls
-            # A rewind to the creation closes all calls.
+            # The calls that are open after a rewind are not known.
             groups = with_open_calls(self._format, documents, groups, [] if before else open_calls)
         raise AssertionError("unreachable")
 
@@ -122,7 +147,9 @@ class DocumentLog:
     def _create(self) -> None:
         user_id, session_id = self._owner
         try:
-            self._client.create_conversation(self.conversation_id, user_id=user_id, session_id=session_id)
+            self._client.create_conversation(
+                self.conversation_id, user_id=user_id, session_id=session_id, metadata=self._metadata
+            )
         except HansardError as error:
             # Another process was faster.
             if error.reason != "CONVERSATION_EXISTS":
