@@ -11,7 +11,14 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 PACKAGE = FOLDER / "src/hansard"
 # The protos that a client needs, with what they import.
-PROTOS = ["event/v1/content", "event/v1/event", "event/v1/commit", "write/v1/write", "read/v1/read", "history/v1/history"]
+PROTOS = [
+    "event/v1/content",
+    "event/v1/event",
+    "event/v1/commit",
+    "write/v1/write",
+    "read/v1/read",
+    "history/v1/history",
+]
 # The asynchronous modules, and their blocking forms.
 BLOCKING = {"_async_client.py": "_sync_client.py", "_async_document_log.py": "_sync_document_log.py"}
 # How asynchronous code becomes blocking code: whole words, in this order.

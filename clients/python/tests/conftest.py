@@ -16,7 +16,7 @@ from hansard import AsyncHansard, Hansard
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(REPOSITORY / "tests/clients"))
 
-from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
+from hansard_dev import AGENT, data_folder, gateway, secret_key
 
 DEFAULT_PROGRAM = REPOSITORY / "target/debug/hansard"
 

@@ -9,14 +9,19 @@ import pytest
 
 pytest.importorskip("agents")
 
-from agents import SessionSettings  # noqa: E402
-from agents.memory.session import Session  # noqa: E402
+from agents import SessionSettings
+from agents.memory.session import Session
 
-from hansard import AsyncHansard  # noqa: E402
-from hansard.agents import HansardSession  # noqa: E402
+from hansard import AsyncHansard
+from hansard.agents import HansardSession
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
-TEXT = {"type": "output_text", "text": LONG, "annotations": [{"type": "url_citation", "url": "https://x"}], "logprobs": []}
+TEXT = {
+    "type": "output_text",
+    "text": LONG,
+    "annotations": [{"type": "url_citation", "url": "https://x"}],
+    "logprobs": [],
+}
 # Items of every kind of storage: as events, with metadata, verbatim.
 ITEMS: list[Any] = [
     {"role": "user", "content": "hi"},
@@ -24,14 +29,43 @@ ITEMS: list[Any] = [
     {"role": "user", "content": ""},
     {"role": "user", "content": "nul \x00 \U0001f600 \\u0041"},
     {"role": "user", "content": []},
-    {"role": "user", "content": [{"type": "input_text", "text": LONG}, {"type": "input_image", "image_url": "https://x/y.png", "detail": "low"}]},
-    {"role": "user", "content": [{"type": "input_file", "file_id": "f_1", "filename": None}, {"type": "input_audio", "x": [1.5, None]}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": LONG},
+            {"type": "input_image", "image_url": "https://x/y.png", "detail": "low"},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_file", "file_id": "f_1", "filename": None},
+            {"type": "input_audio", "x": [1.5, None]},
+        ],
+    },
     {"role": "system", "content": "be short", "status": None},
     {"type": "message", "role": "developer", "content": "be kind"},
     {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [TEXT]},
-    {"type": "message", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "a", "annotations": []}]},
-    {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": LONG}], "encrypted_content": "gAAA"},
-    {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"parcel":  1.50, "where": "in the house of the sender"}', "id": "fc_1", "status": "completed"},
+    {
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "a", "annotations": []}],
+    },
+    {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": LONG}],
+        "encrypted_content": "gAAA",
+    },
+    {
+        "type": "function_call",
+        "call_id": "c1",
+        "name": "look",
+        "arguments": '{"parcel":  1.50, "where": "in the house of the sender"}',
+        "id": "fc_1",
+        "status": "completed",
+    },
     {"type": "function_call", "call_id": "c2", "name": "look", "arguments": "not json"},
     {"type": "function_call", "call_id": "c3", "name": "look", "arguments": "NaN"},
     {"type": "function_call_output", "call_id": "c1", "output": LONG},
@@ -113,6 +147,7 @@ async def test_more_items_than_a_commit(client: AsyncHansard, new_id: str) -> No
 
 async def test_sessions_of_several_processes(deployment, new_id: str) -> None:
     """Writers at the same time lose nothing, and each one's items stay in order."""
+
     async def write(name: str) -> None:
         async with deployment.asynchronous() as client:
             session = HansardSession(new_id, client)

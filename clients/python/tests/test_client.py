@@ -8,7 +8,16 @@ import uuid
 
 import pytest
 
-from hansard import AsyncHansard, Conflict, Hansard, InvalidRequest, NotFound, PermissionDenied, Unauthenticated, VersionConflict
+from hansard import (
+    AsyncHansard,
+    Conflict,
+    Hansard,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    Unauthenticated,
+    VersionConflict,
+)
 from hansard.types import Event, EventKind, SystemNoted
 
 QUESTION = {"role": "user", "content": "Where is my parcel?"}
@@ -64,7 +73,10 @@ async def test_a_fork_continues_from_a_version(client: AsyncHansard, new_id: str
     await client.create_conversation(new_id, session_id="s-1", messages=[QUESTION, ANSWER])
     fork = await client.fork(new_id, 2)
     await client.append(fork.conversation_id, [{"role": "user", "content": "And now?"}])
-    assert [message["content"] for message in await client.messages(fork.conversation_id)] == [QUESTION["content"], "And now?"]
+    assert [message["content"] for message in await client.messages(fork.conversation_id)] == [
+        QUESTION["content"],
+        "And now?",
+    ]
     assert (await client.get_conversation(fork.conversation_id)).owner.session_id == "s-1"
     with pytest.raises(Conflict) as raised:
         await client.erase(new_id)
@@ -139,7 +151,10 @@ async def test_a_watch_gets_the_history_and_live_events(client: AsyncHansard, ne
 
 async def test_listings_and_searches_page(client: AsyncHansard, new_id: str) -> None:
     user, word = f"user-{new_id}", f"word{uuid.uuid4().hex}"
-    ids = [(await client.create_conversation(user_id=user, messages=[{"role": "user", "content": word}])).conversation_id for _ in range(5)]
+    ids = [
+        (await client.create_conversation(user_id=user, messages=[{"role": "user", "content": word}])).conversation_id
+        for _ in range(5)
+    ]
     # A search waits for this client's writes; a listing is as fresh as the rows.
     found = [result.conversation_id async for result in client.search(word, page_size=2)]
     assert sorted(found) == sorted(ids)

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("langchain_core")
 
-from langchain_core.language_models import GenericFakeChatModel  # noqa: E402
-from langchain_core.messages import (  # noqa: E402
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import (
     AIMessage,
     ChatMessage,
     HumanMessage,
@@ -17,10 +17,10 @@ from langchain_core.messages import (  # noqa: E402
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.runnables.history import RunnableWithMessageHistory  # noqa: E402
+from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from hansard import Hansard  # noqa: E402
-from hansard.langchain import HansardChatMessageHistory  # noqa: E402
+from hansard import Hansard
+from hansard.langchain import HansardChatMessageHistory
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
 CALL = {"name": "look", "args": {"parcel": 1.5, "text": LONG}, "id": "c1", "type": "tool_call"}
@@ -83,7 +83,11 @@ def test_a_chain_continues_a_history(blocking: Hansard, new_id: str) -> None:
 
 def test_messages_of_other_clients_are_read(blocking: Hansard, new_id: str) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "x"}]
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "x"},
+    ]
     blocking.create_conversation(new_id, user_id="ada", messages=messages)
     read = HansardChatMessageHistory("any", blocking, conversation_id=new_id).messages
     assert [message.type for message in read] == ["human", "ai", "tool"]

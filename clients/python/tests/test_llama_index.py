@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llama_index.core")
 
-from llama_index.core.base.llms.types import (  # noqa: E402
+from llama_index.core.base.llms.types import (
     ChatMessage,
     ImageBlock,
     MessageRole,
@@ -17,11 +17,11 @@ from llama_index.core.base.llms.types import (  # noqa: E402
     ThinkingBlock,
     ToolCallBlock,
 )
-from llama_index.core.memory import ChatMemoryBuffer  # noqa: E402
-from llama_index.core.storage.chat_store import SimpleChatStore  # noqa: E402
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.storage.chat_store import SimpleChatStore
 
-from hansard import Hansard  # noqa: E402
-from hansard.llama_index import HansardChatStore  # noqa: E402
+from hansard import Hansard
+from hansard.llama_index import HansardChatStore
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"parcel": 1}'}}
@@ -32,7 +32,14 @@ MESSAGES = [
     ChatMessage(role="assistant", content=None, additional_kwargs={"tool_calls": [CALL]}),
     ChatMessage(role="tool", content="x", additional_kwargs={"tool_call_id": "c1", "name": "look"}),
     ChatMessage(role="tool", content="an unknown call", additional_kwargs={"tool_call_id": "c9"}),
-    ChatMessage(role="assistant", blocks=[ThinkingBlock(content=LONG), TextBlock(text="I look."), ToolCallBlock(tool_call_id="c2", tool_name="look", tool_kwargs={"parcel": LONG})]),
+    ChatMessage(
+        role="assistant",
+        blocks=[
+            ThinkingBlock(content=LONG),
+            TextBlock(text="I look."),
+            ToolCallBlock(tool_call_id="c2", tool_name="look", tool_kwargs={"parcel": LONG}),
+        ],
+    ),
     ChatMessage(role="tool", content=LONG, additional_kwargs={"tool_call_id": "c2"}),
     ChatMessage(role="assistant", content=""),
     ChatMessage(role="model", content="of a model"),

@@ -12,15 +12,15 @@ import pytest
 
 pytest.importorskip("pydantic_ai")
 
-from pydantic_ai import Agent  # noqa: E402
-from pydantic_ai.conversation import Conversation  # noqa: E402
-from pydantic_ai.conversation_store import (  # noqa: E402
+from pydantic_ai import Agent
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import (
     ConversationConflict,
     ConversationStore,
     InMemoryConversationStore,
 )
-from pydantic_ai.exceptions import UserError  # noqa: E402
-from pydantic_ai.messages import (  # noqa: E402
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import (
     BinaryContent,
     ImageUrl,
     ModelMessagesTypeAdapter,
@@ -33,11 +33,11 @@ from pydantic_ai.messages import (  # noqa: E402
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models.test import TestModel  # noqa: E402
-from pydantic_ai.usage import RequestUsage  # noqa: E402
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RequestUsage
 
-from hansard import AsyncHansard  # noqa: E402
-from hansard.pydantic_ai import HansardConversationStore  # noqa: E402
+from hansard import AsyncHansard
+from hansard.pydantic_ai import HansardConversationStore
 
 SEEDS = int(os.environ.get("SEEDS", "2"))
 LONG = "Where is the parcel that I sent a week ago? " * 30
@@ -54,8 +54,19 @@ def turn(number: int) -> list[Any]:
 
 
 MESSAGES: list[Any] = [
-    ModelRequest(parts=[SystemPromptPart(content="be short"), UserPromptPart(content=["see", ImageUrl(url="https://x/y.png"), BinaryContent(b"\x00\x01", media_type="image/png")])], instructions="speak"),
-    ModelResponse(parts=[ThinkingPart(content=LONG, signature="sig", id="t"), TextPart(content=LONG)], usage=RequestUsage(input_tokens=3), model_name="m", provider_name="openai"),
+    ModelRequest(
+        parts=[
+            SystemPromptPart(content="be short"),
+            UserPromptPart(content=["see", ImageUrl(url="https://x/y.png"), BinaryContent(b"\x00\x01", media_type="image/png")]),
+        ],
+        instructions="speak",
+    ),
+    ModelResponse(
+        parts=[ThinkingPart(content=LONG, signature="sig", id="t"), TextPart(content=LONG)],
+        usage=RequestUsage(input_tokens=3),
+        model_name="m",
+        provider_name="openai",
+    ),
     ModelRequest(parts=[UserPromptPart(content="")]),
     ModelResponse(parts=[]),
     ModelResponse(parts=[ToolCallPart("look", "not json", "c1"), ToolCallPart("look", None, "c2")]),
@@ -143,7 +154,9 @@ async def test_saves_compare_and_set(deployment, store: HansardConversationStore
     assert loaded is not None and len(loaded.messages) == 8
 
 
-async def test_branches_and_forks_are_those_of_hansard(store: HansardConversationStore, client: AsyncHansard, new_id: str) -> None:
+async def test_branches_and_forks_are_those_of_hansard(
+    store: HansardConversationStore, client: AsyncHansard, new_id: str
+) -> None:
     conversation = Conversation(conversation_id=new_id, messages=[*turn(0), *turn(1)])
     entries = await store.save(conversation)
     fork = await store.fork(new_id, at=4)

@@ -78,9 +78,7 @@ class AsyncHansard:
     async def __aenter__(self) -> AsyncHansard:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -166,10 +164,10 @@ class AsyncHansard:
         self,
         conversation_id: str,
         *,
-        title: str | None | Unset = UNSET,
-        metadata: Mapping[str, Any] | None | Unset = UNSET,
-        provider_conversation_id: str | None | Unset = UNSET,
-        last_response_id: str | None | Unset = UNSET,
+        title: str | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        provider_conversation_id: str | Unset | None = UNSET,
+        last_response_id: str | Unset | None = UNSET,
         expected_version: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
@@ -324,9 +322,7 @@ class AsyncHansard:
                 return
             request.page_token = page.next_page_token
 
-    async def history(
-        self, conversation_id: str, limit: int | None = None, *, at_version: int = 0
-    ) -> list[RecordedEvent]:
+    async def history(self, conversation_id: str, limit: int | None = None, *, at_version: int = 0) -> list[RecordedEvent]:
         """Returns the messages, tool calls and results that are still read, oldest first: without what a rewind hides.
 
         `limit` keeps the newest ones only. `at_version` returns the history as it was at that version.
@@ -488,9 +484,7 @@ class AsyncHansard:
             agent_id=self.agent_id, conversation_id=conversation_id, position_token=self._positions.of(conversation_id)
         )
 
-    def _command(
-        self, conversation_id: str, key: str | None, expected_version: int | None = None
-    ) -> write.CommandTarget:
+    def _command(self, conversation_id: str, key: str | None, expected_version: int | None = None) -> write.CommandTarget:
         return _requests.command_target(self.agent_id, conversation_id, key, expected_version)
 
     def _history_key(self, key: str, namespace: str) -> history_pb.HistoryKey:

@@ -52,7 +52,7 @@ def pack(format: Format, document: Any) -> list[Event]:
     events = format.events(document)
     if not events:
         return [verbatim(format, document)]
-    if len(events) == 1 and format.of_foreign(RecordedEvent(event=events[0])) == document:
+    if len(events) == 1 and _is_stable(events[0]) and format.of_foreign(RecordedEvent(event=events[0])) == document:
         return events
     skeleton = _skeleton(document, _texts(events))
     metadata = {KEY: {"format": format.name, "events": len(events), "value": skeleton}}
@@ -144,10 +144,10 @@ def _texts(events: Iterable[Event]) -> list[str]:
 def _texts_of(event: Event) -> Iterator[str]:
     fact = event.WhichOneof("fact")
     if fact == "tool_called":
-        yield event.tool_called.input_json
+        yield _stable(event.tool_called.input_json)
         return
     if fact == "tool_returned" and event.tool_returned.WhichOneof("output") == "output_json":
-        yield event.tool_returned.output_json
+        yield _stable(event.tool_returned.output_json)
         return
     parts = event.message_appended.parts if fact == "message_appended" else event.tool_returned.output_parts.parts
     for part in parts:
@@ -160,7 +160,7 @@ def _texts_of(event: Event) -> Iterator[str]:
             yield part.thinking.text
             yield part.thinking.signature
         elif kind == "provider_item":
-            yield part.provider_item.item_json
+            yield _stable(part.provider_item.item_json)
         elif kind is not None:
             yield getattr(part, kind)
 
@@ -169,7 +169,7 @@ def _skeleton(value: Any, texts: Sequence[str]) -> Any:
     """A document with references instead of texts and JSON that its events contain."""
     by_text = {text: index for index, text in enumerate(texts) if len(text) >= REFERENCE_CHARS_MIN}
     parsed = [(index, _loads(text)) for text, index in by_text.items()]
-    documents = [(index, document) for index, document in parsed if isinstance(document, (dict, list))]
+    documents = [(index, document) for index, document in parsed if document is not None]
 
     def replace(value: Any) -> Any:
         if isinstance(value, str):
@@ -181,7 +181,8 @@ def _skeleton(value: Any, texts: Sequence[str]) -> Any:
         if isinstance(value, dict):
             return {key: replace(member) for key, member in cast("dict[str, Any]", value).items()}
         if isinstance(value, list):
-            return [replace(member) for member in cast("list[Any]", value)]
+            members = cast("list[Any]", value)  # type: ignore[redundant-cast]
+            return [replace(member) for member in members]
         return value
 
     return replace(value)
@@ -190,7 +191,8 @@ def _skeleton(value: Any, texts: Sequence[str]) -> Any:
 def _resolve(value: Any, texts: Sequence[str]) -> Any:
     """The document of a skeleton."""
     if isinstance(value, list):
-        return [_resolve(member, texts) for member in cast("list[Any]", value)]
+        entries = cast("list[Any]", value)  # type: ignore[redundant-cast]
+        return [_resolve(entry, texts) for entry in entries]
     if not isinstance(value, dict):
         return value
     members = cast("dict[str, Any]", value)
@@ -199,6 +201,22 @@ def _resolve(value: Any, texts: Sequence[str]) -> Any:
         if key in (TEXT, JSON) and isinstance(index, int) and 0 <= index < len(texts):
             return texts[index] if key == TEXT else json.loads(texts[index])
     return {key: _resolve(member, texts) for key, member in members.items()}
+
+
+def _stable(text: str) -> str:
+    """JSON text that every transport returns as it is; empty: HTTP would return it with other spaces or digits."""
+    try:
+        return text if _dumps(json.loads(text)) == text else ""
+    except ValueError:
+        return ""
+
+
+def _is_stable(event: Event) -> bool:
+    fact = event.WhichOneof("fact")
+    if fact == "tool_called":
+        return bool(_stable(event.tool_called.input_json))
+    parts = event.message_appended.parts if fact == "message_appended" else event.tool_returned.output_parts.parts
+    return all(_stable(part.provider_item.item_json) for part in parts if part.WhichOneof("kind") == "provider_item")
 
 
 def _loads(text: str) -> Any:

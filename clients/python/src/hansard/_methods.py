@@ -61,9 +61,7 @@ SEARCH = Method[read.SearchConversationsRequest, read.SearchConversationsRespons
     READ, "SearchConversations", read.SearchConversationsResponse
 )
 LIST_EVENTS = Method[read.ListEventsRequest, read.ListEventsResponse](READ, "ListEvents", read.ListEventsResponse)
-CONTEXT = Method[read.AssembleContextRequest, read.AssembleContextResponse](
-    READ, "AssembleContext", read.AssembleContextResponse
-)
+CONTEXT = Method[read.AssembleContextRequest, read.AssembleContextResponse](READ, "AssembleContext", read.AssembleContextResponse)
 WATCH = Method[read.WatchConversationRequest, read.WatchConversationResponse](
     READ, "WatchConversation", read.WatchConversationResponse
 )

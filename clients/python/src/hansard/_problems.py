@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import grpc
-from google.rpc import error_details_pb2 as _details  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
-from google.rpc import status_pb2 as _status  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs]
+from google.rpc import error_details_pb2 as _details  # type: ignore[import-untyped, unused-ignore]  # pyright: ignore[reportMissingTypeStubs]
+from google.rpc import status_pb2 as _status  # pyright: ignore[reportMissingTypeStubs]
 
 from hansard.errors import (
     Conflict,
@@ -29,7 +29,11 @@ status_pb2: Any = _status
 
 DETAILS_KEY = "grpc-status-details-bin"
 # Reasons whose class does not follow from the code alone.
-BY_REASON: dict[str, type[HansardError]] = {"VERSION_CONFLICT": VersionConflict, "OVERLOADED": Unavailable, "CONTENTION": Unavailable}
+BY_REASON: dict[str, type[HansardError]] = {
+    "VERSION_CONFLICT": VersionConflict,
+    "OVERLOADED": Unavailable,
+    "CONTENTION": Unavailable,
+}
 BY_CODE: dict[grpc.StatusCode, type[HansardError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidRequest,
     grpc.StatusCode.OUT_OF_RANGE: InvalidRequest,

@@ -81,9 +81,7 @@ def _response_events(message: Mapping[str, Any], parts: Iterable[Mapping[str, An
         if part["part_kind"] == "tool-call":
             arguments = part.get("args")
             text = tool_input_json(arguments or "{}") if isinstance(arguments, str | None) else dumps(arguments)
-            called = ToolCalled(
-                call_id=part["tool_call_id"], tool_name=part["tool_name"], input_json=text, model=model
-            )
+            called = ToolCalled(call_id=part["tool_call_id"], tool_name=part["tool_name"], input_json=text, model=model)
             yield Event(tool_called=called)
 
 

@@ -65,10 +65,10 @@ def dumps(document: object) -> str:
 
 def update(
     target: write.CommandTarget,
-    title: str | None | Unset,
-    metadata: Mapping[str, Any] | None | Unset,
-    provider_conversation_id: str | None | Unset,
-    last_response_id: str | None | Unset,
+    title: str | Unset | None,
+    metadata: Mapping[str, Any] | Unset | None,
+    provider_conversation_id: str | Unset | None,
+    last_response_id: str | Unset | None,
 ) -> write.UpdateConversationRequest:
     """An update of the given fields."""
     request = write.UpdateConversationRequest(target=target)
@@ -86,7 +86,11 @@ def update(
 
 
 def context(
-    target: read.ReadTarget, format: str, messages_max: int | None, at_version: int | None, policy: Mapping[str, Any] | None
+    target: read.ReadTarget,
+    format: str,
+    messages_max: int | None,
+    at_version: int | None,
+    policy: Mapping[str, Any] | None,
 ) -> read.AssembleContextRequest:
     """A request for a context in a format."""
     if format not in CONTEXT_FORMATS:

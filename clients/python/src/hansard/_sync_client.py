@@ -79,9 +79,7 @@ class Hansard:
     def __enter__(self) -> Hansard:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -167,10 +165,10 @@ class Hansard:
         self,
         conversation_id: str,
         *,
-        title: str | None | Unset = UNSET,
-        metadata: Mapping[str, Any] | None | Unset = UNSET,
-        provider_conversation_id: str | None | Unset = UNSET,
-        last_response_id: str | None | Unset = UNSET,
+        title: str | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        provider_conversation_id: str | Unset | None = UNSET,
+        last_response_id: str | Unset | None = UNSET,
         expected_version: int | None = None,
         idempotency_key: str | None = None,
         timeout: float | None = None,
@@ -325,9 +323,7 @@ class Hansard:
                 return
             request.page_token = page.next_page_token
 
-    def history(
-        self, conversation_id: str, limit: int | None = None, *, at_version: int = 0
-    ) -> list[RecordedEvent]:
+    def history(self, conversation_id: str, limit: int | None = None, *, at_version: int = 0) -> list[RecordedEvent]:
         """Returns the messages, tool calls and results that are still read, oldest first: without what a rewind hides.
 
         `limit` keeps the newest ones only. `at_version` returns the history as it was at that version.
@@ -489,9 +485,7 @@ class Hansard:
             agent_id=self.agent_id, conversation_id=conversation_id, position_token=self._positions.of(conversation_id)
         )
 
-    def _command(
-        self, conversation_id: str, key: str | None, expected_version: int | None = None
-    ) -> write.CommandTarget:
+    def _command(self, conversation_id: str, key: str | None, expected_version: int | None = None) -> write.CommandTarget:
         return _requests.command_target(self.agent_id, conversation_id, key, expected_version)
 
     def _history_key(self, key: str, namespace: str) -> history_pb.HistoryKey:

@@ -1,7 +1,7 @@
 """Sessions of the OpenAI Agents SDK. Needs `hansard[agents]`.
 
-    session = HansardSession("ada-1", AsyncHansard("grpc://127.0.0.1:7302", token))
-    result = await Runner.run(agent, "Where is my parcel?", session=session)
+session = HansardSession("ada-1", AsyncHansard("grpc://127.0.0.1:7302", token))
+result = await Runner.run(agent, "Where is my parcel?", session=session)
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ class HansardSession:
         self.session_settings = coerce_session_settings(session_settings or {})
         self.conversation_id = conversation_id or derived("agents", client.agent_id, user_id or "", session_id)
         owner_session = None if user_id is not None else session_id
-        self._log = AsyncDocumentLog(
-            client, ItemFormat(), self.conversation_id, user_id=user_id, session_id=owner_session
-        )
+        self._log = AsyncDocumentLog(client, ItemFormat(), self.conversation_id, user_id=user_id, session_id=owner_session)
 
     async def get_items(
         self, limit: int | None = None, *, wrapper: RunContextWrapper[Any] | None = None
@@ -54,9 +52,7 @@ class HansardSession:
             return []
         return [document.value for document in await self._log.documents(limit)]
 
-    async def add_items(
-        self, items: list[TResponseInputItem], *, wrapper: RunContextWrapper[Any] | None = None
-    ) -> None:
+    async def add_items(self, items: list[TResponseInputItem], *, wrapper: RunContextWrapper[Any] | None = None) -> None:
         """Appends items. Up to 499 are one commit: all of them or none."""
         await self._log.append(items)
 

@@ -38,7 +38,12 @@ class ItemFormat:
         fact = event.event.WhichOneof("fact")
         if fact == "tool_called":
             call = event.event.tool_called
-            made = {"type": "function_call", "call_id": call.call_id, "name": call.tool_name, "arguments": call.input_json}
+            made = {
+                "type": "function_call",
+                "call_id": call.call_id,
+                "name": call.tool_name,
+                "arguments": call.input_json,
+            }
             return made
         if fact == "tool_returned":
             result = event.event.tool_returned

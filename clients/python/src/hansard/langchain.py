@@ -1,7 +1,7 @@
 """Chat message histories of LangChain. Needs `hansard[langchain]`.
 
-    history = HansardChatMessageHistory("ada-1", Hansard("grpc://127.0.0.1:7302", token))
-    history.add_user_message("Where is my parcel?")
+history = HansardChatMessageHistory("ada-1", Hansard("grpc://127.0.0.1:7302", token))
+history.add_user_message("Where is my parcel?")
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ class HansardChatMessageHistory(BaseChatMessageHistory):
         self.session_id = session_id
         self.conversation_id = conversation_id or derived("langchain", client.agent_id, user_id or "", session_id)
         owner_session = None if user_id is not None else session_id
-        self._log = DocumentLog(
-            client, MessageFormat(), self.conversation_id, user_id=user_id, session_id=owner_session
-        )
+        self._log = DocumentLog(client, MessageFormat(), self.conversation_id, user_id=user_id, session_id=owner_session)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]

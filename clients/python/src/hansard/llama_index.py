@@ -1,7 +1,7 @@
 """Chat stores of LlamaIndex. Needs `hansard[llama-index]`.
 
-    store = HansardChatStore(client=Hansard("grpc://127.0.0.1:7302", token))
-    memory = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="ada-1")
+store = HansardChatStore(client=Hansard("grpc://127.0.0.1:7302", token))
+memory = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="ada-1")
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _content(block: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _call(block: dict[str, Any]) -> dict[str, Any]:
-    arguments = block.get("tool_kwargs") or {}
+    arguments: Any = block.get("tool_kwargs") or {}
     text = arguments if isinstance(arguments, str) else dumps(arguments)
     return {"id": block.get("tool_call_id"), "function": {"name": block["tool_name"], "arguments": text}}
 

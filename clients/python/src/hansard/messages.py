@@ -71,9 +71,7 @@ def _events(message: Mapping[str, Any]) -> list[Event]:
 def _call(call: Mapping[str, Any]) -> ToolCalled:
     function: Mapping[str, Any] = call.get("function") or {}
     arguments = function.get("arguments") or "{}"
-    return ToolCalled(
-        call_id=call.get("id") or "", tool_name=function.get("name") or "", input_json=tool_input_json(arguments)
-    )
+    return ToolCalled(call_id=call.get("id") or "", tool_name=function.get("name") or "", input_json=tool_input_json(arguments))
 
 
 def _message(message: MessageAppended) -> dict[str, Any]:

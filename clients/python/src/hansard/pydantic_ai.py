@@ -1,9 +1,9 @@
 """Conversations of Pydantic AI. Needs `hansard[pydantic-ai]`.
 
-    store = HansardConversationStore(AsyncHansard("grpc://127.0.0.1:7302", token))
-    conversation = await store.load("c-1") or Conversation(conversation_id="c-1")
-    result = await agent.run("Where is my parcel?", conversation=conversation)
-    await store.save(result)
+store = HansardConversationStore(AsyncHansard("grpc://127.0.0.1:7302", token))
+conversation = await store.load("c-1") or Conversation(conversation_id="c-1")
+result = await agent.run("Where is my parcel?", conversation=conversation)
+await store.save(result)
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+    ConversationStore,
+)
 
 from hansard._async_client import AsyncHansard
 from hansard._async_document_log import CREATED, OPEN_CALL_REASONS, RACES_MAX, AsyncDocumentLog
@@ -77,9 +82,7 @@ class HansardConversationStore(ConversationStore):
         """The record for a conversation, or `None` if the store doesn't have it."""
         return (await self._state(self.hansard_id(conversation_id))).record
 
-    async def read_records(
-        self, *, scope: str | None = None, limit: int | None = None
-    ) -> Sequence[ConversationRecord]:
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         """The stored records, or those with the given scope, newest `updated_at` first, and at most `limit` of them."""
         found: dict[str, ConversationRecord] = {}
         for home in self._recently_written():
@@ -171,7 +174,11 @@ class HansardConversationStore(ConversationStore):
             await self._commit(home, Save(state.version, fork, tip), record, list(zip(entries, groups, strict=True)))
 
     async def _commit(
-        self, home: str, save: Save, record: ConversationRecord, entries: Sequence[tuple[ConversationEntry, list[Event]]]
+        self,
+        home: str,
+        save: Save,
+        record: ConversationRecord,
+        entries: Sequence[tuple[ConversationEntry, list[Event]]],
     ) -> None:
         for entry, events in entries:
             if entry.parent_id != save.tip:

@@ -28,6 +28,8 @@ SQLITE_ONLY = (
     "close_retries",
     "post_commit_cancellation",
 )
+
+
 class Session(HansardSession):
     """A session with the arguments of `SQLiteSession`. The database of a test is a part of the session's name."""
 

@@ -24,7 +24,9 @@ class Address:
         for url in filter(None, (self.url, self.writer_url)):
             scheme = urlsplit(url).scheme
             if scheme not in SCHEMES or not urlsplit(url).netloc:
-                raise ValueError(f"{url!r} is not an address: use grpc://host:port, grpcs://host:port, http://host or https://host")
+                raise ValueError(
+                    f"{url!r} is not an address: use grpc://host:port, grpcs://host:port, http://host or https://host"
+                )
         if self.is_http and self.writer_url:
             raise ValueError("writer_url is for grpc:// addresses: leave it out, the gateway forwards writes over HTTP")
         if not self.token:
