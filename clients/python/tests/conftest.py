@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from hansard import AsyncHansard, Hansard
+from hansard._transports.address import grpc_url
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(REPOSITORY / "tests/clients"))
@@ -39,13 +40,26 @@ class Deployment:
         return Hansard(self.grpc_url, self.token, agent_id=AGENT, writer_url=self.writer_url, **options)
 
 
+def _running() -> Deployment | None:
+    """The deployment that tests/clients/python/check.py runs."""
+    names = dict(os.environ)
+    if "HANSARD_HTTP_URL" not in names:
+        return None
+    urls = (names[f"HANSARD_{role}_URL"] for role in ("HTTP", "GATEWAY", "WRITER"))
+    http_url, gateway_url, writer_url = urls
+    return Deployment(names["HANSARD"], http_url, grpc_url(gateway_url), grpc_url(writer_url), names["CLIENT_TOKEN"], names)
+
+
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
+    if running := _running():
+        yield running
+        return
     program = os.environ.get("HANSARD", str(DEFAULT_PROGRAM))
     with data_folder() as data, gateway(program, data) as (http_url, _, environment):
         token = secret_key(program, environment, "append", "read", "erase")
-        grpc_url, writer_url = (environment[f"HANSARD_{role}_URL"].replace("http:", "grpc:") for role in ("GATEWAY", "WRITER"))
-        yield Deployment(program, http_url, grpc_url, writer_url, token, environment)
+        urls = (grpc_url(environment[f"HANSARD_{role}_URL"]) for role in ("GATEWAY", "WRITER"))
+        yield Deployment(program, http_url, *urls, token, environment)
 
 
 @pytest.fixture

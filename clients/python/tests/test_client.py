@@ -212,3 +212,17 @@ async def test_a_scope_that_is_missing(deployment, new_id: str) -> None:
         with pytest.raises(PermissionDenied) as raised:
             await reader.create_conversation(new_id, user_id="ada")
     assert raised.value.reason == "MISSING_SCOPE"
+
+
+def test_a_client_of_the_environment(deployment, monkeypatch: pytest.MonkeyPatch, new_id: str) -> None:
+    names = {
+        "GATEWAY_URL": deployment.grpc_url.replace("grpc:", "http:"),
+        "WRITER_URL": deployment.writer_url.replace("grpc:", "http:"),
+        "TOKEN": deployment.token,
+        "AGENT": "demo",
+    }
+    for name, value in names.items():
+        monkeypatch.setenv(f"HANSARD_{name}", value)
+    with Hansard.from_environment() as client:
+        assert client.create_conversation(new_id, user_id="ada", messages=[QUESTION]).version == 2
+        assert client.messages(new_id) == [QUESTION]

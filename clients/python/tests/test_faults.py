@@ -16,6 +16,7 @@ from conftest import DEFAULT_PROGRAM
 from hansard_dev import AGENT, data_folder, free_port, gateway, secret_key
 
 from hansard import AsyncHansard
+from hansard._transports.address import grpc_url
 from hansard.agents import HansardSession
 
 KILLS = int(os.environ.get("KILLS", "3"))
@@ -53,12 +54,10 @@ async def test_no_item_is_lost_or_added_twice_when_the_writer_is_killed() -> Non
     with data_folder() as data:
         with gateway(program, data, port_base=port) as (_, _, environment):
             token = secret_key(program, environment, "append", "read")
-            grpc_url, writer_url = (
-                environment[f"HANSARD_{role}_URL"].replace("http:", "grpc:") for role in ("GATEWAY", "WRITER")
-            )
+            url, writer_url = (grpc_url(environment[f"HANSARD_{role}_URL"]) for role in ("GATEWAY", "WRITER"))
         deployment = Killed(program, data, port)
         deployment.start()
-        client = AsyncHansard(grpc_url, token, agent_id=AGENT, writer_url=writer_url, timeout=60)
+        client = AsyncHansard(url, token, agent_id=AGENT, writer_url=writer_url, timeout=60)
         stop = asyncio.Event()
         writers = [asyncio.ensure_future(write(HansardSession(f"s-{number}", client), stop)) for number in range(WRITERS)]
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import time
 from asyncio import sleep
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -21,7 +22,7 @@ from hansard._requests import UNSET, Unset
 from hansard._rewinds import Rewinds
 from hansard._telemetry import span
 from hansard._transports import AsyncTransport, asyncio_transport
-from hansard._transports.address import Address
+from hansard._transports.address import Address, grpc_url
 from hansard.errors import HansardError, Unavailable
 from hansard.messages import messages_of_events
 from hansard.results import Context
@@ -74,6 +75,17 @@ class AsyncHansard:
         self._timeout = timeout
         self._retries = retries or RetryPolicy()
         self._positions = Positions()
+
+    @classmethod
+    def from_environment(cls) -> AsyncHansard:
+        """A client of the deployment that `hansard dev` prints the variables of, as the commands of `hansard` read them.
+
+        `HANSARD_GATEWAY_URL` is the gRPC address of a gateway, `HANSARD_TOKEN` the token; `HANSARD_WRITER_URL` and
+        `HANSARD_AGENT` are optional.
+        """
+        url, writer_url = (grpc_url(os.environ.get(f"HANSARD_{role}_URL", "")) for role in ("GATEWAY", "WRITER"))
+        token, agent_id = os.environ.get("HANSARD_TOKEN", ""), os.environ.get("HANSARD_AGENT", "")
+        return cls(url, token, agent_id=agent_id, writer_url=writer_url or None)
 
     async def __aenter__(self) -> AsyncHansard:
         return self

@@ -33,12 +33,7 @@ SQLITE_ONLY = (
 class Session(HansardSession):
     """A session with the arguments of `SQLiteSession`. The database of a test is a part of the session's name."""
 
-    client = AsyncHansard(
-        os.environ["HANSARD_GRPC_URL"],
-        os.environ["HANSARD_TOKEN"],
-        agent_id=os.environ["HANSARD_AGENT"],
-        writer_url=os.environ.get("HANSARD_GRPC_WRITER_URL"),
-    )
+    client = AsyncHansard.from_environment()
 
     def __init__(self, session_id, db_path=":memory:", session_settings=None):
         owner = f"{db_path} {os.environ['PYTEST_CURRENT_TEST']}"

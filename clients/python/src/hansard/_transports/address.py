@@ -40,3 +40,9 @@ class Address:
     def url_of(self, *, is_write: bool) -> str:
         """The address that executes a call."""
         return self.writer_url or self.url if is_write else self.url
+
+
+def grpc_url(url: str) -> str:
+    """An address as the commands of `hansard` write it, with `http` for `grpc` and `https` for `grpcs`."""
+    scheme, separator, rest = url.partition("://")
+    return {"http": "grpc", "https": "grpcs"}.get(scheme, scheme) + separator + rest
