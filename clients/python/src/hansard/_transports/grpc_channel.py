@@ -46,4 +46,5 @@ def headers(address: Address) -> tuple[tuple[str, str], ...]:
 
 def error(code: grpc.StatusCode, details: str | None, trailers: Iterable[tuple[str, str | bytes]] | None) -> HansardError:
     """The error of a failed call."""
-    return _problems.of_grpc(code, details or code.name, dict(trailers or ()))
+    # The metadata of asyncio is no mapping in older versions of gRPC.
+    return _problems.of_grpc(code, details or code.name, dict(tuple(trailers or ())))
