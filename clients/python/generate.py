@@ -20,7 +20,7 @@ PROTOS = [
     "history/v1/history",
 ]
 # The asynchronous modules, and their blocking forms.
-BLOCKING = {"_async_client.py": "_sync_client.py", "_async_document_log.py": "_sync_document_log.py"}
+BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in ("calls", "client", "document_log")}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
     "async def": "def",
@@ -31,11 +31,13 @@ WORDS = {
     "AsyncIterator": "Iterator",
     "AsyncTransport": "Transport",
     "AsyncDocumentLog": "DocumentLog",
+    "AsyncCalls": "Calls",
     "asyncio_transport": "blocking_transport",
     "from asyncio import sleep": "from time import sleep",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async_client": "_sync_client",
+    "_async_calls": "_sync_calls",
     "asynchronous": "blocking",
 }
 

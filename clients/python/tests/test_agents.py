@@ -14,6 +14,7 @@ from agents.memory.session import Session
 
 from hansard import AsyncHansard
 from hansard.agents import HansardSession
+from hansard.items import ItemFormat
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
 TEXT = {
@@ -178,3 +179,23 @@ async def test_owners_separate_sessions(client: AsyncHansard, new_id: str) -> No
     for number, session in enumerate(sessions):
         await session.add_items([{"role": "user", "content": str(number)}])
     assert [await session.get_items() for session in sessions] == [[{"role": "user", "content": str(n)}] for n in range(3)]
+
+
+def test_a_fork_in_the_middle_of_a_document() -> None:
+    """The rest of a document of several events is not taken from what follows it."""
+    from hansard._documents import pack, unpack
+    from hansard.types import RecordedEvent, Role
+
+    class Doubled(ItemFormat):
+        """Items of two events."""
+
+        def events(self, document):
+            again = super().events(document) if document["content"] == LONG else []
+            return super().events(document) + again
+
+    items = [{"role": "user", "content": LONG}, {"role": "user", "content": "after"}]
+    whole = [event for item in items for event in pack(Doubled(), item)]
+    assert len(whole) == 3
+    cut = [RecordedEvent(version=number, event=event) for number, event in enumerate([whole[0], whole[2]], 1)]
+    assert [document.value for document in unpack(Doubled(), cut)] == items
+    assert all(event.event.message_appended.role == Role.ROLE_USER for event in cut)

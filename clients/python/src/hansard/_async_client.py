@@ -5,28 +5,22 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import time
 from asyncio import sleep
 from collections.abc import AsyncIterator, Iterable, Mapping
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard import _methods, _requests
+from hansard._async_calls import AsyncCalls
 from hansard._ids import uuid7
-from hansard._methods import Method, Request, Response
-from hansard._positions import Positions
 from hansard._proto.hansard.history.v1 import history_pb2 as history_pb
 from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
 from hansard._requests import UNSET, Unset
 from hansard._rewinds import Rewinds
-from hansard._telemetry import span
-from hansard._transports import AsyncTransport, asyncio_transport
-from hansard._transports.address import Address, grpc_url
+from hansard._transports.address import grpc_url
 from hansard.errors import HansardError, Unavailable
 from hansard.messages import messages_of_events
 from hansard.results import Context
-from hansard.retry import RetryPolicy
 from hansard.types import (
     CommitResult,
     Conversation,
@@ -43,13 +37,14 @@ from hansard.types import (
     SearchResult,
 )
 
-# Most seconds of one attempt. A connection that is lost without a sign is found by it.
-ATTEMPT_TIMEOUT = 10.0
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # Most events of a page, as the service allows.
 PAGE_SIZE_MAX = 1000
 
 
-class AsyncHansard:
+class AsyncHansard(AsyncCalls):
     """A client of a deployment. Threads, tasks and event loops may share it.
 
     `url` is the address of a gateway: `grpc://host:port`, `grpcs://host:port`, or `https://host` with a secret key where only
@@ -58,44 +53,18 @@ class AsyncHansard:
     seconds.
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        agent_id: str = "",
-        writer_url: str | None = None,
-        timeout: float = 30.0,
-        retries: RetryPolicy | None = None,
-        root_certificates: bytes | None = None,
-    ) -> None:
-        address = Address(url, token, writer_url, root_certificates)
-        self.agent_id = agent_id
-        self._transport: AsyncTransport = asyncio_transport(address)
-        self._timeout = timeout
-        self._retries = retries or RetryPolicy()
-        self._positions = Positions()
-
     @classmethod
-    def from_environment(cls) -> AsyncHansard:
+    def from_environment(cls) -> Self:
         """A client of the deployment that `hansard dev` prints the variables of, as the commands of `hansard` read them.
 
         `HANSARD_GATEWAY_URL` is the gRPC address of a gateway, `HANSARD_TOKEN` the token; `HANSARD_WRITER_URL` and
         `HANSARD_AGENT` are optional.
         """
+        if "HANSARD_GATEWAY_URL" not in os.environ:
+            raise ValueError("HANSARD_GATEWAY_URL is not set: run `hansard dev`, and copy the `export` that it prints")
         url, writer_url = (grpc_url(os.environ.get(f"HANSARD_{role}_URL", "")) for role in ("GATEWAY", "WRITER"))
         token, agent_id = os.environ.get("HANSARD_TOKEN", ""), os.environ.get("HANSARD_AGENT", "")
         return cls(url, token, agent_id=agent_id, writer_url=writer_url or None)
-
-    async def __aenter__(self) -> AsyncHansard:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self._transport.close()
 
     # Writes. Each one returns after its commit is on disk.
 
@@ -462,42 +431,3 @@ class AsyncHansard:
             idempotency_key=idempotency_key or uuid7(),
         )
         return await self._call(_methods.RECORD_HISTORY, request, timeout=timeout)
-
-    # Attempts of calls.
-
-    async def _call(
-        self,
-        method: Method[Request, Response],
-        request: Request,
-        conversation_id: str = "",
-        timeout: float | None = None,
-    ) -> Response:
-        """Sends a request until it succeeds, the error is final or the time is over."""
-        ends_at = time.monotonic() + (self._timeout if timeout is None else timeout)
-        attempt = 0
-        with span(method.service, method.name, conversation_id):
-            while True:
-                attempt += 1
-                remaining = ends_at - time.monotonic()
-                try:
-                    return await self._transport.call(method, request, min(remaining, ATTEMPT_TIMEOUT))
-                except HansardError as error:
-                    delay = self._retries.next_delay(error, attempt, ends_at - time.monotonic())
-                    if delay is None:
-                        raise
-                await sleep(delay)
-
-    def _written(self, result: CommitResult) -> CommitResult:
-        self._positions.remember(result.conversation_id, result.position_token)
-        return result
-
-    def _target(self, conversation_id: str) -> read.ReadTarget:
-        return read.ReadTarget(
-            agent_id=self.agent_id, conversation_id=conversation_id, position_token=self._positions.of(conversation_id)
-        )
-
-    def _command(self, conversation_id: str, key: str | None, expected_version: int | None = None) -> write.CommandTarget:
-        return _requests.command_target(self.agent_id, conversation_id, key, expected_version)
-
-    def _history_key(self, key: str, namespace: str) -> history_pb.HistoryKey:
-        return history_pb.HistoryKey(agent_id=self.agent_id, namespace=namespace, history_key_candidates=[key])

@@ -120,7 +120,8 @@ def _first(format: Format, events: Sequence[RecordedEvent], index: int) -> tuple
         return 1, None
     if note.get("format") == format.name and isinstance(note.get("events"), int):
         group = [recorded.event for recorded in events[index : index + note["events"]]]
-        if len(group) == note["events"]:
+        # A fork may leave in the middle of a document.
+        if len(group) == note["events"] and all(_note(event).get("is_rest") for event in group[1:]):
             return len(group), _resolve(note.get("value"), _texts(group))
     parts = event.message_appended.parts
     if len(parts) == 1 and parts[0].provider_item.provider == format.name and not note:

@@ -26,13 +26,12 @@ from hansard._documents import Document, pack, unpack, with_open_calls
 from hansard._ids import derived, time_of
 from hansard._pydantic_commit import TOPIC, Save, StoredRecord, deleted, rewound
 from hansard._pydantic_messages import EntryFormat
+from hansard._pydantic_places import Places
 from hansard.errors import Conflict, NotFound, VersionConflict
 from hansard.types import Event, EventKind, ForkPoint
 
 # The member of a conversation's metadata that names it.
 NAME = "pydantic_ai_conversation_id"
-# Entries whose place is remembered.
-ENTRIES_MAX = 20_000
 # How long a listing may miss a conversation that this store has written, in seconds.
 LISTING_LAG = 60.0
 _ENTRY_KINDS = [
@@ -68,9 +67,7 @@ class HansardConversationStore(ConversationStore):
     def __init__(self, client: AsyncHansard, *, session_id: str = "pydantic-ai") -> None:
         self._client = client
         self._session_id = session_id
-        # The conversation that has an entry, and the version of the entry's last event in a conversation.
-        self._homes: OrderedDict[str, str] = OrderedDict()
-        self._versions: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._places = Places()
         # Conversations that this store has written, with the time.
         self._written: OrderedDict[str, float] = OrderedDict()
 
@@ -91,7 +88,9 @@ class HansardConversationStore(ConversationStore):
         async for conversation in self._client.list_conversations(user_id=scope):
             if limit is not None and listed >= limit:
                 break
-            if f'"{NAME}"' in conversation.metadata_json:
+            if conversation.conversation_id in found:
+                listed += 1
+            elif f'"{NAME}"' in conversation.metadata_json:
                 listed += await self._add_record(found, conversation.conversation_id, scope)
         records = sorted(found.values(), key=lambda record: record.updated_at, reverse=True)
         return records[:limit]
@@ -111,6 +110,9 @@ class HansardConversationStore(ConversationStore):
                 raise ConversationConflict(record.conversation_id)
             try:
                 await self._write(home, state, record, new_entries)
+            except KeyError:
+                # Neither the store nor the new entries have an entry that the record names.
+                raise ConversationConflict(record.conversation_id) from None
             except Conflict as error:
                 # Somebody else was faster: with another event, or with another record.
                 is_race = isinstance(error, VersionConflict) or error.reason == "CONVERSATION_EXISTS"
@@ -142,7 +144,7 @@ class HansardConversationStore(ConversationStore):
         """The entries from the first one up to `head_id`, in order, or only the last `limit` of them."""
         if head_id is None:
             return []
-        home = self._homes.get(head_id) or await self._find_home(head_id)
+        home = self._places.home_of(head_id) or await self._find_home(head_id)
         version = None if home is None else await self._version_in(home, head_id)
         if home is None or version is None:
             raise KeyError(head_id)
@@ -155,13 +157,14 @@ class HansardConversationStore(ConversationStore):
         self, home: str, state: _State, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
     ) -> None:
         entries = list(new_entries)
+        # The entry of the store that the save continues from.
         base_id = entries[0].parent_id if entries else record.head_id
         fork = None
         if base_id is not None and await self._version_in(home, base_id, is_known=state.version is None) is None:
             fork = await self._fork_point(record, base_id) if state.version is None else None
             if fork is None:
                 # The entries of another conversation are recorded again if it cannot be forked.
-                entries = [*await self._shared_entries(record, base_id), *entries]
+                entries = [*await self.read_history(base_id), *entries]
         tip = base_id if fork else None if state.record is None else state.record.head_id
         documents = [_FORMAT.document(entry) for entry in entries]
         groups = [pack(_FORMAT, document) for document in documents]
@@ -186,8 +189,8 @@ class HansardConversationStore(ConversationStore):
             save.add(entry.id, events)
         if record.head_id != save.tip:
             save.rewind(record.head_id, await self._version_of(home, save, record.head_id))
-        kept = {tip: await self._version_of(home, save, tip) for tip in filter(None, [record.head_id, *record.branches])}
-        save.finish(StoredRecord(record, kept))
+        tips = filter(None, [record.head_id, *record.branches])
+        save.finish(StoredRecord(record, {tip: await self._version_of(home, save, tip) for tip in tips}))
         if save.version is None:
             await self._client.create_conversation(
                 home,
@@ -201,7 +204,7 @@ class HansardConversationStore(ConversationStore):
         else:
             await self._client.append(home, events=save.events, expected_version=save.version)
         for entry_id, version in save.versions.items():
-            self._remember(home, entry_id, version)
+            self._places.remember(home, entry_id, version)
         self._written[home] = time.monotonic()
 
     async def _version_of(self, home: str, save: Save, entry_id: str | None) -> int:
@@ -220,13 +223,6 @@ class HansardConversationStore(ConversationStore):
         source = self.hansard_id(record.forked_from)
         version = await self._version_in(source, entry_id)
         return None if version is None else ForkPoint(conversation_id=source, version=version)
-
-    async def _shared_entries(self, record: ConversationRecord, head_id: str) -> list[ConversationEntry]:
-        try:
-            return await self.read_history(head_id)
-        except LookupError:
-            # A concurrent delete or rewrite released the entry.
-            raise ConversationConflict(record.conversation_id) from None
 
     # Reads.
 
@@ -250,7 +246,7 @@ class HansardConversationStore(ConversationStore):
         if stored is None:
             return None
         for entry_id, version in stored.versions.items():
-            self._remember(home, entry_id, version)
+            self._places.remember(home, entry_id, version)
         return stored.record
 
     async def _add_record(self, found: dict[str, ConversationRecord], home: str, scope: str | None) -> bool:
@@ -273,19 +269,12 @@ class HansardConversationStore(ConversationStore):
 
     def _entry(self, home: str, document: Document) -> ConversationEntry:
         entry = _FORMAT.entry(document.value)
-        self._remember(home, entry.id, document.last_version)
+        self._places.remember(home, entry.id, document.last_version)
         return entry
-
-    def _remember(self, home: str, entry_id: str, version: int) -> None:
-        self._homes[entry_id] = home
-        self._versions[home, entry_id] = version
-        while len(self._versions) > ENTRIES_MAX:
-            (_, forgotten), _ = self._versions.popitem(last=False)
-            self._homes.pop(forgotten, None)
 
     async def _version_in(self, home: str, entry_id: str, *, is_known: bool = False) -> int | None:
         """The version of an entry's last event in a conversation. `None`: the conversation does not have the entry."""
-        version = self._versions.get((home, entry_id))
+        version = self._places.version_in(home, entry_id)
         if version is not None or is_known:
             return version
         try:
@@ -294,7 +283,7 @@ class HansardConversationStore(ConversationStore):
             return None
         for document in unpack(_FORMAT, events):
             self._entry(home, document)
-        return self._versions.get((home, entry_id))
+        return self._places.version_in(home, entry_id)
 
     async def _find_home(self, entry_id: str) -> str | None:
         """The conversation of an entry that this store has not read yet: one that was active at the time of its id."""

@@ -10,11 +10,11 @@ from typing import Any, cast
 import httpx2
 
 from hansard._methods import Method, Request, Response
-from hansard._transports import http_calls
 from hansard._transports.address import Address
 from hansard._transports.event_stream import EventStream
-from hansard._transports.http_calls import HttpRequest
 from hansard._transports.http_errors import STREAM_TIMEOUT, error, verification
+from hansard._transports.http_requests import HttpRequest, base_url, request_of
+from hansard._transports.http_responses import response_of
 
 
 class HttpAsyncTransport:
@@ -27,21 +27,21 @@ class HttpAsyncTransport:
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float) -> Response:
         """Sends a request, and returns its response within the timeout, in seconds."""
-        made = http_calls.request_of(self._address, method, request)
+        made = request_of(self._address, method, request)
         try:
             answer = await asyncio.wait_for(self._send(made, timeout), timeout)
         except (httpx2.HTTPError, asyncio.TimeoutError) as failure:
             raise error(failure) from None
-        return http_calls.response_of(method, answer.status_code, answer.headers, answer.content)
+        return response_of(method, answer.status_code, answer.headers, answer.content)
 
     async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
         """Sends a request, and returns its responses as they arrive."""
-        made = http_calls.request_of(self._address, method, request)
+        made = request_of(self._address, method, request)
         events = EventStream()
         try:
             async with self._client().stream(made.method, made.target, headers=made.headers, timeout=STREAM_TIMEOUT) as answer:
                 if answer.status_code >= 300:
-                    http_calls.response_of(method, answer.status_code, answer.headers, await answer.aread())
+                    response_of(method, answer.status_code, answer.headers, await answer.aread())
                 async for line in answer.aiter_lines():
                     response: Any = events.add_line(line)
                     if response is not None:
@@ -63,6 +63,6 @@ class HttpAsyncTransport:
     def _client(self) -> httpx2.AsyncClient:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            base_url = http_calls.base_url(self._address)
-            self._clients[loop] = httpx2.AsyncClient(base_url=base_url, verify=verification(self._address))
+            trust = verification(self._address)
+            self._clients[loop] = httpx2.AsyncClient(base_url=base_url(self._address), verify=trust)
         return self._clients[loop]
