@@ -34,10 +34,10 @@ class Deployment:
     environment: dict[str, str]
 
     def asynchronous(self, **options: object) -> AsyncHansard:
-        return AsyncHansard(self.grpc_url, self.token, agent_id=AGENT, writer_url=self.writer_url, **options)
+        return AsyncHansard(self.grpc_url, self.token, agent_id=AGENT, **options)
 
     def blocking(self, **options: object) -> Hansard:
-        return Hansard(self.grpc_url, self.token, agent_id=AGENT, writer_url=self.writer_url, **options)
+        return Hansard(self.grpc_url, self.token, agent_id=AGENT, **options)
 
 
 def _running() -> Deployment | None:

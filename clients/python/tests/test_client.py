@@ -208,10 +208,18 @@ async def test_a_scope_that_is_missing(deployment, new_id: str) -> None:
     from hansard_dev import secret_key
 
     token = secret_key(deployment.program, deployment.environment, "read")
-    async with AsyncHansard(deployment.grpc_url, token, writer_url=deployment.writer_url) as reader:
+    async with AsyncHansard(deployment.grpc_url, token) as reader:
         with pytest.raises(PermissionDenied) as raised:
             await reader.create_conversation(new_id, user_id="ada")
     assert raised.value.reason == "MISSING_SCOPE"
+
+
+def test_writes_may_go_to_the_writer(deployment, new_id: str) -> None:
+    with Hansard(deployment.grpc_url, deployment.token, agent_id="demo", writer_url=deployment.writer_url) as client:
+        client.create_conversation(new_id, user_id="ada", messages=[QUESTION])
+        assert client.messages(new_id) == [QUESTION]
+    with Hansard("grpc://127.0.0.1:1", deployment.token, agent_id="demo", writer_url=deployment.writer_url) as writer:
+        assert writer.append(new_id, [ANSWER]).version == 3
 
 
 def test_a_client_of_the_environment(deployment, monkeypatch: pytest.MonkeyPatch, new_id: str) -> None:

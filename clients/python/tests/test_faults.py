@@ -54,10 +54,10 @@ async def test_no_item_is_lost_or_added_twice_when_the_writer_is_killed() -> Non
     with data_folder() as data:
         with gateway(program, data, port_base=port) as (_, _, environment):
             token = secret_key(program, environment, "append", "read")
-            url, writer_url = (grpc_url(environment[f"HANSARD_{role}_URL"]) for role in ("GATEWAY", "WRITER"))
+            url = grpc_url(environment["HANSARD_GATEWAY_URL"])
         deployment = Killed(program, data, port)
         deployment.start()
-        client = AsyncHansard(url, token, agent_id=AGENT, writer_url=writer_url, timeout=60)
+        client = AsyncHansard(url, token, agent_id=AGENT, timeout=60)
         stop = asyncio.Event()
         writers = [asyncio.ensure_future(write(HansardSession(f"s-{number}", client), stop)) for number in range(WRITERS)]
         try:

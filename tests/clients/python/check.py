@@ -1,7 +1,7 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
 tests that `openai-agents` ships for its own sessions.
 
-Usage: check.py HANSARD. Installs pinned packages into CI_CLIENTS_DIR, or else below target.
+Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
 """
 
 import contextlib
@@ -93,8 +93,9 @@ def deployment(hansard):
 
 
 def of_client(names):
-    """The environment of a program that has the token of a client."""
-    return {**names, "HANSARD_TOKEN": names["CLIENT_TOKEN"]}
+    """The environment of a program that has the token of a client, and the address of the gateway alone."""
+    others = {name: value for name, value in names.items() if name != "HANSARD_WRITER_URL"}
+    return {**others, "HANSARD_TOKEN": names["CLIENT_TOKEN"]}
 
 
 def check_examples(python, names):
@@ -104,11 +105,19 @@ def check_examples(python, names):
         assert printed.splitlines()[-1] == expected, (example, printed)
 
 
-def check_own_tests(python, folder, names):
-    """The tests that `openai-agents` ships for its own sessions, with ours."""
-    arguments = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes", "--dest", folder]
+def install():
+    """The environment with all frameworks, and the folder with the source of `openai-agents`."""
+    environments = pathlib.Path(os.environ.get("CI_CLIENTS_DIR", REPOSITORY / "target/ci-clients"))
+    folder = environments.with_name(environments.name + "-python")
+    python = environment_at(folder, "requirements.txt")
+    arguments = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes", "--dest", folder / "source"]
     run(python, "-m", "pip", "download", "--quiet", *arguments, "-r", FOLDER / "requirements-source.txt")
-    (source,) = folder.glob("*.tar.gz")
+    return python, folder
+
+
+def check_own_tests(python, archives, folder, names):
+    """The tests that `openai-agents` ships for its own sessions, with ours."""
+    (source,) = archives.glob("openai_agents-*.tar.gz")
     with tarfile.open(source) as archive:
         archive.extractall(folder, filter="data")
     (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
@@ -118,8 +127,9 @@ def check_own_tests(python, folder, names):
 
 
 def main(hansard):
-    environments = pathlib.Path(os.environ.get("CI_CLIENTS_DIR", REPOSITORY / "target/ci-clients"))
-    python = environment_at(environments.with_name(environments.name + "-python"), "requirements.txt")
+    python, installed = install()
+    if hansard == "install":
+        return
     with tempfile.TemporaryDirectory() as folder, deployment(hansard) as names:
         folders = [pathlib.Path(folder, name) for name in ("built", "empty", "agents")]
         wheel = built_wheel(python, folders[0])
@@ -130,8 +140,8 @@ def main(hansard):
         assert "Where is my parcel?" in printed, printed
         check_examples(python, names)
         tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", PACKAGE / "tests", cwd=PACKAGE, env=names)
-        own = check_own_tests(python, folders[2], names)
-        types = run(python, "-m", "mypy", "--cache-dir", python.parents[1] / "mypy", cwd=PACKAGE)
+        own = check_own_tests(python, installed / "source", folders[2], names)
+        types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
     for framework, features in FRAMEWORKS.items():
         version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
         Client(f"`{framework}` for Python", version).works(API, *features)
