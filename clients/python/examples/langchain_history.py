@@ -1,10 +1,8 @@
-"""A chain of LangChain that remembers a conversation, also in another process."""
+"""A chat model of LangChain that remembers a conversation, also in another process."""
 
 import sys
 
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import HumanMessage
-from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from hansard import Hansard
 from hansard.langchain import HansardChatMessageHistory
@@ -12,11 +10,13 @@ from hansard.langchain import HansardChatMessageHistory
 
 def main(question: str) -> None:
     with Hansard.from_environment() as client:
+        history = HansardChatMessageHistory("ada-1", client)
+        history.add_user_message(question)
         model = FakeListChatModel(responses=["In Leeds."])  # or any chat model
-        chain = RunnableWithMessageHistory(model, lambda session_id: HansardChatMessageHistory(session_id, client))
-        answer = chain.invoke([HumanMessage(question)], {"configurable": {"session_id": "ada-1"}})
+        answer = model.invoke(history.messages)
+        history.add_message(answer)
         print(answer.content)
-        print(len(HansardChatMessageHistory("ada-1", client).messages), "messages")
+        print(len(history.messages), "messages")
 
 
 if __name__ == "__main__":

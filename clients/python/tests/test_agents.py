@@ -12,7 +12,7 @@ pytest.importorskip("agents")
 from agents import SessionSettings
 from agents.memory.session import Session
 
-from hansard import AsyncHansard
+from hansard import AsyncHansard, Conflict
 from hansard.agents import HansardSession
 from hansard.items import ItemFormat
 
@@ -199,3 +199,14 @@ def test_a_fork_in_the_middle_of_a_document() -> None:
     cut = [RecordedEvent(version=number, event=event) for number, event in enumerate([whole[0], whole[2]], 1)]
     assert [document.value for document in unpack(Doubled(), cut)] == items
     assert all(event.event.message_appended.role == Role.ROLE_USER for event in cut)
+
+
+async def test_an_erased_session_cannot_be_used_again(client: AsyncHansard, new_id: str) -> None:
+    session = HansardSession(new_id, client)
+    await session.add_items(ITEMS[:2])
+    await client.erase(session.conversation_id)
+    assert await session.get_items() == []
+    assert await session.pop_item() is None
+    with pytest.raises(Conflict) as raised:
+        await session.add_items(ITEMS[:1])
+    assert raised.value.reason == "CONVERSATION_ERASED"

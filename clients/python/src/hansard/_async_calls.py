@@ -1,7 +1,5 @@
-"""The calls of an asynchronous client: its connection, its retries and its positions.
-
-`generate.py sync` makes the blocking form from this file.
-"""
+# `generate.py sync` makes the blocking form of this file.
+"""The calls of a client: its connection, its retries and its positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The asynchronous client. `generate.py sync` makes the blocking one from this file."""
+# `generate.py sync` makes the blocking form of this file.
+"""The asynchronous client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A conversation as a log of a framework's documents. `generate.py sync` makes the blocking form from this file."""
+# `generate.py sync` makes the blocking form of this file.
+"""A conversation as a log of a framework's documents."""
 
 from __future__ import annotations
 
