@@ -17,6 +17,8 @@ EVENTS_MAX, BYTES_MAX = 499, 3 * 1024 * 1024
 RACES_MAX = 20
 # The version of a conversation's creation.
 CREATED = 1
+# Documents with their events.
+_Commit = list[tuple[Any, list[Event]]]
 OPEN_CALL_REASONS = {"TOOL_CALL_NOT_OPEN", "TOOL_CALL_ALREADY_OPEN", "TOOL_MISMATCH", "TOO_MANY_OPEN_CALLS"}
 
 
@@ -41,8 +43,8 @@ class AsyncDocumentLog:
 
     async def append(self, documents: Sequence[Any], *, expected_version: int | None = None) -> None:
         """Appends documents, in order. Up to 499 events are one commit: all of them or none."""
-        for group in _commits(self._format, documents):
-            version = await self._append(group, [], expected_version)
+        for commit in _commits(self._format, documents):
+            version = await self._append(commit, [], expected_version)
             expected_version = None if expected_version is None else version
 
     async def replace(self, documents: Sequence[Any]) -> None:
@@ -115,13 +117,13 @@ class AsyncDocumentLog:
 
     async def _replace_after(self, version: int, documents: Sequence[Any], expected_version: int | None) -> None:
         rewound = [Event(history_rewound=HistoryRewound(to_version=version))]
-        for group in list(_commits(self._format, documents)) or [[]]:
-            await self._append(group, rewound, expected_version)
+        for commit in list(_commits(self._format, documents)) or [[]]:
+            await self._append(commit, rewound, expected_version)
             rewound, expected_version = [], None
 
-    async def _append(self, documents: Sequence[Any], before: list[Event], expected_version: int | None) -> int:
+    async def _append(self, commit: _Commit, before: list[Event], expected_version: int | None) -> int:
         """Appends the documents of one commit after other events, and returns the version."""
-        groups = [pack(self._format, document) for document in documents]
+        documents, groups = [document for document, _ in commit], [events for _, events in commit]
         for attempt in range(1, RACES_MAX + 1):
             events = [*before, *(event for group in groups for event in group)]
             try:
@@ -156,9 +158,9 @@ class AsyncDocumentLog:
                 raise
 
 
-def _commits(format: Format, documents: Sequence[Any]) -> Iterator[list[Any]]:
+def _commits(format: Format, documents: Sequence[Any]) -> Iterator[_Commit]:
     """The documents of each commit."""
-    commit: list[Any] = []
+    commit: _Commit = []
     events_count = bytes_count = 0
     for document in documents:
         events = pack(format, document)
@@ -166,7 +168,7 @@ def _commits(format: Format, documents: Sequence[Any]) -> Iterator[list[Any]]:
         if commit and (events_count + len(events) > EVENTS_MAX or bytes_count + size > BYTES_MAX):
             yield commit
             commit, events_count, bytes_count = [], 0, 0
-        commit.append(document)
+        commit.append((document, events))
         events_count, bytes_count = events_count + len(events), bytes_count + size
     if commit:
         yield commit

@@ -16,6 +16,7 @@ from hansard.errors import (
     HansardError,
     InvalidRequest,
     NotFound,
+    NotSupported,
     PermissionDenied,
     RateLimited,
     Unauthenticated,
@@ -46,6 +47,7 @@ BY_CODE: dict[grpc.StatusCode, type[HansardError]] = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: RateLimited,
     grpc.StatusCode.UNAVAILABLE: Unavailable,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+    grpc.StatusCode.UNIMPLEMENTED: NotSupported,
 }
 BY_STATUS: dict[int, type[HansardError]] = {
     400: InvalidRequest,

@@ -75,4 +75,4 @@ class DeadlineExceeded(Unavailable):
 
 
 class NotSupported(HansardError):
-    """The transport does not have the call: use a `grpc://` address."""
+    """The address does not have the call: use a `grpc://` address, or name the writer of an older gateway by `writer_url`."""
