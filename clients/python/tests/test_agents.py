@@ -79,6 +79,7 @@ ITEMS: list[Any] = [
     {"role": "user", "content": {"$text": 0}},
     {"role": "tool", "content": "no role of ours"},
     {"big": "x" * 100_000},
+    {"role": "user", "content": "half of a pair \ud83d", "id": "\ud83d"},
 ]
 
 

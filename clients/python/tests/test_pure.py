@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
+import socket
 import sys
 import time
 import uuid
@@ -13,8 +15,10 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 
 from hansard import (
+    AsyncHansard,
     Conflict,
     DeadlineExceeded,
+    Hansard,
     HansardError,
     InvalidRequest,
     NotFound,
@@ -199,3 +203,24 @@ def test_calls_are_spans_without_contents(monkeypatch: pytest.MonkeyPatch) -> No
         "rpc.method": "AppendEvents",
         "conversation.id": "c-1",
     }
+
+
+@pytest.mark.parametrize("scheme", ["grpc", "http"])
+def test_a_server_that_never_answers_does_not_hold_a_call(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
+        with Hansard(url, "hsk_x", timeout=0.3) as client:
+            begin = time.monotonic()
+            # gRPC waits for the server's first frame, so that the connection itself is late.
+            with pytest.raises(Unavailable):
+                client.get_conversation("c-1")
+            assert time.monotonic() - begin < 10
+
+        async def ask() -> None:
+            async with AsyncHansard(url, "hsk_x", timeout=0.3) as client:
+                await client.get_conversation("c-1")
+
+        begin = time.monotonic()
+        with pytest.raises(Unavailable):
+            asyncio.run(ask())
+        assert time.monotonic() - begin < 10

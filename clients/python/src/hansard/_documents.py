@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
+from hansard._json import dumps
 from hansard.types import Event, MessageAppended, OpenCall, Part, ProviderItem, RecordedEvent, Role
 
 # The key in the metadata of the first event of a document.
@@ -52,22 +53,24 @@ def pack(format: Format, document: Any) -> list[Event]:
     events = format.events(document)
     if not events:
         return [verbatim(format, document)]
-    if len(events) == 1 and _is_stable(events[0]) and format.of_foreign(RecordedEvent(event=events[0])) == document:
+    text = dumps(document)
+    if len(events) == 1 and _is_stable(events[0]) and dumps(format.of_foreign(RecordedEvent(event=events[0]))) == text:
         return events
     skeleton = _skeleton(document, _texts(events))
     metadata = {KEY: {"format": format.name, "events": len(events), "value": skeleton}}
-    text = _dumps(metadata)
-    if len(text.encode()) > METADATA_BYTES_MAX or "\\u0000" in text or _resolve(skeleton, _texts(events)) != document:
+    note = dumps(metadata)
+    is_exact = dumps(_resolve(skeleton, _texts(events))) == text
+    if not is_exact or len(note.encode()) > METADATA_BYTES_MAX or "\\u0000" in note:
         return [verbatim(format, document)]
-    events[0].metadata_json = text
+    events[0].metadata_json = note
     for event in events[1:]:
-        event.metadata_json = _dumps({KEY: {"format": format.name, "is_rest": True}})
+        event.metadata_json = dumps({KEY: {"format": format.name, "is_rest": True}})
     return events
 
 
 def verbatim(format: Format, document: Any) -> Event:
     """A document as an item that models of other providers do not read."""
-    item = ProviderItem(provider=format.name, item_json=_dumps(document))
+    item = ProviderItem(provider=format.name, item_json=dumps(document))
     return Event(message_appended=MessageAppended(role=Role.ROLE_ASSISTANT, parts=[Part(provider_item=item)]))
 
 
@@ -177,7 +180,7 @@ def _skeleton(value: Any, texts: Sequence[str]) -> Any:
             return {TEXT: by_text[value]} if value in by_text else value
         for index, document in documents:
             # Equal values of other types, such as 1 and True, differ as text.
-            if value == document and _dumps(value) == _dumps(document):
+            if value == document and dumps(value) == dumps(document):
                 return {JSON: index}
         if isinstance(value, dict):
             return {key: replace(member) for key, member in cast("dict[str, Any]", value).items()}
@@ -207,7 +210,7 @@ def _resolve(value: Any, texts: Sequence[str]) -> Any:
 def _stable(text: str) -> str:
     """JSON text that every transport returns as it is; empty: HTTP would return it with other spaces or digits."""
     try:
-        return text if _dumps(json.loads(text)) == text else ""
+        return text if dumps(json.loads(text)) == text else ""
     except ValueError:
         return ""
 
@@ -227,7 +230,3 @@ def _loads(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
-
-
-def _dumps(document: Any) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

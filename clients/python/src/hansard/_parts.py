@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from hansard._json import dumps
 from hansard.types import File, Image, MediaSource, Part, ProviderItem
 
 PROVIDER = "openai"
@@ -19,10 +20,13 @@ def content_parts(content: object) -> list[Part]:
         return [Part(text=content)] if content else []
     if not isinstance(content, list):
         raise ValueError("a content is a text or a list of parts")
-    return [_part(cast("Mapping[str, Any]", part)) for part in cast("list[object]", content)]
+    return [_part(part) for part in cast("list[object]", content)]
 
 
-def _part(part: Mapping[str, Any]) -> Part:
+def _part(given: object) -> Part:
+    if not isinstance(given, Mapping):
+        raise ValueError("a part of a content is an object")
+    part = cast("Mapping[str, Any]", given)
     kind = part.get("type")
     text = part.get("text")
     if kind in ("text", "input_text", "output_text") and isinstance(text, str) and text:
@@ -40,8 +44,7 @@ def _part(part: Mapping[str, Any]) -> Part:
 
 def provider_part(item: Mapping[str, Any]) -> Part:
     """An item without a canonical form, verbatim."""
-    text = json.dumps(item, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Part(provider_item=ProviderItem(provider=PROVIDER, item_json=text))
+    return Part(provider_item=ProviderItem(provider=PROVIDER, item_json=dumps(item)))
 
 
 def _image(part: Mapping[str, Any]) -> Image | None:

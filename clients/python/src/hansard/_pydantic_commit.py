@@ -11,6 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import ConversationRecord
 
+from hansard._json import dumps
 from hansard.types import Event, ForkPoint, HistoryRewound, SystemNoted
 
 # The topic of the notes that contain records.
@@ -39,7 +40,7 @@ class StoredRecord:
     def event(self) -> Event:
         """The note of the record."""
         stored = {"record": _RECORD.dump_python(self.record, mode="json"), "versions": dict(self.versions)}
-        return Event(system_noted=SystemNoted(topic=TOPIC, text=json.dumps(stored)))
+        return Event(system_noted=SystemNoted(topic=TOPIC, text=dumps(stored)))
 
     @classmethod
     def parse(cls, text: str) -> StoredRecord | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
@@ -10,7 +9,7 @@ from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry
 from pydantic_ai.messages import ModelMessage
 
-from hansard._requests import dumps
+from hansard._json import dumps
 from hansard.messages import tool_input_json
 from hansard.types import (
     Event,
@@ -121,5 +120,5 @@ def _result(part: Mapping[str, Any]) -> ToolReturned:
     if isinstance(content, str):
         result.output_parts.CopyFrom(Parts(parts=[Part(text=content)]))
     else:
-        result.output_json = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        result.output_json = dumps(content)
     return result

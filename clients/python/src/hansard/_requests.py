@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hansard._ids import uuid7
+from hansard._json import dumps
 from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
 from hansard.messages import events_of_messages
@@ -56,11 +56,6 @@ def events(messages: Iterable[Mapping[str, Any]] | None, given: Iterable[Event] 
 def metadata_json(metadata: Mapping[str, Any] | None) -> str:
     """Metadata as JSON text; empty: none."""
     return "" if metadata is None else dumps(metadata)
-
-
-def dumps(document: object) -> str:
-    """JSON text of a document; NaN and infinities have none."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def update(

@@ -16,7 +16,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store.base import BaseChatStore
 
 from hansard._ids import derived
-from hansard._requests import dumps
+from hansard._json import dumps
 from hansard._sync_client import Hansard
 from hansard._sync_document_log import DocumentLog
 from hansard.messages import events_of_messages, messages_of_events

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from hansard._json import dumps as compact
 from hansard._proto.hansard.event.v1 import event_pb2 as event_pb
 from hansard.messages import ROLE_NAMES, ROLES
 from hansard.types import (
@@ -56,10 +57,6 @@ def dumps(value: Any) -> str:
         entries = cast("list[Any]", value)  # type: ignore[redundant-cast]
         return "[" + ",".join(dumps(entry) for entry in entries) + "]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _document(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _given(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +156,7 @@ def event_of_json(body: Mapping[str, Any]) -> RecordedEvent:
     """A recorded event."""
     event = Event(event_id=body["eventId"])
     if "metadata" in body:
-        event.metadata_json = _document(body["metadata"])
+        event.metadata_json = compact(body["metadata"])
     if "occurredAt" in body:
         event.occurred_at.FromJsonString(body["occurredAt"])
     reader = _READERS.get(body["type"])
@@ -209,7 +206,7 @@ def _result_of_json(body: Mapping[str, Any]) -> ToolReturned:
     if "outputParts" in body:
         result.output_parts.CopyFrom(Parts(parts=_parts_of_json(body["outputParts"])))
     else:
-        result.output_json = _document(body.get("output"))
+        result.output_json = compact(body.get("output"))
     return result
 
 
@@ -218,7 +215,7 @@ def _created_of_json(body: Mapping[str, Any]) -> event_pb.ConversationCreated:
     return event_pb.ConversationCreated(
         owner=owner_of_json(body["owner"]),
         title=body.get("title", ""),
-        metadata_json="" if metadata is None else _document(metadata),
+        metadata_json="" if metadata is None else compact(metadata),
         forked_from=fork_of_json(body.get("forkedFrom")),
     )
 
@@ -229,7 +226,7 @@ def _updated_of_json(body: Mapping[str, Any]) -> event_pb.ConversationUpdated:
         updated.title = body["title"] or ""
     if "conversationMetadata" in body:
         metadata = body["conversationMetadata"]
-        updated.metadata_json = "" if metadata is None else _document(metadata)
+        updated.metadata_json = "" if metadata is None else compact(metadata)
     return updated
 
 
@@ -241,7 +238,7 @@ _READERS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
         lambda body: ToolCalled(
             call_id=body["callId"],
             tool_name=body["toolName"],
-            input_json=_document(body["input"]),
+            input_json=compact(body["input"]),
             model=body.get("model", ""),
         ),
     ),
@@ -287,7 +284,7 @@ def _part_of_json(part: Mapping[str, Any]) -> Part:
     if kind == "refusal":
         return Part(refusal=part["text"])
     if kind == "providerItem":
-        return Part(provider_item=ProviderItem(provider=part["provider"], item_json=_document(part["item"])))
+        return Part(provider_item=ProviderItem(provider=part["provider"], item_json=compact(part["item"])))
     return Part(text=part["text"])
 
 
