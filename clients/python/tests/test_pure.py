@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import pathlib
 import socket
 import sys
@@ -32,6 +33,7 @@ from hansard import (
 from hansard._ids import derived, time_of, uuid7
 from hansard._positions import CONVERSATIONS_MAX, Positions
 from hansard._problems import DETAILS_KEY, of_grpc, of_http
+from hansard._pydantic_places import ENTRIES_MAX, Places
 from hansard._transports.address import Address
 from hansard._transports.event_stream import EventStream
 from hansard.types import RecordedEvent
@@ -224,3 +226,18 @@ def test_a_server_that_never_answers_does_not_hold_a_call(scheme: str) -> None:
         with pytest.raises(Unavailable):
             asyncio.run(ask())
         assert time.monotonic() - begin < 10
+
+
+def test_places_of_entries_are_bounded() -> None:
+    places = Places()
+    for number in range(ENTRIES_MAX + 1):
+        places.remember("home", f"e{number}", number)
+    assert (places.home_of("e0"), places.version_in("home", "e0")) == (None, None)
+    assert (places.home_of("e1"), places.version_in("home", "e1")) == ("home", 1)
+
+
+def test_http_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    for client in (Hansard, AsyncHansard):
+        with pytest.raises(ImportError, match=r"hansard\[http\]"):
+            client("http://h", "hsk_x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
@@ -44,6 +45,7 @@ class Transport(Protocol):
 def asyncio_transport(address: Address) -> AsyncTransport:
     """The transport of the address's scheme, for `asyncio`."""
     if address.is_http:
+        _require_http()
         from hansard._transports.http_asyncio import HttpAsyncTransport
 
         return HttpAsyncTransport(address)
@@ -55,9 +57,15 @@ def asyncio_transport(address: Address) -> AsyncTransport:
 def blocking_transport(address: Address) -> Transport:
     """The transport of the address's scheme, for threads."""
     if address.is_http:
+        _require_http()
         from hansard._transports.http_blocking import HttpTransport
 
         return HttpTransport(address)
     from hansard._transports.grpc_blocking import GrpcTransport
 
     return GrpcTransport(address)
+
+
+def _require_http() -> None:
+    if importlib.util.find_spec("httpx2") is None:
+        raise ImportError("addresses with http need the package httpx2: install `hansard[http]`")
