@@ -86,7 +86,7 @@ def store(client: AsyncHansard) -> HansardConversationStore:
 
 async def test_messages_come_back_exactly(deployment, store: HansardConversationStore, new_id: str) -> None:
     conversation = Conversation(conversation_id=new_id, messages=list(MESSAGES))
-    entries = await store.save(conversation, scope="ada")
+    entries = await store.save(conversation, scope=new_id)
     assert len(entries) == len(MESSAGES)
     async with deployment.asynchronous() as other:
         loaded = await HansardConversationStore(other).load(new_id)
@@ -105,7 +105,7 @@ async def test_messages_come_back_exactly(deployment, store: HansardConversation
 
 async def listed(store: HansardConversationStore, conversation_id: str) -> None:
     end = asyncio.get_running_loop().time() + 20
-    while conversation_id not in [record.conversation_id for record in await store.list_conversations()]:
+    while conversation_id not in [record.conversation_id for record in await store.list_conversations(scope=conversation_id)]:
         assert asyncio.get_running_loop().time() < end
 
 
@@ -220,7 +220,7 @@ class Pair:
         name = self.name()
         conversation = await store.load(name) or Conversation(conversation_id=name)
         conversation.messages.extend(turn(self.number)[: self.random.randrange(5)])
-        saved = await store.save(conversation)
+        saved = await store.save(conversation, scope=self.prefix)
         return len(saved), await self.content(store, name)
 
     async def rewrite(self, store: ConversationStore) -> Any:
@@ -230,7 +230,7 @@ class Pair:
             return None
         kept = loaded.messages[: self.random.randrange(len(loaded.messages) + 1)]
         rewritten = Conversation(conversation_id=name, messages=[*kept, *turn(self.number)], revision=loaded.revision)
-        await store.save(rewritten)
+        await store.save(rewritten, scope=self.prefix)
         return await self.content(store, name)
 
     async def stale(self, store: ConversationStore) -> Any:
@@ -273,8 +273,7 @@ class Pair:
         return listed
 
     async def listed(self, store: ConversationStore, limit: int | None) -> Any:
-        records = await store.list_conversations(limit=limit)
-        return [record.conversation_id for record in records if record.conversation_id.startswith(self.prefix)]
+        return [record.conversation_id for record in await store.list_conversations(scope=self.prefix, limit=limit)]
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
