@@ -20,7 +20,7 @@ INTRODUCTION = """\
 
 These clients work with Hansard when their base URL and their key are changed. The table is generated: each feature is a test in
 `tests/clients` with the unmodified client, at the version that its folder pins. The checks also assert each status and code in
-the last column.
+the last column. The API "package `hansard`" is an adapter of the [package for Python](how-to/use-python.md).
 
 ```sh
 cargo build --bin hansard && tests/clients/run write     # runs every check, and writes this page
