@@ -100,7 +100,7 @@ mod tests {
     /// Inserts rows with a value for each column that needs one.
     async fn fill(model: &ReadModel, table: &str) {
         let columns = format!(
-            "SELECT attname::text, CASE WHEN attname = 'tenant_id' THEN '''t'' || n'
+            "SELECT attname::text, CASE WHEN attname = 'tenant_id' THEN '''t'' || n' WHEN attname = 'block_id' THEN 'n'
                  WHEN atttypid = 'text'::regtype THEN '''x''' WHEN atttypid = 'bytea'::regtype THEN '''x''::bytea'
                  WHEN atttypid = 'boolean'::regtype THEN 'false' WHEN atttypid = 'uuid'::regtype THEN 'gen_random_uuid()'
                  WHEN atttypid = 'bigint[]'::regtype THEN '''{{}}''::bigint[]'
