@@ -45,7 +45,12 @@ pub(crate) struct Args {
     token: Option<Secret>,
     /// File with the session: whoever reads it reads your conversations. Created if it is missing; by default below --data-dir, one for
     /// each URL and API key.
-    #[arg(long, env = "HANSARD_SESSION_FILE", value_name = "FILE")]
+    #[arg(
+        long,
+        env = "HANSARD_SESSION_FILE",
+        hide_env_values = true,
+        value_name = "FILE"
+    )]
     session: Option<PathBuf>,
     /// Conversation to continue; it is created if it does not exist.
     #[arg(long, value_name = "ID", value_parser = conversation)]
@@ -54,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long)]
     commands: bool,
     /// No colours.
-    #[arg(long, env = "NO_COLOR", value_parser = FalseyValueParser::new())]
+    #[arg(long, env = "NO_COLOR", hide_env_values = true, value_parser = FalseyValueParser::new())]
     no_color: bool,
     /// Folder of the history (1,000 messages) and of sessions; by default `chat` in the folder of `hansard dev`.
     #[arg(long, value_name = "FOLDER")]
