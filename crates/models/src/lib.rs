@@ -35,7 +35,7 @@ pub use echo::{ECHO, ECHO_PREFIX, ECHO_TEXT_BYTES_MAX};
 pub use egress_client::{EgressClient, egress_refusal};
 pub use error::{ErrorText, ModelError, ModelsError, Step};
 pub use exchange::{Exchange, ExchangeDetail, ExchangeListener};
-pub use framing::{EVENT_BYTES_MAX, Events as EventData, TooLong};
+pub use framing::{EVENT_BYTES_MAX, Events as EventData, StreamEvent, TooLong};
 pub use key::ApiKey;
 pub use options::{RequestOptions, ToolChoice};
 pub use piece::Piece;

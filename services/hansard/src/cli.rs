@@ -3,9 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, context, dashboard, dev, erase, history, import, key,
-    master_key, mcp, migrate, parked, policy, rebuild, receipt_key, replay, restore, role, search,
-    signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
+    agent, archive, backup, bootstrap, chat, completions, context, dashboard, dev, erase, history,
+    import, key, man, master_key, mcp, migrate, parked, policy, rebuild, receipt_key, replay,
+    restore, role, search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch,
+    widget,
 };
 use crate::exit::{self, Exit};
 
@@ -61,6 +62,7 @@ Examples:
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Search(search::Args),
+    Chat(chat::Args),
     Mcp(mcp::Args),
     Widget(widget::Args),
     Tail(tail::Args),
@@ -74,6 +76,8 @@ Examples:
     Replay(replay::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Command {
@@ -100,6 +104,7 @@ impl Command {
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Search(args) => search::run(args).await,
+            Self::Chat(args) => Box::pin(chat::run(args)).await,
             Self::Mcp(args) => mcp::run(args).await,
             Self::Widget(args) => widget::run(args),
             Self::Tail(args) => tail::run(args).await,
@@ -113,6 +118,8 @@ impl Command {
             Self::Replay(args) => replay::run(args).await,
             Self::Verify(args) => verify::run(args).await,
             Self::Rebuild(args) => rebuild::run(args).await,
+            Self::Completions(args) => completions::run(args),
+            Self::Man(args) => man::run(args),
         }
     }
 }

@@ -23,6 +23,10 @@ pub enum Exit {
     Differs,
     /// 6: something needs an operator; standard output lists it.
     NeedsOperator,
+    /// 7: `chat`: a tool call waits for a decision or a result.
+    WaitsForTool,
+    /// 130: Ctrl-C stopped an answer of `chat`; standard output has what was kept.
+    Stopped,
 }
 
 impl Exit {
@@ -41,6 +45,8 @@ impl From<Exit> for ExitCode {
             Exit::SomeRejected => 3,
             Exit::Differs => 5,
             Exit::NeedsOperator => 6,
+            Exit::WaitsForTool => 7,
+            Exit::Stopped => 130,
         })
     }
 }
@@ -54,7 +60,8 @@ Exit codes:
   3    import: some conversations were rejected
   5    verify, rebuild, archive, verify-receipt, erase verify-receipt: differences were found
   6    status, watch, parked retry: something needs an operator
-  130  a second Ctrl-C stopped it immediately";
+  7    chat: a tool call waits for a decision or a result
+  130  Ctrl-C stopped an answer of chat, or a second Ctrl-C stopped any command immediately";
 
 /// Invalid arguments.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +84,7 @@ pub(crate) fn report_error(program: &str, error: &anyhow::Error) -> Exit {
 }
 
 /// The error and its causes, without causes that the previous text contains.
-fn describe(error: &anyhow::Error) -> String {
+pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

@@ -6,6 +6,7 @@
 //! directly.
 
 mod backup;
+mod chat;
 mod cli;
 pub mod client;
 pub mod commands;
@@ -16,6 +17,7 @@ mod ids;
 pub mod import;
 mod mcp;
 pub mod progress;
+mod secret_file;
 mod selection;
 mod status;
 pub mod table;

@@ -18,6 +18,7 @@ mod quotas;
 mod search;
 mod security_headers;
 mod sessions;
+mod terminal;
 mod tokens;
 mod turns;
 mod v1;

@@ -5,7 +5,7 @@ mod lines;
 
 use std::collections::VecDeque;
 
-pub use events::Events;
+pub use events::{Events, StreamEvent};
 use lines::Lines;
 
 /// Maximum bytes of a line of a stream, and of the data of an event.

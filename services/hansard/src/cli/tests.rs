@@ -185,3 +185,25 @@ fn arguments_of_history() {
         ],
     );
 }
+
+#[test]
+fn arguments_of_chat_completions_and_man() {
+    check(
+        &[
+            "chat",
+            "chat question --api-key k --conversation c",
+            "chat --commands --no-color --session f --data-dir d",
+            "completions bash",
+            "completions fish",
+            "man folder",
+        ],
+        &[
+            "chat one two",
+            "chat question --commands",
+            "chat --conversation a/b",
+            "completions",
+            "completions some",
+            "man",
+        ],
+    );
+}

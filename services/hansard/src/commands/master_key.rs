@@ -9,10 +9,10 @@ use event_log::Registry;
 use event_log::seal::MasterKey;
 use serde_json::json;
 
-use super::secret_file;
 use super::stores::RecordAddress;
 use crate::console;
 use crate::exit::Exit;
+use crate::secret_file;
 
 /// Create and rotate the master key, which encrypts secrets at rest.
 ///

@@ -14,7 +14,7 @@ use event_log::{Record, Registry};
 use serde::{Deserialize, Serialize};
 
 use super::args::Amount;
-use crate::commands::secret_file;
+use crate::secret_file;
 use crate::view::when::now;
 
 /// The id of the demo tenant and of its agent.
@@ -110,7 +110,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::commands::secret_file::FILE_MODE;
+    use crate::secret_file::FILE_MODE;
 
     #[test]
     fn settings_are_saved_with_the_mode_of_secrets() {

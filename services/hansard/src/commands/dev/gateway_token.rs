@@ -12,7 +12,7 @@ use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use runtime::config::Secret;
 
-use crate::commands::secret_file;
+use crate::secret_file;
 use crate::view::when::now;
 
 const FILE: &str = "gateway.token";

@@ -99,6 +99,7 @@ impl Guide<'_> {
              \x20        HANSARD_WRITER_URL=http://{writer} HANSARD_GATEWAY_URL=http://{gateway} \\\n\
              \x20        HANSARD_MASTER_KEY_FILE={}\n\
              \x20 {program} context {conversation}\n\
+             \x20 {program} chat --url http://{gateway_http} --api-key {api_key}\n\
              \x20 {program} import chats.jsonl\n\
              \x20 {program} dashboard link --tenant {NAME} --name you --role operator\n\
              \x20 {program} tail --nats-url {} | head -n 3\n\

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use event_log::seal::{MasterKey, MasterKeys};
 
-use crate::commands::secret_file;
+use crate::secret_file;
 
 const FILE: &str = "master.key";
 

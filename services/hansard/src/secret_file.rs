@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// The mode of files with secrets.
-pub(super) const FILE_MODE: u32 = 0o600;
+pub(crate) const FILE_MODE: u32 = 0o600;
 
 /// Writes a file that must not exist.
-pub(super) fn create(path: &Path, contents: &str) -> io::Result<()> {
+pub(crate) fn create(path: &Path, contents: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -20,7 +20,7 @@ pub(super) fn create(path: &Path, contents: &str) -> io::Result<()> {
 }
 
 /// Replaces the file atomically.
-pub(super) fn write(path: &Path, contents: &str) -> io::Result<()> {
+pub(crate) fn write(path: &Path, contents: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
