@@ -12,7 +12,6 @@ use tokio::time::timeout;
 
 use super::message::Message;
 use super::notifications::Notifications;
-use super::subscriptions;
 use crate::exit::UsageError;
 
 /// The longest wait for an answer: more than the gateway takes for any.
@@ -91,10 +90,9 @@ impl Gateway {
     /// Posts a message. The answer of the gateway, or an error; `None` for a notification.
     pub(super) async fn send(&self, message: &Message) -> Option<Value> {
         match self.post(message).await {
-            Ok(mut answer) => {
+            Ok(answer) => {
                 if message.is_initialize() {
                     self.note_revision(answer.as_ref());
-                    answer = answer.map(subscriptions::offered);
                 }
                 answer
             }

@@ -113,7 +113,10 @@ impl Relay {
         // A line is only read if a slot is free.
         let slot = Arc::clone(&self.slots).try_acquire_owned().ok();
         self.tasks.start(TaskKey::Request(id), async move {
-            let answer = gateway.send(&message).await;
+            let mut answer = gateway.send(&message).await;
+            if message.is_initialize() {
+                answer = answer.map(subscriptions::offered);
+            }
             subscriptions::send(&host, answer).await;
             drop(slot);
         });
