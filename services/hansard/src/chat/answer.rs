@@ -50,9 +50,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The rest of an answer, after decisions about these calls.
-    pub(super) fn after(decided: Vec<Call>) -> Self {
-        Self { open: decided }
+    /// The rest of an answer, after these calls were approved.
+    pub(super) fn after(approved: Vec<Call>) -> Self {
+        Self { open: approved }
     }
 
     /// The next chunk.

@@ -101,8 +101,9 @@ impl Turns {
             approvals.map(|(call, approved)| json!({"toolCallId": call.id, "approved": approved}));
         let body = json!({"approvals": approvals.collect::<Vec<_>>()});
         let path = format!("/api/chats/{conversation}/messages");
-        let decided = decisions.into_iter().map(|(call, _)| call).collect();
-        let answer = Answer::after(decided);
+        // Only approved calls return in the stream; refusals are recorded before it.
+        let approved = decisions.into_iter().filter(|(_, approved)| *approved);
+        let answer = Answer::after(approved.map(|(call, _)| call).collect());
         self.post(&path, conversation, &body, answer).await
     }
 
