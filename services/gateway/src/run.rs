@@ -11,7 +11,7 @@ use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
 use runtime::clock::Clock;
-use runtime::grpc::GrpcServer;
+use runtime::grpc::{GrpcConfig, GrpcServer};
 use runtime::health::{Health, Probe};
 use runtime::http::{BoundHttpServer, HttpServer};
 use runtime::serve::Listeners;
@@ -85,26 +85,9 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         gateway: gateway.clone(),
     };
     let http = bind_http(state).await?;
-    let message_bytes_max = config.grpc.message_bytes_max;
-    let known_callers = gateway.registry.clone();
-    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
-        .max_decoding_message_size(message_bytes_max);
-    let writes = ForwardedWrites::to(&writer);
-    let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
-    let documents =
-        DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
-    let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
-        .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
-    let server = GrpcServer::new(config.grpc, health)
-        .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
-        .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
-        .service(read)
-        .service(history)
-        .service(writes)
-        .service(documents)
-        .bind()
-        .await?;
+    let server = grpc_server(config.grpc, health, gateway, writer);
+    let server = server.bind().await?;
     let running = Running {
         grpc_addr: server.local_addr(),
         http_addr: http.local_addr(),
@@ -175,6 +158,32 @@ fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
     } = gateway.reader.clone();
     shutdown.spawn_cancellable(samples.clone().run(record, read_model, Clock::System));
     samples
+}
+
+/// The gRPC services.
+fn grpc_server(
+    config: GrpcConfig,
+    health: Health,
+    gateway: Gateway,
+    writer: WriterClient,
+) -> GrpcServer {
+    let message_bytes_max = config.message_bytes_max;
+    let known_callers = gateway.registry.clone();
+    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
+        .max_decoding_message_size(message_bytes_max);
+    let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
+    let documents =
+        DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
+    let forwarded = ForwardedWrites::to(&writer);
+    let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
+        .max_decoding_message_size(message_bytes_max);
+    GrpcServer::new(config, health)
+        .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
+        .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
+        .service(read)
+        .service(history)
+        .service(documents)
+        .service(forwarded)
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {

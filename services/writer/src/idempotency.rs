@@ -118,10 +118,12 @@ fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
     if intent.has_key && is_ahead(intent.command.commit) {
         return Some(intent.key_field);
     }
-    let (run, field) = match &intent.command.action {
-        Action::StartRun(start) => (&start.started, "run_id"),
-        Action::Create(create) => (create.run.as_ref()?, "run.run_id"),
-        _ => return None,
+    let (run, field) = if let Action::StartRun(start) = &intent.command.action {
+        (&start.started, "run_id")
+    } else if let Action::Create(create) = &intent.command.action {
+        (create.run.as_ref()?, "run.run_id")
+    } else {
+        return None;
     };
     is_ahead(CommitId(run.run.0)).then_some(field)
 }

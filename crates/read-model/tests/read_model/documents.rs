@@ -133,7 +133,7 @@ async fn an_erasure_removes_documents() {
     for batch in [1, 8] {
         let mut projection = Projection::new().await;
         let mut author = Author::new(CONVERSATION);
-        let items = vec![
+        let items = [
             author.begin(1),
             author.commit(2, vec![document_put("k", "\"secret\"", None)]),
             author.commit(3, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),

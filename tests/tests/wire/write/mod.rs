@@ -22,6 +22,7 @@ use tests::agent::{Agent, Outcome};
 use wire::proto::write::v1 as proto;
 
 /// A command of any rpc.
+#[expect(clippy::large_enum_variant, reason = "a test has few of them")]
 #[derive(Debug, Clone)]
 enum Command {
     Create(proto::CreateConversationRequest),
