@@ -936,6 +936,27 @@ export interface components {
             /** @enum {string} */
             type: "HistoryRewound";
         } | {
+            /** @description Its key. */
+            key: string;
+            /** @description The labels of its namespace. */
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description It is read for this many seconds after its record.
+             */
+            ttlSeconds?: number | null;
+            /** @enum {string} */
+            type: "DocumentPut";
+            /** @description Its value, as it was given. */
+            value: components["schemas"]["Verbatim"];
+        } | {
+            /** @description Its key. */
+            key: string;
+            /** @description The labels of its namespace. */
+            namespace: string[];
+            /** @enum {string} */
+            type: "DocumentDeleted";
+        } | {
             /** @description The new owner. */
             owner: components["schemas"]["OwnerBody"];
             /** @description The previous owner. */
@@ -1125,12 +1146,16 @@ export interface components {
             input?: unknown;
             /** @description `ToolReturned`: whether the tool failed. */
             isError?: boolean | null;
+            /** @description `DocumentPut`, `DocumentDeleted`: the key. Required. */
+            key?: string | null;
             /** @description `ErrorOccurred`: the error message. */
             message?: string | null;
             /** @description Its metadata: an object, at most 64 KiB, recorded verbatim. */
             metadata?: Record<string, unknown> | null;
             /** @description `MessageAppended`, `ToolCalled`, `HistorySummarised`: the model that wrote it. */
             model?: string | null;
+            /** @description `DocumentPut`, `DocumentDeleted`: the labels of the namespace, 1 to 16. Required. */
+            namespace?: string[] | null;
             /** @description When it happened; RFC 3339. Events are not ordered by it. */
             occurredAt?: string | null;
             /** @description `ToolReturned`: the output, any JSON, recorded verbatim. This or `outputParts` is required. */
@@ -1163,9 +1188,16 @@ export interface components {
             toolName?: string | null;
             /** @description `SystemNoted`: the topic, a short stable name. */
             topic?: string | null;
+            /**
+             * Format: int64
+             * @description `DocumentPut`: the document is read for this many seconds after its record.
+             */
+            ttlSeconds?: number | null;
             /** @description The type of the event. */
-            type: "MessageAppended" | "ToolCalled" | "ToolReturned" | "SystemNoted" | "ErrorOccurred" | "HistorySummarised" | "HistoryRewound";
+            type: "MessageAppended" | "ToolCalled" | "ToolReturned" | "SystemNoted" | "ErrorOccurred" | "HistorySummarised" | "HistoryRewound" | "DocumentPut" | "DocumentDeleted";
             usage?: null | components["schemas"]["NewUsageBody"];
+            /** @description `DocumentPut`: the value, any JSON, recorded verbatim. Required. */
+            value?: unknown;
         };
         /** @description A message to append. */
         NewMessageBody: {
@@ -1466,7 +1498,7 @@ export interface components {
              *     on the first page.
              */
             matchCount?: number | null;
-            /** @description Whether there are more than `matchCount`. */
+            /** @description Whether there may be more than `matchCount`. */
             matchCountIsCapped?: boolean | null;
             /** @description The cursor of the next page; absent: this is the last page. */
             nextCursor?: string | null;
