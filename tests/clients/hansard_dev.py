@@ -17,19 +17,27 @@ import time
 import urllib.request
 
 DEADLINE_S = 120
+# The ports of `hansard dev`, counted from its base.
+DEV_PORTS = (1, 2, 3, 11, 12, 13, 20, 30)
 # The names of the agent and of the model server in `hansard dev`.
 AGENT, SERVER = "demo", "dev"
 
 
 def free_port():
-    """A free port below the range of outgoing connections, which could otherwise take it. Checks that run at the same time have
-    different numbers in CLIENTS_LANE, 0 or 1, and so never choose the same one."""
+    """A free port below the range of outgoing connections, which could otherwise take it; and with it those that `hansard dev` counts
+    from it. Checks that run at the same time have different numbers in CLIENTS_LANE, 0 or 1, and so never choose the same one."""
     lane = int(os.environ.get("CLIENTS_LANE", "0"))
     while True:
         port = random.randrange(100, 320, 2) * 100 + lane * 100
-        with contextlib.suppress(OSError), socket.socket() as one:
-            one.bind(("127.0.0.1", port))
+        if all(is_free(port + offset) for offset in (0, *DEV_PORTS)):
             return port
+
+
+def is_free(port):
+    with contextlib.suppress(OSError), socket.socket() as one:
+        one.bind(("127.0.0.1", port))
+        return True
+    return False
 
 
 def wait_for(what, attempt):
