@@ -149,7 +149,7 @@ pub async fn search(
 /// The namespaces with documents, in the order of their labels, and whether there are more.
 ///
 /// # Errors
-/// As [`search`].
+/// As [`search()`].
 pub async fn namespaces(
     gateway: &Gateway,
     search: NamespaceSearch,
