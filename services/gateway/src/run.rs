@@ -86,7 +86,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     };
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
-    let server = grpc_server(config.grpc, health, gateway, writer);
+    let forwarded = ForwardedWrites::to(&config.writer_url, gateway.registry.clone())?;
+    let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded);
     let server = server.bind().await?;
     let running = Running {
         grpc_addr: server.local_addr(),
@@ -174,7 +175,6 @@ fn grpc_server(
     let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
     let documents =
         DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
-    let forwarded = ForwardedWrites::to(&writer);
     let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
         .max_decoding_message_size(message_bytes_max);
     GrpcServer::new(config, health)
@@ -183,7 +183,6 @@ fn grpc_server(
         .service(read)
         .service(history)
         .service(documents)
-        .service(forwarded)
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {

@@ -53,12 +53,6 @@ impl WriterClient {
         Ok(endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
     }
 
-    /// The connection, for calls that bring a token of their own.
-    #[must_use]
-    pub fn channel(&self) -> Channel {
-        self.channel.clone()
-    }
-
     /// The write service under the gateway's token; `timeout` is the deadline of each call.
     #[must_use]
     pub fn write(&self, timeout: Duration) -> WriteServiceClient<Authenticated> {

@@ -1,34 +1,75 @@
 //! The write service of the gateway: every call goes to the writer as it is, so that a client needs one address.
 //!
-//! The writer authenticates the caller, by the caller's own token. The gateway reads neither the request nor the answer.
+//! The writer authorizes the call, by the caller's own token. The gateway reads neither the request nor the answer; it rejects
+//! unknown tokens, so that strangers open no connections to the writer.
+//!
+//! Unread bytes of a stream count against the window of its connection. So each stream has a connection of its own, and a caller that
+//! reads no answers holds back nobody else. Unary calls share a connection, which the gateway's own commands do not use.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use axum::http::{Request, Response};
+use event_log::Registry;
 use futures::future::BoxFuture;
+use runtime::tls::EndpointError;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::server::NamedService;
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 use tower::{Service, ServiceExt as _};
 use wire::proto::write::v1::write_service_server::SERVICE_NAME;
 use wire::status::{Problem, Reason};
 
-use crate::problem::RETRY_AFTER;
+use crate::problem::{RETRY_AFTER, unauthenticated};
 use crate::writer::WriterClient;
+
+/// The method whose calls are streams.
+const STREAM_METHOD: &str = "/AppendStream";
 
 /// Forwards calls of the write service.
 #[derive(Debug, Clone)]
 pub(crate) struct ForwardedWrites {
-    writer: Channel,
+    registry: Registry,
+    writer: Endpoint,
+    unary: Channel,
 }
 
 impl ForwardedWrites {
-    pub(crate) fn to(writer: &WriterClient) -> Self {
-        Self {
-            writer: writer.channel(),
+    /// Forwards to the writer at a URL. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub(crate) fn to(writer_url: &str, registry: Registry) -> Result<Self, EndpointError> {
+        let writer = WriterClient::endpoint(writer_url)?;
+        Ok(Self {
+            registry,
+            unary: writer.connect_lazy(),
+            writer,
+        })
+    }
+
+    /// The connection of a call.
+    fn connection(&self, request: &Request<Body>) -> Channel {
+        if request.uri().path().ends_with(STREAM_METHOD) {
+            self.writer.connect_lazy()
+        } else {
+            self.unary.clone()
         }
+    }
+
+    async fn forward(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+        let bearer = wire::bearer::from_headers(request.headers());
+        let principal = match bearer {
+            Some(bearer) => self.registry.authenticate(bearer).await,
+            None => None,
+        };
+        if principal.is_none() {
+            return Err(unauthenticated().into());
+        }
+        let writer = self.connection(&request);
+        let answer = writer.oneshot(request).await;
+        answer.map_err(|_| unavailable())
     }
 }
 
@@ -46,11 +87,8 @@ impl Service<Request<Body>> for ForwardedWrites {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let calling = self.writer.clone().oneshot(request);
-        Box::pin(async move {
-            let answer = calling.await;
-            Ok(answer.unwrap_or_else(|_| unavailable().into_http()))
-        })
+        let forwarding = self.clone().forward(request);
+        Box::pin(async move { Ok(forwarding.await.unwrap_or_else(Status::into_http)) })
     }
 }
 
