@@ -1,10 +1,10 @@
-//! What the callers of public API keys get of tool calls. Facts are reduced before they are folded, streamed or exported, so every
+//! What the callers of public API keys get of tool calls; documents, in which back ends keep their state, are never shown. Facts are reduced before they are folded, streamed or exported, so every
 //! answer agrees.
 
 use std::collections::BTreeSet;
 
 use domain::event::{MessageAppended, ToolCalled, ToolOutput, ToolReturned};
-use domain::{Fact, JsonText, Part, RecordedEvent, RunPart, RunPartKind, ToolName};
+use domain::{Annotation, Fact, JsonText, Part, RecordedEvent, RunPart, RunPartKind, ToolName};
 
 use crate::data_part::DATA_PROVIDER;
 use crate::denial::denial_of;
@@ -21,22 +21,29 @@ pub enum ToolDetail {
     Hidden,
 }
 
-/// What an agent shows of tool calls. Everything by default.
+/// What is shown of a conversation. By default everything; to the callers of public API keys, what the agent's settings allow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Disclosure {
     detail: ToolDetail,
+    /// Whether documents are left out.
+    hides_documents: bool,
     /// The tools whose calls are always shown with their input: the caller runs or approves them.
     answered: BTreeSet<ToolName>,
 }
 
 impl Disclosure {
-    /// Shows this detail; `answered` are the tools whose calls the caller must run or may approve.
+    /// For the caller of a public API key: shows this detail, and no documents; `answered` are the tools whose calls the caller must
+    /// run or may approve.
     #[must_use]
     pub fn new(detail: ToolDetail, answered: BTreeSet<ToolName>) -> Self {
-        Self { detail, answered }
+        Self {
+            detail,
+            hides_documents: true,
+            answered,
+        }
     }
 
-    /// Whether everything is shown.
+    /// Whether everything is shown of what is not left out.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.detail == ToolDetail::Full
@@ -79,6 +86,9 @@ impl Disclosure {
     }
 
     fn fact(&self, fact: Fact) -> Option<Fact> {
+        if self.hides_documents && is_of_document(&fact) {
+            return None;
+        }
         if self.is_full() {
             return Some(fact);
         }
@@ -123,6 +133,13 @@ impl Disclosure {
     }
 }
 
+fn is_of_document(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::Annotation(Annotation::DocumentPut(_) | Annotation::DocumentDeleted(_))
+    )
+}
+
 /// A message without the items of providers, which contain the calls that a provider runs itself.
 fn without_items(mut message: MessageAppended) -> MessageAppended {
     let is_item = |part: &Part| matches!(part, Part::ProviderItem { provider, .. } if provider.as_str() != DATA_PROVIDER);
@@ -132,8 +149,8 @@ fn without_items(mut message: MessageAppended) -> MessageAppended {
 
 #[cfg(test)]
 mod tests {
-    use domain::event::{Role, ToolOutcome};
-    use domain::{CallId, Label};
+    use domain::event::{DocumentPut, Role, ToolOutcome};
+    use domain::{CallId, DocumentName, Label};
 
     use super::*;
     use crate::denial::{Denial, denial_result};
@@ -172,6 +189,19 @@ mod tests {
             Some(fact) if format!("{fact:?}").contains(SECRET) => "everything",
             Some(_) => "name",
         }
+    }
+
+    #[test]
+    fn documents_are_only_shown_to_others_than_callers_of_public_keys() {
+        let put = Fact::from(DocumentPut {
+            name: DocumentName::parse(vec!["n".to_owned()], "k".to_owned()).unwrap(),
+            value: JsonText::parse(format!("\"{SECRET}\"")).unwrap(),
+            ttl_seconds: None,
+        });
+        let details = [ToolDetail::Full, ToolDetail::Names, ToolDetail::Hidden];
+        let seen = details.map(|detail| shown(detail, put.clone()));
+        assert_eq!(seen, ["nothing"; 3]);
+        assert_eq!(Disclosure::default().fact(put.clone()), Some(put));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! `/v1/documents`: a back end stores documents of its agent, of owners, and reads those of conversations.
 
+use reqwest::Method;
 use serde_json::{Value, json};
+use tests::events::{document_put, user};
 use tests::http_client::HttpClient;
 use uuid::Uuid;
 use wire::proto::operate::v1::Scope;
 
 use super::service;
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer};
+use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer, begin};
+use crate::turns::sse::EventStream;
 
 const BOTH: [Scope; 2] = [Scope::Append, Scope::Read];
 
@@ -359,4 +362,34 @@ async fn frontends_neither_read_nor_plant_documents() {
     );
     let found = get(&client, json!({"scope": scope})).await;
     assert_eq!(found["value"], "secret");
+}
+
+/// A back end keeps its state in documents of a chat: the owner of the chat must not read it.
+#[tokio::test(flavor = "multi_thread")]
+async fn owners_of_a_chat_do_not_see_its_documents() {
+    let fixture = Fixture::new().await;
+    let ada = fixture.user("ada");
+    let chat = begin(&ada, &json!({})).await;
+    let events = vec![document_put("state", "\"secret\""), user("visible")];
+    fixture.agent.append(&chat, events).await;
+    let exported = |format: &str| format!("/api/chats/{chat}/export?format={format}");
+    for path in [exported("json"), exported("ndjson"), exported("csv")] {
+        let text = ada.get(&path).await.text();
+        assert!(
+            text.contains("visible") && !text.contains("secret"),
+            "{path}: {text}"
+        );
+    }
+    let path = format!("/api/chats/{chat}/events");
+    let mut stream = EventStream::open(ada.request(Method::GET, &path)).await;
+    loop {
+        let event = stream.next().await.expect("an event");
+        assert!(!event.data.contains("secret"), "{}", event.data);
+        if event.data.contains("visible") {
+            break;
+        }
+    }
+    let path = format!("/v1/admin/conversations/{chat}/export");
+    let text = fixture.admin().get(&path).await.text();
+    assert!(text.contains("secret"), "{text}");
 }

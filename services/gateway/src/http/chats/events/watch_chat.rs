@@ -11,7 +11,7 @@ use crate::http::{CallerHeaders, Frontend, HttpState};
 ///
 /// First the events after `after`, then the event `caught-up`, then each new event when it is recorded. Events
 /// of all callers are streamed: a second tab shows what the first one sends. Each event comes once, in the order of
-/// versions; calls that the agent's settings hide are left out. The answer of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its
+/// versions; documents, and calls that the agent's settings hide, are left out. The answer of an active run is recorded at the end of each step: `GET /api/chats/{id}/stream` streams its
 /// parts. The last event is `end`, with a code: `STREAM_TOO_OLD`, `CLIENT_TOO_SLOW`, `DRAINING`, `CONVERSATION_ERASED`, `CONVERSATION_NOT_FOUND` if
 /// the owner changed, or that of an error.
 #[utoipa::path(
