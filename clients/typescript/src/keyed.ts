@@ -3,7 +3,7 @@
 import { segment, type Http, type RequestOptions } from './http.js';
 import type { History, HistoryMessage, RecordedMessages } from './types.js';
 
-/** A history under a key. If its store does not answer, the result has `warnings`, and the bot goes on with its own messages. */
+/** A history under a key. If its store does not answer, the result has `warnings`, and the bot continues with its own messages. */
 export class KeyedHistory {
   readonly #http: Http;
   readonly #namespace: string | undefined;

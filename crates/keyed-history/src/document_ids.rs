@@ -95,7 +95,7 @@ mod tests {
         Owner::User(UserId::parse(id).unwrap())
     }
 
-    /// Whoever changes one of these loses every document that is kept. Computed by Python's `hmac`, not by this program.
+    /// A change of one of these loses every document that is kept. Computed by Python's `hmac`, not by this program.
     #[test]
     fn golden_ids() {
         let of_agent = ids(7, "support", None, (&["memories", "用户"], "k/1"));

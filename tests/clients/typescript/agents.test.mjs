@@ -184,7 +184,7 @@ test('sessions of several writers lose and double nothing', async () => {
 test('runs of an agent with a tool continue their session, also streamed', async () => {
   const weather = tool({
     name: 'weather',
-    description: 'Tells the weather.',
+    description: 'Returns the weather.',
     parameters: z.object({ city: z.string() }),
     execute: async ({ city }) => `${city} is cold.`,
   });

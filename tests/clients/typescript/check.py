@@ -25,7 +25,7 @@ PACKAGE = FOLDER.parents[2] / "clients/typescript"
 WORD_S = 0.003
 FIRST_USE_LINES_MAX = 12
 # The model calls it if a message asks for the weather.
-TOOL = {"toolName": "weather", "description": "Tells the weather.", "inputSchemaJson": '{"type": "object"}', "needsApproval": False}
+TOOL = {"toolName": "weather", "description": "Returns the weather.", "inputSchemaJson": '{"type": "object"}', "needsApproval": False}
 USER_SECRET = "a secret of the TypeScript check, long enough"
 
 

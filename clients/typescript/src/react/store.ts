@@ -124,7 +124,7 @@ async function follow({ source, set, signal }: Reading, run: string, current: ()
       if (chunk.type === 'text-delta') set({ answer: text });
     }
   } catch {
-    // The record tells how the run ended.
+    // The record has the end of the run.
   }
 }
 

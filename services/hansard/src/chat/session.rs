@@ -1,4 +1,4 @@
-//! The file with the session of a caller without a token: whoever reads it reads the caller's conversations.
+//! The file with the session of a caller without a token, which gives access to the conversations of the caller.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Service token with the scope `read`, for /context.
     #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret())]
     token: Option<Secret>,
-    /// File with the session: whoever reads it reads your conversations. Created if it is missing; by default below --data-dir, one for
+    /// File with the session, which gives access to your conversations. Created if it is missing; by default below --data-dir, one for
     /// each URL and API key.
     #[arg(
         long,

@@ -30,7 +30,7 @@ pub async fn fill_step(model: &ReadModel) -> Result<usize, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         let limit = i64::try_from(FILTERS_PER_STATEMENT_MAX).unwrap_or(i64::MAX);
         let query = sqlx::query_with(include_str!("take_blocks.sql"), arguments![limit]);
-        // From here on, whoever changes documents of the blocks waits before removing their filters.
+        // From here on, a change of documents of the blocks waits before it removes their filters.
         let rows = query.fetch_all(&mut *connection).await?;
         let ids: Result<Vec<i64>, _> = rows.iter().map(|row| row.try_get(0)).collect();
         let ids = ids?;
