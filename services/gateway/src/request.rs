@@ -1,7 +1,8 @@
 //! Parses and authorizes requests: caller, conversation, freshness, and numbers with bounds.
 
 use domain::{
-    AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
+    AgentId, CommitId, ConversationId, ConversationKey, Position, Version, Violation,
+    ViolationReason,
 };
 use event_log::registry::{AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
@@ -146,6 +147,18 @@ pub async fn read_target(
 /// As [`AgentId::parse`], with the name of the field.
 pub fn agent_id(text: &str) -> Result<AgentId, Violation> {
     AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
+}
+
+/// Parses an optional idempotency key.
+///
+/// # Errors
+/// It is not a UUID.
+pub fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let key = CommitId::parse(text).map_err(|violation| violation.within("idempotency_key"));
+    key.map(Some)
 }
 
 /// Parses a conversation id.

@@ -5,7 +5,7 @@
 
 mod error;
 
-pub use error::WriterError;
+pub use error::{WriterError, has_reason, without_headers};
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@
 //! directly.
 
 mod backup;
+mod bounded_line;
 mod chat;
 mod cli;
 pub mod client;
@@ -13,6 +14,7 @@ pub mod commands;
 pub mod console;
 mod erase;
 pub mod exit;
+mod http_client;
 mod ids;
 pub mod import;
 mod mcp;

@@ -5,9 +5,9 @@ use wire::proto::document::v1 as proto;
 use wire::status::Problem;
 
 use super::DocumentRpc;
-use super::request::{idempotency_key, locate, now};
-use crate::documents::{Change, NewValue, put};
-use crate::request::Call;
+use super::request::{change, locate};
+use crate::documents::{NewValue, put};
+use crate::request::{Call, idempotency_key};
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,
@@ -18,15 +18,7 @@ pub(super) async fn handle(
     let key = idempotency_key(&request.idempotency_key).map_err(Problem::from)?;
     let name = (request.namespace, request.key);
     let location = locate(rpc, &call, request.scope, name).await?;
-    let change = Change {
-        gateway: &rpc.gateway,
-        writer: &rpc.writer,
-        call: &call,
-        location: &location,
-        expected: request.expected_version,
-        key,
-        now: now(rpc),
-    };
+    let change = change(rpc, &call, &location, request.expected_version, key);
     let value = NewValue {
         value_json: request.value_json,
         ttl_seconds: request.ttl_seconds,

@@ -8,7 +8,7 @@ use wire::proto::document::v1::document_scope::Kind;
 use wire::status::Problem;
 
 use super::DocumentRpc;
-use crate::documents::{DocumentLocation, DocumentScope};
+use crate::documents::{Change, DocumentLocation, DocumentScope};
 use crate::request::{Call, missing};
 
 /// The caller's permission, and whose documents the request names.
@@ -42,13 +42,23 @@ pub(super) fn labels(labels: Vec<String>, field: &str) -> Result<DocumentNamespa
     DocumentNamespace::parse_prefix(labels).map_err(|violation| violation.within(field))
 }
 
-/// An optional idempotency key.
-pub(super) fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
-    if text.is_empty() {
-        return Ok(None);
+/// A change of a document.
+pub(super) fn change<'call>(
+    rpc: &'call DocumentRpc,
+    call: &'call Call,
+    location: &'call DocumentLocation,
+    expected: Option<u64>,
+    key: Option<CommitId>,
+) -> Change<'call> {
+    Change {
+        gateway: &rpc.gateway,
+        writer: &rpc.writer,
+        call,
+        location,
+        expected,
+        key,
+        now: now(rpc),
     }
-    let key = CommitId::parse(text).map_err(|violation| violation.within("idempotency_key"));
-    key.map(Some)
 }
 
 /// The present time.

@@ -4,7 +4,6 @@ use domain::bounds::DOCUMENT_VALUE_BYTES_MAX;
 use domain::document::parse_ttl;
 use domain::{CommitId, JsonText, Timestamp, Violation};
 use tonic::{Response, Status};
-use tonic_types::StatusExt as _;
 use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
@@ -17,7 +16,7 @@ use super::find::find;
 use super::scope::DocumentLocation;
 use crate::Gateway;
 use crate::request::Call;
-use crate::writer::{WriterClient, command_target};
+use crate::writer::{WriterClient, command_target, has_reason, without_headers};
 
 /// A change of a document.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +84,9 @@ pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status>
         None => put_any(change, fact).await,
         Some(0) => put_new(change, fact).await,
         Some(version) => match append(change, &fact, Some(version)).await {
-            Err(status) if is(&status, Reason::ConversationNotFound) => Err(conflict(version, 0)),
+            Err(status) if has_reason(&status, Reason::ConversationNotFound) => {
+                Err(conflict(version, 0))
+            }
             outcome => outcome,
         },
     }
@@ -142,12 +143,14 @@ fn check(value: &NewValue) -> Result<(), Violation> {
 async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
     if change.key.is_none() {
         match append(change, &fact, None).await {
-            Err(status) if is(&status, Reason::ConversationNotFound) => {}
+            Err(status) if has_reason(&status, Reason::ConversationNotFound) => {}
             outcome => return outcome,
         }
     }
     match create(change, &fact).await {
-        Err(status) if is(&status, Reason::ConversationExists) => append(change, &fact, None).await,
+        Err(status) if has_reason(&status, Reason::ConversationExists) => {
+            append(change, &fact, None).await
+        }
         outcome => outcome,
     }
 }
@@ -155,7 +158,7 @@ async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
 /// Records the first value, or the first one after a deletion or an expiry.
 async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
     match create(change, &fact).await {
-        Err(status) if is(&status, Reason::ConversationExists) => {}
+        Err(status) if has_reason(&status, Reason::ConversationExists) => {}
         outcome => return outcome,
     }
     let state = find(change.gateway, change.location).await?;
@@ -221,22 +224,13 @@ fn written<T>(
     answer: Result<T, Status>,
     result_of: impl FnOnce(T) -> Option<CommitResult>,
 ) -> Result<Written, Status> {
-    // Without the headers of the writer's answer.
-    let answer = answer.map_err(|status| {
-        let details = status.details().to_vec().into();
-        Status::with_details(status.code(), status.message(), details)
-    })?;
+    let answer = answer.map_err(|status| without_headers(&status))?;
     let result = result_of(answer).unwrap_or_default();
     Ok(Written {
         version: result.version,
         recorded_at: result.recorded_at,
         position_token: result.position_token,
     })
-}
-
-fn is(status: &Status, reason: Reason) -> bool {
-    let info = status.get_details_error_info();
-    info.is_some_and(|info| info.reason == reason.as_str())
 }
 
 fn conflict(expected: u64, current: u64) -> Status {

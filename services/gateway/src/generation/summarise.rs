@@ -11,7 +11,6 @@ use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
 use history::{Coverage, Direction, EffectiveHistory, Query, Target, WindowBounds, decode};
 use models::ModelRequest;
-use tonic_types::StatusExt as _;
 use uuid::Uuid;
 use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
@@ -25,7 +24,7 @@ use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
 use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
-use crate::writer::ATTEMPT_MAX;
+use crate::writer::{ATTEMPT_MAX, has_reason};
 
 /// The user's message that follows the history in the request to the model.
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
@@ -182,9 +181,7 @@ impl Task {
         match writer.append_events(request).await {
             Ok(_) => Ok("made"),
             Err(status) => {
-                let info = status.get_details_error_info();
-                let is_stale =
-                    info.is_some_and(|info| info.reason == Reason::SummaryStale.as_str());
+                let is_stale = has_reason(&status, Reason::SummaryStale);
                 is_stale.then_some("outrun").ok_or(Failure("not_appended"))
             }
         }

@@ -1,6 +1,6 @@
 //! Appends the new messages of the caller.
 
-use domain::{CommitId, Version, Violation};
+use domain::Version;
 use tonic::{Request, Response, Status};
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
@@ -8,7 +8,7 @@ use wire::status::Problem;
 use super::resolved_key::ResolvedKey;
 use super::{HistoryRpc, warnings};
 use crate::keyed_histories::{Recording, parse_messages, record};
-use crate::request::Call;
+use crate::request::{Call, idempotency_key};
 
 pub(super) async fn handle(
     rpc: &HistoryRpc,
@@ -38,12 +38,4 @@ pub(super) async fn handle(
         refused_keys: key.refused_keys(),
         warnings: warnings(recorded.warning),
     }))
-}
-
-fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let key = CommitId::parse(text).map_err(|violation| violation.within("idempotency_key"));
-    key.map(Some)
 }

@@ -5,6 +5,7 @@ use tonic_types::StatusExt as _;
 use wire::status::Reason;
 
 use super::warning::Warning;
+use crate::writer::without_headers;
 
 /// Why messages were not recorded.
 #[derive(Debug)]
@@ -53,13 +54,7 @@ impl From<Status> for RecordError {
         } else if is(Reason::ConversationErased) {
             Self::Permanent(Warning::Erased)
         } else if is_callers_error {
-            // Without the headers of the writer's answer.
-            let details = status.details().to_vec().into();
-            Self::Refused(Status::with_details(
-                status.code(),
-                status.message(),
-                details,
-            ))
+            Self::Refused(without_headers(&status))
         } else {
             Self::Retryable(Warning::Unavailable)
         }

@@ -5,6 +5,20 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use wire::status::Reason;
 
+/// Whether the writer rejects a command for this reason.
+#[must_use]
+pub fn has_reason(status: &Status, reason: Reason) -> bool {
+    let info = status.get_details_error_info();
+    info.is_some_and(|info| info.reason == reason.as_str())
+}
+
+/// A status for callers, without the headers of the writer's answer.
+#[must_use]
+pub fn without_headers(status: &Status) -> Status {
+    let details = status.details().to_vec().into();
+    Status::with_details(status.code(), status.message(), details)
+}
+
 /// Why the writer rejected a command or did not answer.
 #[derive(Debug)]
 pub enum WriterError {

@@ -1,11 +1,11 @@
 //! The gateway's HTTP API, as one caller uses it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Client, Method, RequestBuilder, Response, Url};
+use reqwest::{Client, Method, RequestBuilder, Response, Url};
 use runtime::config::Secret;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -13,11 +13,10 @@ use tokio::time::timeout;
 use super::session::SessionFile;
 use super::terminal_text::line;
 use crate::exit::UsageError;
+use crate::http_client::{self, secret_header};
 
 /// The longest wait for the first byte of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// The longest wait for a connection.
-const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Most bytes of an answer that is not a stream.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Most characters of a reason that is shown.
@@ -73,13 +72,11 @@ pub(super) struct Gateway {
 impl Gateway {
     /// A client; without a user's token, its session is read, or issued and saved.
     pub(super) async fn connect(endpoint: Endpoint) -> anyhow::Result<Self> {
-        // The first caller installs the provider for all; it is always the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let is_user = endpoint.user_token.is_some();
         let gateway = Self {
-            client: client(&endpoint)?,
+            client: http_client::client(HeaderMap::new(), endpoint.ca.as_deref())?,
             headers: Mutex::new(headers(&endpoint)?),
-            url: base_url(&endpoint.url)?,
+            url: http_client::url(&endpoint.url, "https://chat.example.org")?,
             service_token: endpoint.service_token,
             session_file: (!is_user).then(|| SessionFile::at(endpoint.session_file)),
         };
@@ -211,50 +208,17 @@ impl Gateway {
 
 fn headers(endpoint: &Endpoint) -> Result<HeaderMap, UsageError> {
     let mut headers = HeaderMap::new();
-    headers.insert(API_KEY, header(&endpoint.api_key, "the API key")?);
+    headers.insert(
+        API_KEY,
+        secret_header(endpoint.api_key.expose(), "the API key")?,
+    );
     if let Some(token) = &endpoint.user_token {
-        headers.insert(USER_TOKEN, header(token, "the user's token")?);
+        headers.insert(
+            USER_TOKEN,
+            secret_header(token.expose(), "the user's token")?,
+        );
     }
     Ok(headers)
-}
-
-fn client(endpoint: &Endpoint) -> Result<Client, UsageError> {
-    let builder = Client::builder()
-        .connect_timeout(CONNECT_MAX)
-        // The secrets are for this URL only.
-        .redirect(reqwest::redirect::Policy::none());
-    let builder = match &endpoint.ca {
-        Some(file) => builder.tls_certs_only(certificates(file)?),
-        None => builder,
-    };
-    builder
-        .build()
-        .map_err(|error| UsageError(error.to_string()))
-}
-
-fn base_url(text: &str) -> Result<Url, UsageError> {
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.ok_or_else(|| {
-        let why = "--url is not an HTTP URL: write it like https://chat.example.org";
-        UsageError(why.to_owned())
-    })
-}
-
-fn header(secret: &Secret, what: &str) -> Result<HeaderValue, UsageError> {
-    let value = HeaderValue::from_str(secret.expose());
-    let mut value =
-        value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn certificates(file: &Path) -> Result<Vec<Certificate>, UsageError> {
-    let name = file.display();
-    let pem =
-        std::fs::read(file).map_err(|error| UsageError(format!("cannot read {name}: {error}")))?;
-    Certificate::from_pem_bundle(&pem)
-        .map_err(|_| UsageError(format!("{name} contains no certificates: give a PEM file")))
 }
 
 /// The problem of an answer.
@@ -290,18 +254,4 @@ async fn read(mut answer: Response) -> Result<Vec<u8>, GatewayError> {
 fn unknown_answer() -> GatewayError {
     let why = "the answer is not that of a gateway: check --url";
     GatewayError::Unexpected(why.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_http_urls_are_accepted() {
-        let check = |text: &str, is_valid| assert_eq!(base_url(text).is_ok(), is_valid, "{text}");
-        check("http://127.0.0.1:7303", true);
-        check("https://chat.example.org/base/", true);
-        check("chat.example.org", false);
-        check("ftp://chat.example.org", false);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
-use std::io::{self, BufRead as _, Read as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use reedline::{
 };
 use tokio::sync::mpsc;
 
+use crate::bounded_line::{self, Line};
 use crate::exit::UsageError;
 use crate::secret_file::FILE_MODE;
 
@@ -100,7 +101,9 @@ impl Input {
 /// Reads the whole standard input as one message.
 pub(super) fn whole() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    let mut input = io::stdin().lock().take(bound());
+    let bound = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX);
+    let bound = bound.saturating_add(1);
+    let mut input = io::stdin().lock().take(bound);
     input
         .read_to_end(&mut bytes)
         .context("cannot read standard input")?;
@@ -116,26 +119,13 @@ pub(super) fn too_long() -> &'static str {
     "the message is longer than 256 KiB: send less"
 }
 
-fn bound() -> u64 {
-    u64::try_from(MESSAGE_BYTES_MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1)
-}
-
 /// The next line without its end.
 fn next_line(input: &mut impl io::BufRead) -> io::Result<Entry> {
-    let mut bytes = Vec::new();
-    input.by_ref().take(bound()).read_until(b'\n', &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(Entry::End);
-    }
-    if bytes.last() == Some(&b'\n') {
-        bytes.pop();
-    } else if bytes.len() > MESSAGE_BYTES_MAX {
-        input.skip_until(b'\n')?;
-        return Ok(Entry::TooLong);
-    }
-    Ok(Entry::Text(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(match bounded_line::next(input, MESSAGE_BYTES_MAX)? {
+        Some(Line::Whole(bytes)) => Entry::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        Some(Line::TooLong) => Entry::TooLong,
+        None => Entry::End,
+    })
 }
 
 /// Edits a line in a thread, which reads of the terminal block.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Client, RequestBuilder, Url};
+use reqwest::{Client, RequestBuilder, Url};
 use runtime::config::Secret;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -13,11 +13,10 @@ use tokio::time::timeout;
 use super::message::Message;
 use super::notifications::Notifications;
 use crate::exit::UsageError;
+use crate::http_client::{self, secret_header};
 
 /// The longest wait for an answer: more than the gateway takes for any.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// The longest wait for a connection.
-const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Most bytes of an answer: a history of 4 MiB as text and as structured content, escaped.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -58,28 +57,8 @@ pub(super) struct Gateway {
 
 impl Gateway {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, UsageError> {
-        // The first caller installs the provider for all; it is always the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let url = Url::parse(&endpoint.url);
-        let url = url
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| {
-            let why = "--url is not an HTTP URL: write it like https://chat.example.org/mcp";
-            UsageError(why.to_owned())
-        })?;
-        let builder = Client::builder()
-            .default_headers(headers(endpoint)?)
-            .connect_timeout(CONNECT_MAX)
-            // The request has a token, which is for this URL only.
-            .redirect(reqwest::redirect::Policy::none());
-        let builder = match &endpoint.ca {
-            Some(file) => builder.tls_certs_only(certificates(file)?),
-            None => builder,
-        };
-        let client = builder
-            .build()
-            .map_err(|error| UsageError(error.to_string()))?;
+        let url = http_client::url(&endpoint.url, "https://chat.example.org/mcp")?;
+        let client = http_client::client(headers(endpoint)?, endpoint.ca.as_deref())?;
         Ok(Self {
             client,
             url,
@@ -168,32 +147,16 @@ fn headers(endpoint: &Endpoint) -> Result<HeaderMap, UsageError> {
     let both = HeaderValue::from_static("application/json, text/event-stream");
     headers.insert(ACCEPT, both);
     let bearer = format!("Bearer {}", endpoint.token.expose());
-    headers.insert(AUTHORIZATION, header(&bearer, "the token")?);
+    headers.insert(AUTHORIZATION, secret_header(&bearer, "the token")?);
     if let Some(key) = &endpoint.api_key {
         let name = HeaderName::from_static("x-api-key");
-        headers.insert(name, header(key.expose(), "the API key")?);
+        headers.insert(name, secret_header(key.expose(), "the API key")?);
     }
     if let Some(agent) = &endpoint.agent {
         let name = HeaderName::from_static("x-agent-id");
-        headers.insert(name, header(agent, "--agent")?);
+        headers.insert(name, secret_header(agent, "--agent")?);
     }
     Ok(headers)
-}
-
-fn header(text: &str, what: &str) -> Result<HeaderValue, UsageError> {
-    let value = HeaderValue::from_str(text);
-    let mut value =
-        value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn certificates(file: &PathBuf) -> Result<Vec<Certificate>, UsageError> {
-    let name = file.display();
-    let pem =
-        std::fs::read(file).map_err(|error| UsageError(format!("cannot read {name}: {error}")))?;
-    Certificate::from_pem_bundle(&pem)
-        .map_err(|_| UsageError(format!("{name} contains no certificates: give a PEM file")))
 }
 
 /// The answer; `None`: a notification is accepted.

@@ -18,11 +18,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 
+use crate::bounded_line::Line;
 use crate::console;
 pub(crate) use gateway::Endpoint;
 use gateway::Gateway;
 use message::Message;
-use stdin::Line;
 use subscriptions::{STREAMS_MAX, SubscriptionRequest};
 use tasks::{TaskKey, Tasks};
 

@@ -1,50 +1,24 @@
 //! Lines of standard input, of a bounded size.
 
-use std::io::{self, BufRead, Read as _};
+use std::io;
 
 use tokio::sync::mpsc::Sender;
 
+use crate::bounded_line::{Line, next};
+
 /// Most bytes of a line: the gateway accepts no larger message.
 const LINE_BYTES_MAX: usize = gateway::http::mcp::MCP_BODY_BYTES_MAX;
-
-/// A line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
-    /// Its bytes.
-    Whole(Vec<u8>),
-    /// It is longer than the bound.
-    TooLong,
-}
 
 /// Sends each line that is not empty, until the input ends or nobody receives.
 pub(super) fn read(lines: &Sender<Line>) {
     let mut input = io::stdin().lock();
     // An input that cannot be read has ended.
-    while let Ok(Some(line)) = next(&mut input) {
+    while let Ok(Some(line)) = next(&mut input, LINE_BYTES_MAX) {
         let is_empty = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());
         if !is_empty && lines.blocking_send(line).is_err() {
             return;
         }
     }
-}
-
-/// The next line without its end; `None`: the input has ended.
-fn next(input: &mut impl BufRead) -> io::Result<Option<Line>> {
-    let mut bytes = Vec::new();
-    let bound = u64::try_from(LINE_BYTES_MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    input.by_ref().take(bound).read_until(b'\n', &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    if bytes.last() == Some(&b'\n') {
-        bytes.pop();
-    } else if bytes.len() > LINE_BYTES_MAX {
-        input.skip_until(b'\n')?;
-        return Ok(Some(Line::TooLong));
-    }
-    Ok(Some(Line::Whole(bytes)))
 }
 
 #[cfg(test)]
@@ -57,7 +31,7 @@ mod tests {
         let text = format!("a\n\n{longest}\n{longest}y\nlast");
         let mut input = text.as_bytes();
         let mut lines = Vec::new();
-        while let Some(line) = next(&mut input).unwrap() {
+        while let Some(line) = next(&mut input, LINE_BYTES_MAX).unwrap() {
             lines.push(line);
         }
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::scope_body::{ScopeBody, locate, now};
-use crate::documents::{Change, NewValue, put};
+use super::scope_body::{ScopeBody, change, locate};
+use crate::documents::{NewValue, put};
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::commands::{problem_for_caller, with_member_names};
@@ -73,15 +73,7 @@ pub(in crate::http) async fn put_document(
     let scopes = [Scope::Append];
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
-    let change = Change {
-        gateway: &state.gateway,
-        writer: state.commands.writer(),
-        call: &service.call,
-        location: &location,
-        expected: body.expected_version,
-        key: key.0,
-        now: now(&state),
-    };
+    let change = change(&state, &service, &location, body.expected_version, key);
     let value = NewValue {
         value_json: json_text(Some(body.value)),
         ttl_seconds: body.ttl_seconds.unwrap_or_default(),

@@ -10,8 +10,9 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::documents::{DocumentLocation, DocumentScope};
+use crate::documents::{Change, DocumentLocation, DocumentScope};
 use crate::http::callers::service::Service;
+use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
 
@@ -98,6 +99,25 @@ pub(super) async fn locate(
     let deadline: Deadline = service.call.deadline;
     let location = scope.locate(&state.gateway, access, name, deadline);
     location.map_err(problem::from_problem)
+}
+
+/// A change of a document.
+pub(super) fn change<'call>(
+    state: &'call HttpState,
+    service: &'call Service,
+    location: &'call DocumentLocation,
+    expected: Option<u64>,
+    key: IdempotencyKey,
+) -> Change<'call> {
+    Change {
+        gateway: &state.gateway,
+        writer: state.commands.writer(),
+        call: &service.call,
+        location,
+        expected,
+        key: key.0,
+        now: now(state),
+    }
 }
 
 /// The first or last labels of namespaces.

@@ -6,13 +6,13 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::{Change, delete};
+use crate::documents::delete;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::commands::problem_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::positions;
 use crate::http::state::HttpState;
-use crate::http::v1::documents::scope_body::{ScopeBody, locate, now};
+use crate::http::v1::documents::scope_body::{ScopeBody, change, locate};
 
 /// The name of a document.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,15 +63,7 @@ pub(in crate::http) async fn delete_document(
     let scopes = [Scope::Append];
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
-    let change = Change {
-        gateway: &state.gateway,
-        writer: state.commands.writer(),
-        call: &service.call,
-        location: &location,
-        expected: body.expected_version,
-        key: key.0,
-        now: now(&state),
-    };
+    let change = change(&state, &service, &location, body.expected_version, key);
     let deleted = delete(change).await;
     let deleted = deleted.map_err(|status| problem_for_caller(&status))?;
     positions::record_write(&deleted.written.position_token);
