@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import functools
 import importlib.metadata
 import inspect
 import json
@@ -66,9 +67,9 @@ async def measure_round(backends: dict[str, Backend], name: tuple[str, int], sam
     for operation, calls in (("read", reads), ("newest", CALLS), ("append", CALLS)):
         for number in range(calls):
             for side, backend in backends.items():
-                arguments = (text(number),) if operation == "append" else ()
-                took = await milliseconds(lambda backend=backend: getattr(backend, operation)(*arguments))
-                samples[*name, operation, side].append(took)
+                call = getattr(backend, operation)
+                took = await milliseconds(functools.partial(call, text(number)) if operation == "append" else call)
+                samples[(*name, operation, side)].append(took)
 
 
 async def finished(result: Any) -> Any:
@@ -80,7 +81,11 @@ def rows(samples: Samples) -> list[dict[str, Any]]:
     """The figures of each operation."""
     found = []
     for name, size, operation in dict.fromkeys(key[:3] for key in samples):
-        row: dict[str, Any] = {"framework": f"{name} {importlib.metadata.version(name)}", "messages": size, "operation": operation}
+        row: dict[str, Any] = {
+            "framework": f"{name} {importlib.metadata.version(name)}",
+            "messages": size,
+            "operation": operation,
+        }
         for side in ("hansard", "postgres"):
             if times := samples.get((name, size, operation, side)):
                 row[side] = {"p50_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95), "calls": len(times)}

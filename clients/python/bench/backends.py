@@ -131,9 +131,7 @@ class LangChain:
     def postgres(self) -> Backend:
         from langchain_postgres import PostgresChatMessageHistory
 
-        return self._backend(
-            PostgresChatMessageHistory("chat_history", str(uuid.uuid4()), sync_connection=self.connection), None
-        )
+        return self._backend(PostgresChatMessageHistory("chat_history", str(uuid.uuid4()), sync_connection=self.connection), None)
 
     def _backend(self, history: Any, conversation_id: str | None) -> Backend:
         from langchain_core.messages import HumanMessage
