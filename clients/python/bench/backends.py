@@ -109,7 +109,7 @@ class PydanticAi:
 
 
 class LangChain:
-    """`HansardChatMessageHistory` and `PostgresChatMessageHistory` of `langchain-postgres`, whose reads return all messages."""
+    """`HansardChatMessageHistory` and `PostgresChatMessageHistory` of `langchain-postgres`, which reads all messages always."""
 
     package = "langchain-core"
     peer = "PostgresChatMessageHistory"
@@ -126,7 +126,9 @@ class LangChain:
         from hansard.langchain import HansardChatMessageHistory
 
         history = HansardChatMessageHistory(str(uuid.uuid4()), self.client)
-        return self._backend(history, history.conversation_id)
+        newest = HansardChatMessageHistory(history.session_id, self.client, history_size=NEWEST)
+        backend = self._backend(history, history.conversation_id)
+        return dataclasses.replace(backend, newest=lambda: newest.messages)
 
     def postgres(self) -> Backend:
         from langchain_postgres import PostgresChatMessageHistory
@@ -150,7 +152,7 @@ class LangChain:
 
 
 class LlamaIndex:
-    """`HansardChatStore` and `PostgresChatStore`, whose reads return all messages."""
+    """`HansardChatStore` and `PostgresChatStore`, which reads all messages always."""
 
     package = "llama-index-core"
     peer = "PostgresChatStore"
@@ -166,7 +168,8 @@ class LlamaIndex:
 
     def hansard(self) -> Backend:
         key = str(uuid.uuid4())
-        return self._backend(self.store, key, self.store.conversation_id(key))
+        backend = self._backend(self.store, key, self.store.conversation_id(key))
+        return dataclasses.replace(backend, newest=lambda: self.store.get_messages(key, NEWEST))
 
     def postgres(self) -> Backend:
         return self._backend(self.peer_store, str(uuid.uuid4()), None)

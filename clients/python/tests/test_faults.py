@@ -18,7 +18,9 @@ from hansard_dev import AGENT, data_folder, free_port, gateway, secret_key
 from hansard import RetryPolicy, Unavailable
 from hansard._transports.address import grpc_url
 
+# Kills that interrupt a write, and most of those that do not.
 KILLS = int(os.environ.get("KILLS", "3"))
+MISSES_MAX = 5
 WRITERS = 4
 # Turns that each writer adds between two kills, at least.
 TURNS = 5
@@ -117,7 +119,9 @@ async def test_no_message_is_lost_or_added_twice_when_the_writer_is_killed(
     writers = Writers([Writer(memory(name, attempts), attempts) for name, attempts in zip(names, every_attempts, strict=True)])
     interrupted: list[int] = []
     await writers.progress()
-    for _ in range(KILLS):
+    while sum(map(bool, interrupted)) < KILLS:
+        # A process that is killed may still answer what is in flight.
+        assert len(interrupted) < KILLS + MISSES_MAX, f"the kills interrupted too few writes: {interrupted}"
         await writers.write_in_flight()
         killed_at = killed.kill()
         await asyncio.to_thread(killed.restart)
@@ -129,13 +133,10 @@ async def test_no_message_is_lost_or_added_twice_when_the_writer_is_killed(
         assert await writer.memory.read() == await reader.read() == writer.messages
         await reader.close()
         await writer.memory.close()
-    assert all(interrupted), f"a kill hit no append: {interrupted}"
     messages = sum(len(writer.messages) for writer in writers.writers)
     retries = sum(len(attempts.failed) for attempts in every_attempts)
-    print(
-        f"{adapter.__name__}: {messages} messages of {WRITERS} conversations are there once and in order after {KILLS} kills, "
-        f"which interrupted {sum(interrupted)} writes; {retries} attempts failed and were repeated"
-    )
+    print(f"{adapter.__name__}: {messages} messages of {WRITERS} conversations are there once and in order.")
+    print(f"{len(interrupted)} kills interrupted {sum(interrupted)} writes; {retries} attempts were repeated.")
 
 
 def lossy(adapter: Any, deployment: Deployment, name: str, losses: Losses, attempts_max: int) -> Any:
