@@ -35,13 +35,14 @@ FRAMEWORKS = {
     "langchain-core": ["histories across killed processes", "messages come back exactly"],
     "llama-index-core": ["messages come back exactly", "stores across killed processes"],
 }
-# The modules with the tests of an adapter, and the words in the names of its tests of faults.
+# The module with the tests of an adapter, and the word in the names of its tests of faults.
 SUITES = {
     "openai-agents": ("test_agents", "OpenAiAgents"),
     "pydantic-ai-slim": ("test_pydantic_ai", "PydanticAi"),
     "langchain-core": ("test_langchain", "LangChain"),
     "llama-index-core": ("test_llama_index", "LlamaIndex"),
 }
+FAULTS = "`clients/python/tests/test_faults.py`: killed processes, lost requests and answers"
 API = "package `hansard`"
 
 
@@ -159,10 +160,10 @@ def report(python, tests, own):
         client.works(API, *features)
         if framework in SUITES:
             module, faults = SUITES[framework]
-            client.passed("of the adapter", sum(of.endswith(module) for of, _ in tests))
-            client.passed("of faults: killed processes, lost requests, lost answers", sum(faults in name for _, name in tests))
+            client.passed(f"`clients/python/tests/{module}.py`", sum(of.endswith(module) for of, _ in tests))
+            client.passed(FAULTS, sum(faults in name for _, name in tests))
         if framework == "openai-agents":
-            client.passed("that the framework ships for its own sessions", own)
+            client.passed("`tests/memory` of the framework, with `HansardSession`", own)
 
 
 def main(hansard):
