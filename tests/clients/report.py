@@ -76,7 +76,8 @@ def page(lines):
     """The page; the order of the lines does not matter."""
     parsed = [json.loads(line) for line in lines]
     suites = [line for line in parsed if "suite" in line]
-    return INTRODUCTION + clients_table([line for line in parsed if "suite" not in line]) + (suites_table(suites) if suites else "")
+    clients = [line for line in parsed if "suite" not in line]
+    return INTRODUCTION + clients_table(clients) + (suites_table(suites) if suites else "")
 
 
 def clients_table(lines):
