@@ -10,6 +10,7 @@ import functools
 import importlib.metadata
 import inspect
 import json
+import sys
 from typing import Any
 
 import psycopg
@@ -38,7 +39,8 @@ async def measure(stack: Stack, names: list[str], sizes: list[int], rounds: int)
     for name in names:
         async with contextlib.aclosing(FRAMEWORKS[name](stack)) as framework:
             for size in sizes:
-                for _ in range(rounds):
+                for number in range(rounds):
+                    print(f"{name}, {size:,} messages, round {number + 1} of {rounds}", file=sys.stderr)
                     backends = {"hansard": framework.hansard()}
                     if framework.peer:
                         backends["postgres"] = framework.postgres()
