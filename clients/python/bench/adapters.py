@@ -64,9 +64,9 @@ async def fill(stack: Stack, backend: Backend, size: int) -> None:
 
 
 async def measure_round(backends: dict[str, Backend], name: tuple[str, int], samples: Samples) -> None:
-    """Calls the sides in turns. The reads precede the appends, which make the conversation longer."""
+    """Calls the sides in turns. Reads of all messages come last, as they keep a core busy; they include what was appended."""
     reads = min(CALLS, max(3, MESSAGES_READ // name[1]))
-    for operation, calls in (("read", reads), ("newest", CALLS), ("append", CALLS)):
+    for operation, calls in (("newest", CALLS), ("append", CALLS), ("read", reads)):
         for number in range(calls):
             for side, backend in backends.items():
                 call = getattr(backend, operation)
