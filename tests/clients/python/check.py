@@ -12,6 +12,7 @@ import sys
 import tarfile
 import tempfile
 import venv
+import xml.etree.ElementTree
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[2]
@@ -30,10 +31,18 @@ EXAMPLES = {
 }
 FRAMEWORKS = {
     "openai-agents": ["items come back exactly", "the tests of its own sessions", "sessions across killed processes"],
-    "pydantic-ai-slim": ["branches and forks of conversations", "saves that compare and set"],
-    "langchain-core": ["messages come back exactly"],
-    "llama-index-core": ["messages come back exactly"],
+    "pydantic-ai-slim": ["branches and forks of conversations", "saves across killed processes", "saves that compare and set"],
+    "langchain-core": ["histories across killed processes", "messages come back exactly"],
+    "llama-index-core": ["messages come back exactly", "stores across killed processes"],
 }
+# The module with the tests of an adapter, and the word in the names of its tests of faults.
+SUITES = {
+    "openai-agents": ("test_agents", "OpenAiAgents"),
+    "pydantic-ai-slim": ("test_pydantic_ai", "PydanticAi"),
+    "langchain-core": ("test_langchain", "LangChain"),
+    "llama-index-core": ("test_llama_index", "LlamaIndex"),
+}
+FAULTS = "`clients/python/tests/test_faults.py`: killed processes, lost requests and answers"
 API = "package `hansard`"
 
 
@@ -116,14 +125,45 @@ def install():
 
 
 def check_own_tests(python, archives, folder, names):
-    """The tests that `openai-agents` ships for its own sessions, with ours."""
+    """The tests that `openai-agents` ships for its own sessions, with ours. Returns how many passed."""
     (source,) = archives.glob("openai_agents-*.tar.gz")
     with tarfile.open(source) as archive:
         archive.extractall(folder, filter="data")
     (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
     names = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
     tests = ["tests/memory/test_session.py", "tests/memory/test_session_limit.py"]
-    return run(python, "-m", "pytest", "-q", "-p", "agents_plugin", *tests, cwd=unpacked, env=names).splitlines()[-1]
+    results = folder / "results.xml"
+    run(python, "-m", "pytest", "-q", "-p", "agents_plugin", f"--junitxml={results}", *tests, cwd=unpacked, env=names)
+    return len(passed_tests(results))
+
+
+def check_tests(python, folder, names):
+    """Our tests. Returns those that passed."""
+    results = folder / "results.xml"
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={results}"]
+    run(python, "-m", "pytest", *options, PACKAGE / "tests", cwd=PACKAGE, env=names)
+    return passed_tests(results)
+
+
+def passed_tests(results):
+    """The module and the name of each test that passed: it has no failure, error or reason why it was skipped."""
+    cases = xml.etree.ElementTree.parse(results).iter("testcase")
+    ends = ("failure", "error", "skipped")
+    return [(case.get("classname"), case.get("name")) for case in cases if not any(case.find(end) is not None for end in ends)]
+
+
+def report(python, tests, own):
+    """What the checks showed of each framework."""
+    for framework, features in FRAMEWORKS.items():
+        version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
+        client = Client(f"`{framework}` for Python", version)
+        client.works(API, *features)
+        if framework in SUITES:
+            module, faults = SUITES[framework]
+            client.passed(f"`clients/python/tests/{module}.py`", sum(of.endswith(module) for of, _ in tests))
+            client.passed(FAULTS, sum(faults in name for _, name in tests))
+        if framework == "openai-agents":
+            client.passed("`tests/memory` of the framework, with `HansardSession`", own)
 
 
 def main(hansard):
@@ -139,13 +179,11 @@ def main(hansard):
         printed = run(empty, PACKAGE / "examples/first_use.py", env=of_client(names))
         assert "Where is my parcel?" in printed, printed
         check_examples(python, names)
-        tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", PACKAGE / "tests", cwd=PACKAGE, env=names)
+        tests = check_tests(python, pathlib.Path(folder), names)
         own = check_own_tests(python, installed / "source", folders[2], names)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
-    for framework, features in FRAMEWORKS.items():
-        version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
-        Client(f"`{framework}` for Python", version).works(API, *features)
-    print(f"hansard for Python: {tests.splitlines()[-1]}\nthe tests of openai-agents: {own}\ntypes: {types.strip()}")
+    report(python, tests, own)
+    print(f"hansard for Python: {len(tests)} tests\nthe tests of openai-agents: {own}\ntypes: {types.strip()}")
 
 
 if __name__ == "__main__":
