@@ -21,7 +21,8 @@ PROTOS = [
     "document/v1/document",
 ]
 # The asynchronous modules, and their blocking forms.
-BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in ("calls", "client", "document_log", "document_calls")}
+NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls"]
+BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
     "async def": "def",
@@ -41,6 +42,7 @@ WORDS = {
     "_async_client": "_sync_client",
     "_async_calls": "_sync_calls",
     "_async_document_calls": "_sync_document_calls",
+    "gather_bounded": "run_bounded",
     "asynchronous": "blocking",
 }
 
