@@ -21,7 +21,7 @@ PROTOS = [
     "document/v1/document",
 ]
 # The asynchronous modules, and their blocking forms.
-NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls"]
+NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls", "keyed_history"]
 BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
@@ -42,6 +42,9 @@ WORDS = {
     "_async_client": "_sync_client",
     "_async_calls": "_sync_calls",
     "_async_document_calls": "_sync_document_calls",
+    "AsyncKeyedHistory": "KeyedHistory",
+    "Awaitable, Callable": "Callable",
+    "Awaitable[Any]": "Any",
     "gather_bounded": "run_bounded",
     "asynchronous": "blocking",
 }
