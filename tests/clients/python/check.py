@@ -154,13 +154,14 @@ def main(hansard):
         check_examples(python, names)
         tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", PACKAGE / "tests", cwd=PACKAGE, env=names)
         own = check_own_tests(python, installed / "source", folders[2], names)
-        tutorial.check(tutorial.PAGE, *(followed := tutorial.follow(tutorial.PAGE, names)))
+        printed, seconds = tutorial.follow(tutorial.PAGE, names)
+        tutorial.check(tutorial.PAGE, printed, seconds)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
     for framework, features in FRAMEWORKS.items():
         version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
         Client(f"`{framework}` for Python", version).works(API, *features)
     print(f"hansard for Python: {tests.splitlines()[-1]}\ntypes: {types.strip()}", *own, sep="\n")
-    print(f"the tutorial for LangGraph: {followed[1]:.0f} s")
+    print(f"the tutorial for LangGraph: {seconds:.0f} s")
 
 
 if __name__ == "__main__":
