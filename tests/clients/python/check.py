@@ -35,7 +35,7 @@ FRAMEWORKS = {
     "pydantic-ai-slim": ["branches and forks of conversations", "saves that compare and set"],
     "langchain-core": ["messages come back exactly"],
     "llama-index-core": ["messages come back exactly"],
-    "langgraph": ["stores", "the tests of its own stores", "histories under a key", "a store across killed processes"],
+    "langgraph": ["histories under a key", "items across killed processes", "stores", "the tests of its own stores"],
 }
 # The tests that frameworks ship: the beginning of the name of the source, our plugin of pytest, and the files.
 OWN_TESTS = [

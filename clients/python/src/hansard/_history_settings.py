@@ -36,7 +36,7 @@ class HistorySettings:
     #: The delay before the second attempt, in seconds. It doubles with each attempt.
     backoff: float = 0.1
     #: The seconds of each attempt.
-    timeout: float = 5.0
+    timeout: float = 2.0
 
     def __post_init__(self) -> None:
         problem = next(self._problems(), None)
