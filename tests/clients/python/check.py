@@ -1,5 +1,5 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
-tests that `openai-agents` and LangGraph ship for their own sessions and stores; and the tutorial for LangGraph.
+tests that `openai-agents` and LangGraph ship for their own sessions and stores.
 
 Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
 """
@@ -18,7 +18,6 @@ REPOSITORY = FOLDER.parents[2]
 PACKAGE = REPOSITORY / "clients/python"
 sys.path.append(str(FOLDER.parent))
 
-import tutorial  # noqa: E402
 from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
 from report import Client  # noqa: E402
 
@@ -154,14 +153,11 @@ def main(hansard):
         check_examples(python, names)
         tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", PACKAGE / "tests", cwd=PACKAGE, env=names)
         own = check_own_tests(python, installed / "source", folders[2], names)
-        printed, seconds = tutorial.follow(tutorial.PAGE, names)
-        tutorial.check(tutorial.PAGE, printed, seconds)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
     for framework, features in FRAMEWORKS.items():
         version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
         Client(f"`{framework}` for Python", version).works(API, *features)
     print(f"hansard for Python: {tests.splitlines()[-1]}\ntypes: {types.strip()}", *own, sep="\n")
-    print(f"the tutorial for LangGraph: {seconds:.0f} s")
 
 
 if __name__ == "__main__":
