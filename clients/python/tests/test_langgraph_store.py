@@ -174,6 +174,8 @@ def deep(levels: int) -> Any:
         ({"a": [1, {"b": {1, 2}}]}, r"value\['a'\]\[1\]\['b'\] is a set"),
         ({"a": {1: 2}}, r"value\['a'\] has the name 1"),
         ({"a": float("nan")}, r"value\['a'\] is nan"),
+        (["a"], "no dictionary"),
+        (1, "no dictionary"),
         (deep(values.LEVELS_MAX + 1), "128 levels"),
     ],
 )
