@@ -18,9 +18,11 @@ PROTOS = [
     "write/v1/write",
     "read/v1/read",
     "history/v1/history",
+    "document/v1/document",
 ]
 # The asynchronous modules, and their blocking forms.
-BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in ("calls", "client", "document_log")}
+NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls", "keyed_history"]
+BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
     "async def": "def",
@@ -32,12 +34,18 @@ WORDS = {
     "AsyncTransport": "Transport",
     "AsyncDocumentLog": "DocumentLog",
     "AsyncCalls": "Calls",
+    "AsyncDocumentCalls": "DocumentCalls",
     "asyncio_transport": "blocking_transport",
     "from asyncio import sleep": "from time import sleep",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_async_client": "_sync_client",
     "_async_calls": "_sync_calls",
+    "_async_document_calls": "_sync_document_calls",
+    "AsyncKeyedHistory": "KeyedHistory",
+    "Awaitable, Callable": "Callable",
+    "Awaitable[Any]": "Any",
+    "gather_bounded": "run_bounded",
     "asynchronous": "blocking",
 }
 

@@ -1,5 +1,5 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
-tests that `openai-agents` ships for its own sessions.
+tests that `openai-agents` and LangGraph ship for their own sessions and stores.
 
 Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
 """
@@ -28,21 +28,37 @@ EXAMPLES = {
     "pydantic_ai_store": "4 messages, 2 in the fork",
     "langchain_history": "4 messages",
     "llama_index_memory": "4 messages",
+    "langgraph_store": "2 memories",
 }
 FRAMEWORKS = {
     "openai-agents": ["items come back exactly", "the tests of its own sessions", "sessions across killed processes"],
     "pydantic-ai-slim": ["branches and forks of conversations", "saves across killed processes", "saves that compare and set"],
     "langchain-core": ["histories across killed processes", "messages come back exactly"],
     "llama-index-core": ["messages come back exactly", "stores across killed processes"],
+    "langgraph": ["histories under a key", "items across killed processes", "stores", "the tests of its own stores"],
 }
-# The module with the tests of an adapter, and the word in the names of its tests of faults.
+# The modules with the tests of an adapter.
 SUITES = {
-    "openai-agents": ("test_agents", "OpenAiAgents"),
-    "pydantic-ai-slim": ("test_pydantic_ai", "PydanticAi"),
-    "langchain-core": ("test_langchain", "LangChain"),
-    "llama-index-core": ("test_llama_index", "LlamaIndex"),
+    "openai-agents": ["test_agents"],
+    "pydantic-ai-slim": ["test_pydantic_ai"],
+    "langchain-core": ["test_langchain"],
+    "llama-index-core": ["test_llama_index"],
+    "langgraph": ["test_history_keys", "test_keyed_history", "test_langgraph_faults", "test_langgraph_store"],
 }
-FAULTS = "`clients/python/tests/test_faults.py`: killed processes, lost requests and answers"
+# The word of an adapter in the names of the tests of faults.
+FAULTS = {
+    "openai-agents": "OpenAiAgents",
+    "pydantic-ai-slim": "PydanticAi",
+    "langchain-core": "LangChain",
+    "llama-index-core": "LlamaIndex",
+}
+FAULTS_SUITE = "`clients/python/tests/test_faults.py`: killed processes, lost requests and answers"
+# The tests that frameworks ship: the framework, the beginning of the name of the source, our plugin of pytest, and the files.
+OWN_TESTS = [
+    ("openai-agents", "openai_agents-", "agents_plugin", ["memory/test_session.py", "memory/test_session_limit.py"]),
+    ("langgraph", "langgraph_checkpoint-", "langgraph_plugin", ["test_store.py"]),
+    ("langgraph", "langgraph_checkpoint_sqlite-", "langgraph_plugin", ["test_store.py", "test_async_store.py", "test_ttl.py"]),
+]
 API = "package `hansard`"
 
 
@@ -115,26 +131,30 @@ def check_examples(python, names):
 
 
 def install():
-    """The environment with all frameworks, and the folder with the source of `openai-agents`."""
+    """The environment with all frameworks, and the folder with the sources of those whose tests we run."""
     environments = pathlib.Path(os.environ.get("CI_CLIENTS_DIR", REPOSITORY / "target/ci-clients"))
     folder = environments.with_name(environments.name + "-python")
-    python = environment_at(folder, "requirements.txt")
+    python = environment_at(folder, "requirements.txt", "requirements-langgraph.txt")
     arguments = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes", "--dest", folder / "source"]
     run(python, "-m", "pip", "download", "--quiet", *arguments, "-r", FOLDER / "requirements-source.txt")
     return python, folder
 
 
 def check_own_tests(python, archives, folder, names):
-    """The tests that `openai-agents` ships for its own sessions, with ours. Returns how many passed."""
-    (source,) = archives.glob("openai_agents-*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(folder, filter="data")
-    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
-    names = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
-    tests = ["tests/memory/test_session.py", "tests/memory/test_session_limit.py"]
-    results = folder / "results.xml"
-    run(python, "-m", "pytest", "-q", "-p", "agents_plugin", f"--junitxml={results}", *tests, cwd=unpacked, env=names)
-    return len(passed_tests(results))
+    """The tests that frameworks ship for their own sessions and stores, with ours: framework, suite, and how many passed."""
+    passed = []
+    for framework, name, plugin, files in OWN_TESTS:
+        (source,) = archives.glob(f"{name}*.tar.gz")
+        with tarfile.open(source) as archive:
+            archive.extractall(folder / name, filter="data")
+        (unpacked,) = (folder / name).iterdir()
+        environment = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
+        results = folder / name / "results.xml"
+        tests = [f"tests/{file}" for file in files]
+        run(python, "-m", "pytest", "-q", "-p", plugin, f"--junitxml={results}", *tests, cwd=unpacked, env=environment)
+        suite = f"its own tests, of `{name.rstrip('-')}`, with the class of `hansard`"
+        passed.append((framework, suite, len(passed_tests(results))))
+    return passed
 
 
 def check_tests(python, folder, names):
@@ -158,12 +178,12 @@ def report(python, tests, own):
         version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
         client = Client(f"`{framework}` for Python", version)
         client.works(API, *features)
-        if framework in SUITES:
-            module, faults = SUITES[framework]
+        for module in SUITES[framework]:
             client.passed(f"`clients/python/tests/{module}.py`", sum(of.endswith(module) for of, _ in tests))
-            client.passed(FAULTS, sum(faults in name for _, name in tests))
-        if framework == "openai-agents":
-            client.passed("`tests/memory` of the framework, with `HansardSession`", own)
+        if framework in FAULTS:
+            client.passed(FAULTS_SUITE, sum(FAULTS[framework] in name for _, name in tests))
+        for suite, count in (one[1:] for one in own if one[0] == framework):
+            client.passed(suite, count)
 
 
 def main(hansard):
@@ -171,7 +191,7 @@ def main(hansard):
     if hansard == "install":
         return
     with tempfile.TemporaryDirectory() as folder, deployment(hansard) as names:
-        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "agents")]
+        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "own")]
         wheel = built_wheel(python, folders[0])
         empty = environment_at(folders[1], "requirements-core.txt")
         for one in (empty, python):
@@ -183,7 +203,8 @@ def main(hansard):
         own = check_own_tests(python, installed / "source", folders[2], names)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
     report(python, tests, own)
-    print(f"hansard for Python: {len(tests)} tests\nthe tests of openai-agents: {own}\ntypes: {types.strip()}")
+    lines = [f"{suite}: {count}" for _, suite, count in own]
+    print(f"hansard for Python: {len(tests)} tests\ntypes: {types.strip()}", *lines, sep="\n")
 
 
 if __name__ == "__main__":

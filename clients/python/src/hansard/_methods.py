@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
+from hansard._proto.hansard.document.v1 import document_pb2 as document
 from hansard._proto.hansard.history.v1 import history_pb2 as history
 from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
@@ -35,6 +36,7 @@ class Method(Generic[Request, Response]):
 
 
 WRITE, READ, HISTORY = "write.v1.WriteService", "read.v1.ReadService", "history.v1.HistoryService"
+DOCUMENT = "document.v1.DocumentService"
 
 CREATE = Method[write.CreateConversationRequest, write.CreateConversationResponse](
     WRITE, "CreateConversation", write.CreateConversationResponse
@@ -70,4 +72,22 @@ LOAD_HISTORY = Method[history.LoadHistoryRequest, history.LoadHistoryResponse](
 )
 RECORD_HISTORY = Method[history.RecordHistoryRequest, history.RecordHistoryResponse](
     HISTORY, "RecordHistory", history.RecordHistoryResponse
+)
+PUT_DOCUMENT = Method[document.PutDocumentRequest, document.PutDocumentResponse](
+    DOCUMENT, "PutDocument", document.PutDocumentResponse
+)
+GET_DOCUMENT = Method[document.GetDocumentRequest, document.GetDocumentResponse](
+    DOCUMENT, "GetDocument", document.GetDocumentResponse
+)
+DELETE_DOCUMENT = Method[document.DeleteDocumentRequest, document.DeleteDocumentResponse](
+    DOCUMENT, "DeleteDocument", document.DeleteDocumentResponse
+)
+SEARCH_DOCUMENTS = Method[document.SearchDocumentsRequest, document.SearchDocumentsResponse](
+    DOCUMENT, "SearchDocuments", document.SearchDocumentsResponse
+)
+LIST_DOCUMENT_NAMESPACES = Method[document.ListDocumentNamespacesRequest, document.ListDocumentNamespacesResponse](
+    DOCUMENT, "ListDocumentNamespaces", document.ListDocumentNamespacesResponse
+)
+LIST_DOCUMENT_VERSIONS = Method[document.ListDocumentVersionsRequest, document.ListDocumentVersionsResponse](
+    DOCUMENT, "ListDocumentVersions", document.ListDocumentVersionsResponse
 )

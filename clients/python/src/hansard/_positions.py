@@ -7,6 +7,8 @@ from collections import OrderedDict
 
 # The conversations whose position is kept, those with the latest writes.
 CONVERSATIONS_MAX = 4096
+# The writes whose position is kept until a search has included it, the latest ones.
+UNREAD_MAX = 4096
 # The service accepts this number of tokens in a search.
 SEARCH_TOKENS_MAX = 8
 
@@ -37,3 +39,31 @@ class Positions:
         """The tokens of the latest writes of all conversations."""
         with self._lock:
             return list(self._tokens.values())[-SEARCH_TOKENS_MAX:]
+
+
+class UnreadPositions:
+    """The positions of writes that no search has included. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tokens: OrderedDict[str, None] = OrderedDict()
+
+    def remember(self, token: str) -> None:
+        """Keeps the token of a write."""
+        if not token:
+            return
+        with self._lock:
+            self._tokens[token] = None
+            if len(self._tokens) > UNREAD_MAX:
+                self._tokens.popitem(last=False)
+
+    def tokens(self) -> list[str]:
+        """The tokens, the oldest first."""
+        with self._lock:
+            return list(self._tokens)
+
+    def forget(self, tokens: list[str]) -> None:
+        """Drops tokens that a search has included: the rows contain those writes from now on."""
+        with self._lock:
+            for token in tokens:
+                self._tokens.pop(token, None)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hansard import _methods, _requests
-from hansard._sync_calls import Calls
+from hansard._sync_document_calls import DocumentCalls
 from hansard._ids import uuid7
 from hansard._proto.hansard.history.v1 import history_pb2 as history_pb
 from hansard._proto.hansard.read.v1 import read_pb2 as read
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 PAGE_SIZE_MAX = 1000
 
 
-class Hansard(Calls):
+class Hansard(DocumentCalls):
     """A client of a deployment. Threads, tasks and event loops may share it.
 
     `url` is the address of a gateway: `grpc://host:port`, `grpcs://host:port`, or `https://host` with a secret key where only

@@ -1,8 +1,11 @@
 """The messages of the protocol that callers read and write. Their fields are those of `proto/hansard`."""
 
+from hansard._proto.hansard.document.v1.document_pb2 import PutDocumentResponse
 from hansard._proto.hansard.event.v1.commit_pb2 import ConversationStatus, OpenCall, Totals
 from hansard._proto.hansard.event.v1.content_pb2 import File, Image, MediaSource, Part, Parts, ProviderItem, Thinking
 from hansard._proto.hansard.event.v1.event_pb2 import (
+    DocumentDeleted,
+    DocumentPut,
     ErrorOccurred,
     Event,
     ForkPoint,
@@ -25,6 +28,8 @@ __all__ = [
     "CommitResult",
     "Conversation",
     "ConversationStatus",
+    "DocumentDeleted",
+    "DocumentPut",
     "ErrorOccurred",
     "Event",
     "EventKind",
@@ -41,6 +46,7 @@ __all__ = [
     "Part",
     "Parts",
     "ProviderItem",
+    "PutDocumentResponse",
     "Receipt",
     "RecordHistoryResponse",
     "RecordedEvent",

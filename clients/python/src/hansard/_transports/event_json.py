@@ -12,6 +12,8 @@ from hansard._json import dumps as compact
 from hansard._proto.hansard.event.v1 import event_pb2 as event_pb
 from hansard.messages import ROLE_NAMES, ROLES
 from hansard.types import (
+    DocumentDeleted,
+    DocumentPut,
     ErrorOccurred,
     Event,
     File,
@@ -124,6 +126,11 @@ _WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
         {"type": "HistorySummarised", "through": summary.through_version, "text": summary.text} | _given({"model": summary.model})
     ),
     "history_rewound": lambda rewound: {"type": "HistoryRewound", "to": rewound.to_version},
+    "document_put": lambda put: (
+        {"type": "DocumentPut", "namespace": list(put.namespace), "key": put.key, "value": Verbatim(put.value_json)}
+        | ({"ttlSeconds": put.ttl_seconds} if put.ttl_seconds else {})
+    ),
+    "document_deleted": lambda deleted: ({"type": "DocumentDeleted", "namespace": list(deleted.namespace), "key": deleted.key}),
 }
 
 
@@ -253,6 +260,19 @@ _READERS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
         lambda body: HistorySummarised(through_version=body["through"], text=body["text"]),
     ),
     "HistoryRewound": ("history_rewound", lambda body: HistoryRewound(to_version=body["to"])),
+    "DocumentPut": (
+        "document_put",
+        lambda body: DocumentPut(
+            namespace=body["namespace"],
+            key=body["key"],
+            value_json=compact(body["value"]),
+            ttl_seconds=body.get("ttlSeconds", 0),
+        ),
+    ),
+    "DocumentDeleted": (
+        "document_deleted",
+        lambda body: DocumentDeleted(namespace=body["namespace"], key=body["key"]),
+    ),
     "ConversationCreated": ("conversation_created", _created_of_json),
     "ConversationUpdated": ("conversation_updated", _updated_of_json),
     "ConversationArchived": ("conversation_archived", lambda _: event_pb.ConversationArchived()),

@@ -13,7 +13,8 @@ from hansard._methods import Method, Request, Response
 from hansard._transports.address import Address
 from hansard._transports.event_stream import EventStream
 from hansard._transports.http_errors import STREAM_TIMEOUT, error, verification
-from hansard._transports.http_requests import HttpRequest, base_url, request_of
+from hansard._transports.http_request import HttpRequest
+from hansard._transports.http_requests import base_url, request_of
 from hansard._transports.http_responses import response_of
 
 

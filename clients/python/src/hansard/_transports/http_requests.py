@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -16,30 +15,14 @@ from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
 from hansard._requests import CONTEXT_FORMATS
 from hansard._telemetry import trace_headers
+from hansard._transports import http_documents
 from hansard._transports.address import Address
 from hansard._transports.event_json import Verbatim, dumps, event_to_json, message_to_json
+from hansard._transports.http_request import AGENT, KEY, POSITION, HttpRequest
 from hansard.errors import NotSupported
 from hansard.types import EventKind
 
-POSITION, AGENT, KEY = "x-position-token", "x-agent-id", "idempotency-key"
 FORMAT_NAMES = {number: name for name, number in CONTEXT_FORMATS.items()}
-
-
-@dataclasses.dataclass
-class HttpRequest:
-    """A request: its method, its path, and what it carries."""
-
-    method: str
-    path: str
-    headers: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
-    query: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
-    body: str | None = None
-
-    @property
-    def target(self) -> str:
-        """The path with the query."""
-        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in self.query.items() if value)
-        return f"{self.path}?{query}" if query else self.path
 
 
 def base_url(address: Address) -> str:
@@ -196,4 +179,5 @@ _REQUESTS: dict[str, Callable[[Any], HttpRequest]] = {
     _methods.WATCH.name: _watch,
     _methods.LOAD_HISTORY.name: _load_history,
     _methods.RECORD_HISTORY.name: _record_history,
+    **http_documents.REQUESTS,
 }

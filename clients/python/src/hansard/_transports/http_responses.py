@@ -14,8 +14,9 @@ from hansard._methods import Method, Response
 from hansard._proto.hansard.history.v1 import history_pb2 as history
 from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
+from hansard._transports import http_documents
 from hansard._transports.event_json import event_of_json, fork_of_json, message_of_json, owner_of_json, timestamp
-from hansard._transports.http_requests import POSITION
+from hansard._transports.http_request import POSITION
 from hansard.messages import ROLES
 from hansard.types import CommitResult, Conversation, ConversationStatus, SearchResult, Totals
 
@@ -149,4 +150,5 @@ _RESPONSES: dict[str, Callable[[Any, Mapping[str, str]], Message]] = {
     _methods.SEARCH.name: _search_page,
     _methods.LOAD_HISTORY.name: _loaded,
     _methods.RECORD_HISTORY.name: _recorded,
+    **http_documents.RESPONSES,
 }
