@@ -1,0 +1,51 @@
+"""Runs the programs of a release, and installs those that are pinned for it."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import venv
+
+from versions import ROOT
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+TOOLS = ROOT / "target/release-tools"
+REQUIREMENTS = FOLDER / "requirements.txt"
+
+
+class Failed(Exception):
+    """A step cannot continue. The text names the cause and what to do."""
+
+
+def run(*command, **options):
+    """The standard output of a program, which must succeed."""
+    words = [str(word) for word in command]
+    try:
+        ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    except FileNotFoundError:
+        raise Failed(f"{words[0]} is not installed") from None
+    if ended.returncode != 0:
+        raise Failed(f"{' '.join(words)} failed:\n{ended.stdout}{ended.stderr}")
+    return ended.stdout
+
+
+def commit_time():
+    """When the commit of the working tree was made, in seconds: the time of everything that a release contains."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        return int(given or run("git", "log", "-1", "--format=%ct", cwd=ROOT))
+    except (Failed, ValueError):
+        raise Failed("the time of the commit is unknown: set SOURCE_DATE_EPOCH to seconds since 1970") from None
+
+
+def tools():
+    """The Python of an environment with the pinned packages. It is installed again when the pins change."""
+    python, stamp = TOOLS / "bin/python", TOOLS / "installed"
+    pins = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != pins:
+        venv.create(TOOLS, with_pip=True, clear=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run(*pip, "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", REQUIREMENTS)
+        stamp.write_text(pins)
+    return python
