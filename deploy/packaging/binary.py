@@ -11,7 +11,7 @@ import shutil
 import tarfile
 import tempfile
 
-from programs import Failed, commit_time, run
+from programs import Failed, commit_time, run, run_visibly
 from versions import ROOT
 
 # Each target with its linker on machines of another target.
@@ -50,7 +50,7 @@ def build(target):
         shout = target.upper().replace("-", "_")
         names |= {f"CARGO_TARGET_{shout}_LINKER": TARGETS[target], f"CC_{target.replace('-', '_')}": TARGETS[target]}
     arguments = ["--locked", "--profile", "dist", "--package", "hansard", "--features", "s3", "--target", target]
-    run("cargo", "build", *arguments, cwd=ROOT, env=names)
+    run_visibly("cargo", "build", *arguments, cwd=ROOT, env=names)
     folder = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return folder / target / "dist/hansard"
 

@@ -20,14 +20,23 @@ class Failed(Exception):
 
 def run(*command, **options):
     """The standard output of a program, which must succeed."""
+    return ended(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options).stdout
+
+
+def run_visibly(*command, **options):
+    """Runs a program that takes minutes and shows its progress."""
+    ended(command, **options)
+
+
+def ended(command, **options):
     words = [str(word) for word in command]
     try:
-        ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        process = subprocess.run(words, **options)
     except FileNotFoundError:
         raise Failed(f"{words[0]} is not installed") from None
-    if ended.returncode != 0:
-        raise Failed(f"{' '.join(words)} failed:\n{ended.stdout}{ended.stderr}")
-    return ended.stdout
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(words)} failed:\n{process.stdout or ''}{process.stderr or ''}")
+    return process
 
 
 def commit_time():
@@ -37,6 +46,11 @@ def commit_time():
         return int(given or run("git", "log", "-1", "--format=%ct", cwd=ROOT))
     except (Failed, ValueError):
         raise Failed("the time of the commit is unknown: set SOURCE_DATE_EPOCH to seconds since 1970") from None
+
+
+def has_changes():
+    """Whether the working tree differs from its commit. Sources without git have none to differ from."""
+    return (ROOT / ".git").exists() and bool(run("git", "status", "--porcelain", cwd=ROOT))
 
 
 def tools():

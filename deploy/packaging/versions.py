@@ -54,7 +54,7 @@ SOURCE = Place("Cargo.toml", r'^\[workspace\.package\]\nversion = "([^"]*)"$')
 PLACES = (
     SOURCE,
     # The packages without a source are those of the workspace.
-    Place("Cargo.lock", r'^\[\[package\]\]\nname = "[^"]+"\nversion = "([^"]+)"\n(?!source)', None),
+    Place("Cargo.lock", r'^\[\[package\]\]\nname = "[^"]+"\nversion = "([^"]*)"\n(?!source)', None),
     Place("clients/python/pyproject.toml", r'^\[project\]\nname = "hansard"\nversion = "([^"]*)"$'),
     Place("clients/typescript/package.json", r'^  "version": "([^"]*)"'),
     Place("clients/typescript/package-lock.json", r'"name": "@hansard/client",\n *"version": "([^"]*)"', 2),
