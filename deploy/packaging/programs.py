@@ -1,4 +1,7 @@
-"""Runs the programs of a release, and installs those that are pinned for it."""
+"""Runs the programs of a release, and installs those that are pinned for it.
+
+Usage: programs.py. It installs them ahead of a release.
+"""
 
 import hashlib
 import os
@@ -63,3 +66,7 @@ def tools():
         run(*pip, "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", REQUIREMENTS)
         stamp.write_text(pins)
     return python
+
+
+if __name__ == "__main__":
+    tools()
