@@ -1,7 +1,8 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
 tests that `openai-agents` and LangGraph ship for their own sessions and stores.
 
-Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
+Usage: check.py (HANSARD FOLDER | install). FOLDER has the files of `deploy/release`. Pinned packages are installed into CI_CLIENTS_DIR, or
+else below target.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ PACKAGE = REPOSITORY / "clients/python"
 sys.path.append(str(FOLDER.parent))
 
 from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
+from readme import example, expect  # noqa: E402
 from report import Client  # noqa: E402
 
 # The examples that are run twice: in the second process, each one continues its conversation.
@@ -83,18 +85,6 @@ def pip(python, *arguments):
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
-def built_wheel(python, folder):
-    """The wheel that is built from the source distribution, outside of the repository."""
-    run(python, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=PACKAGE)
-    (source,) = folder.glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(folder / "source", filter="data")
-    (unpacked,) = (folder / "source").iterdir()
-    run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=unpacked)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
 @contextlib.contextmanager
 def deployment(hansard):
     """The environment of clients of a running deployment."""
@@ -124,10 +114,10 @@ def of_client(names):
 
 
 def check_examples(python, names):
-    for example, expected in EXAMPLES.items():
+    for name, expected in EXAMPLES.items():
         for _ in range(2):
-            printed = run(python, PACKAGE / f"examples/{example}.py", "Where is my parcel?", env=of_client(names))
-        assert printed.splitlines()[-1] == expected, (example, printed)
+            printed = run(python, PACKAGE / f"examples/{name}.py", "Where is my parcel?", env=of_client(names))
+        assert printed.splitlines()[-1] == expected, (name, printed)
 
 
 def install():
@@ -186,21 +176,26 @@ def report(python, tests, own):
             client.passed(suite, count)
 
 
-def main(hansard):
+def check_first_use(empty, names):
+    """With nothing but the package: the example of the README, as an operator, and that of the package, as a client."""
+    expect(run(empty, "-c", example("python", names), env=names))
+    expect(run(empty, PACKAGE / "examples/first_use.py", env=of_client(names)))
+
+
+def main(hansard, release=None):
     python, installed = install()
     if hansard == "install":
         return
+    (wheel,) = pathlib.Path(release).glob("*.whl")
     with tempfile.TemporaryDirectory() as folder, deployment(hansard) as names:
-        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "own")]
-        wheel = built_wheel(python, folders[0])
-        empty = environment_at(folders[1], "requirements-core.txt")
+        folders = [pathlib.Path(folder, name) for name in ("empty", "own")]
+        empty = environment_at(folders[0], "requirements-core.txt")
         for one in (empty, python):
             pip(one, "--no-deps", "--force-reinstall", wheel)
-        printed = run(empty, PACKAGE / "examples/first_use.py", env=of_client(names))
-        assert "Where is my parcel?" in printed, printed
+        check_first_use(empty, names)
         check_examples(python, names)
         tests = check_tests(python, pathlib.Path(folder), names)
-        own = check_own_tests(python, installed / "source", folders[2], names)
+        own = check_own_tests(python, installed / "source", folders[1], names)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
     report(python, tests, own)
     lines = [f"{suite}: {count}" for _, suite, count in own]
