@@ -108,6 +108,21 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
 
 /// The next token at `from` or after it: its first byte, the byte after it, and its kind.
 fn next_span(text: &str, from: usize) -> Option<(usize, usize, TokenKind)> {
+    let bytes = text.as_bytes().get(from..)?;
+    let begins = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let begin = bytes.iter().position(begins)?;
+    let word = bytes.get(begin..)?;
+    let ends = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let length = word.iter().position(ends).unwrap_or(word.len());
+    match word.get(length) {
+        // The next character may belong to the word.
+        Some(next) if !next.is_ascii() => next_span_of_signs(text, from + begin),
+        _ => Some((from + begin, from + begin + length, TokenKind::Word)),
+    }
+}
+
+/// As [`next_span`], for texts with other characters than those of ASCII.
+fn next_span_of_signs(text: &str, from: usize) -> Option<(usize, usize, TokenKind)> {
     let mut signs = text.get(from..)?.char_indices();
     let (begin, kind) = signs.find_map(|(at, sign)| match class(sign) {
         Class::Kind(kind) => Some((from + at, kind)),
@@ -199,6 +214,14 @@ mod tests {
                 end = token.end;
             }
             prop_assert!(end <= text.len());
+        }
+
+        /// Words of ASCII are found by bytes, as they are by characters.
+        #[test]
+        fn spans_of_bytes_are_those_of_characters(text in "[ -~éüß裹ｶﾞ\u{301}\u{640}]{0,60}") {
+            for (from, _) in text.char_indices() {
+                prop_assert_eq!(next_span(&text, from), next_span_of_signs(&text, from));
+            }
         }
 
         /// A normal form is found by itself.

@@ -8,6 +8,10 @@
     reason = "a test may fail loudly, and a measurement prints"
 )]
 
+/// Measurements allocate as the program does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod digest;
 mod documents;
 mod erasure;

@@ -136,7 +136,8 @@ fn document_arguments(placed: &[(&DocumentRow, Option<i64>)]) -> PgArguments {
     let tenants = rows().map(|row| row.key.tenant.as_str());
     let conversations = rows().map(|row| row.key.conversation.as_str());
     // An array of arrays must be a rectangle, so the terms of all documents are one array, with the places of each.
-    let terms: Vec<Term> = rows().flat_map(|row| &row.terms).copied().collect();
+    let mut terms: Vec<Term> = Vec::with_capacity(rows().map(|row| row.terms.len()).sum());
+    rows().for_each(|row| terms.extend_from_slice(&row.terms));
     let lasts = rows().scan(0_usize, |last, row| {
         *last += row.terms.len();
         Some(*last)
