@@ -21,7 +21,20 @@ PROTOS = [
     "document/v1/document",
 ]
 # The asynchronous modules, and their blocking forms.
-BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in ("calls", "client", "document_log", "document_calls")}
+BLOCKING = {
+    f"_async_{name}.py": f"_sync_{name}.py"
+    for name in (
+        "calls",
+        "client",
+        "document_log",
+        "document_calls",
+        "langgraph_deletion",
+        "langgraph_list",
+        "langgraph_put",
+        "langgraph_saver",
+        "langgraph_thread",
+    )
+}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
     "async def": "def",
@@ -41,6 +54,15 @@ WORDS = {
     "_async_client": "_sync_client",
     "_async_calls": "_sync_calls",
     "_async_document_calls": "_sync_document_calls",
+    "AsyncThread": "Thread",
+    "_async_document_log": "_sync_document_log",
+    "_async_langgraph": "_sync_langgraph",
+    "aget_tuple": "get_tuple",
+    "aput": "put",
+    "alist": "list",
+    "adelete": "delete",
+    "acopy": "copy",
+    "aprune": "prune",
     "asynchronous": "blocking",
 }
 

@@ -1,0 +1,297 @@
+# `generate.py sync` makes the blocking form of this file.
+"""The conversation of a thread of LangGraph: reads of its documents and messages, and commits."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from hansard import _langgraph_names as names
+from hansard._async_client import AsyncHansard
+from hansard._documents import unpack
+from hansard._langgraph_cache import ThreadCache, ThreadCaches
+from hansard._langgraph_documents import base_key, is_later_part, joined, part_key, parts_count
+from hansard._langgraph_messages import StateMessageFormat, message_of
+from hansard._langgraph_names import Name
+from hansard._langgraph_records import NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
+from hansard.errors import HansardError, NotFound, VersionConflict
+from hansard.results import Document
+from hansard.types import CommitResult, Conversation, Event, EventKind, RecordedEvent
+
+# Attempts of a change, while others change the thread.
+RACES_MAX = 50
+# Most pending writes of a checkpoint, in calls and their parts, as the service allows.
+WRITES_MAX = 10_000
+# The members of a conversation's metadata that have its thread, and the number of deletions before it.
+THREAD_ID, GENERATION = "langgraph_thread_id", "langgraph_generation"
+MESSAGE_KINDS = [
+    EventKind.EVENT_KIND_MESSAGE_APPENDED,
+    EventKind.EVENT_KIND_TOOL_CALLED,
+    EventKind.EVENT_KIND_TOOL_RETURNED,
+]
+DOCUMENT_KINDS = [EventKind.EVENT_KIND_DOCUMENT_PUT, EventKind.EVENT_KIND_DOCUMENT_DELETED]
+PAGE_SIZE = 1_000
+
+
+class AsyncThread:
+    """A thread. `user_id` owns its conversation; without one, the thread does, as a session."""
+
+    def __init__(
+        self, client: AsyncHansard, caches: ThreadCaches, serde: SerializerProtocol, user_id: str | None, thread_id: str
+    ) -> None:
+        self._client = client
+        self._caches = caches
+        self._serde = serde
+        self._user_id = user_id
+        self.thread_id = thread_id
+        self.cache = caches.get(thread_id, lambda: self._cache(0))
+
+    # Reads.
+
+    async def latest(self, checkpoint_ns: str) -> Latest:
+        """The latest checkpoint of a namespace, including every earlier write of anybody."""
+        while True:
+            cache = self.cache
+            epoch, _, _ = cache.snapshot(checkpoint_ns)
+            namespace, key = names.latest(checkpoint_ns)
+            found = await self._client.get_document(namespace, key, conversation_id=cache.conversation_id)
+            if found is not None:
+                latest = Latest.of(found.value, found.version)
+                cache.read_latest(checkpoint_ns, latest, epoch)
+                return latest
+            # A namespace below the root may have none in a conversation that exists.
+            if (checkpoint_ns and cache.exists) or not await self._changed_generation():
+                cache.read_latest(checkpoint_ns, NO_LATEST, epoch)
+                return NO_LATEST
+
+    async def known_latest(self, checkpoint_ns: str) -> tuple[int | None, Latest]:
+        """The version of the conversation, and the latest checkpoint of a namespace at that version."""
+        while True:
+            _, version, latest = self.cache.snapshot(checkpoint_ns)
+            if latest is not None:
+                return version, latest
+            await self.latest(checkpoint_ns)
+
+    async def record(self, checkpoint_ns: str, checkpoint_id: str) -> CheckpointRecord | None:
+        """A checkpoint; `None`: there is none."""
+        while True:
+            cache = self.cache
+            namespace, key = names.checkpoint(checkpoint_ns, checkpoint_id)
+            found = await self._client.get_document(namespace, key, conversation_id=cache.conversation_id)
+            if found is not None:
+                return await self.record_of((namespace, key), found.value, found.version)
+            if not await self._changed_generation():
+                return None
+
+    async def record_of(self, name: Name, value: dict[str, Any], version: int) -> CheckpointRecord | None:
+        """The checkpoint of a document. `None`: the document is a later part of one."""
+        if is_later_part(value):
+            return None
+        record = CheckpointRecord.of(await self._whole(name, value))
+        self.cache.add_record(record, version)
+        return record
+
+    async def has_runs(self, run_ids: Iterable[str]) -> bool:
+        """Whether the thread has checkpoints of runs."""
+        for run_id in run_ids:
+            prefix, conversation_id = (names.ROOT, names.CHECKPOINTS), self.cache.conversation_id
+            if await self._client.search_documents(prefix, filter={RUN_ID: run_id}, limit=1, conversation_id=conversation_id):
+                return True
+        return False
+
+    async def known_record(self, checkpoint_ns: str, checkpoint_id: str, version: int | None = None) -> CheckpointRecord | None:
+        """A checkpoint that this process may know already."""
+        known = self.cache.record(checkpoint_ns, checkpoint_id, version)
+        return known or await self.record(checkpoint_ns, checkpoint_id)
+
+    async def large_value(self, checkpoint_ns: str, key: str) -> Sequence[str]:
+        """The serialized form of a large value."""
+        cache = self.cache
+        known = cache.value(checkpoint_ns, key)
+        if known is None:
+            name = names.value(checkpoint_ns, key)
+            found = await self._client.get_document(*name, conversation_id=cache.conversation_id)
+            if found is None:
+                raise NotFound(f"the value {key} of a checkpoint was deleted: read the checkpoint again", reason="VALUE_NOT_FOUND")
+            known = (await self._whole(name, found.value))["typed"]
+            cache.add_value(checkpoint_ns, key, known)
+        return known
+
+    async def messages(self, ranges: Sequence[Range]) -> list[Any]:
+        """The messages of ranges of versions, as a new list. The process shares the messages themselves."""
+        cache = self.cache
+        await self.load(ranges)
+        return cache.with_log(lambda log: log.messages(ranges))
+
+    async def load(self, ranges: Sequence[Range]) -> None:
+        """Reads the messages of ranges that are not known."""
+        cache = self.cache
+        for first, last in cache.with_log(lambda log: log.missing(ranges)):
+            events = [
+                event
+                async for event in self._client.list_events(
+                    cache.conversation_id, from_version=first, to_version=last, kinds=MESSAGE_KINDS, page_size=PAGE_SIZE
+                )
+            ]
+            documents = unpack(StateMessageFormat(), events)
+            recorded = [(one.first_version, one.last_version, message_of(self._serde, one.value)) for one in documents]
+            cache.add_messages((first, last), recorded)
+
+    async def writes(self, checkpoint_ns: str, checkpoint_id: str) -> list[dict[str, Any]]:
+        """The pending writes of a checkpoint, by the calls that recorded them, the oldest call first."""
+        namespace = names.writes(checkpoint_ns, checkpoint_id)
+        found = await self._client.search_documents(
+            namespace, limit=WRITES_MAX, conversation_id=self.cache.conversation_id
+        )
+        by_key = {document.key: document for document in found}
+        made: list[tuple[int, dict[str, Any]]] = []
+        for key, document in by_key.items():
+            if base_key(key) == key:
+                later = (by_key[part_key(key, index)].value for index in range(1, parts_count(document.value)))
+                made.append((document.version, joined([document.value, *later])))
+        return [value for _, value in sorted(made, key=lambda one: one[0])]
+
+    async def documents(self) -> AsyncIterator[tuple[Name, RecordedEvent]]:
+        """Iterates over the documents of the conversation, the one with the last change first."""
+        seen: set[Name] = set()
+        try:
+            async for recorded in self._client.list_events(
+                self.cache.conversation_id, newest_first=True, kinds=DOCUMENT_KINDS
+            ):
+                is_put = recorded.event.WhichOneof("fact") == "document_put"
+                change = recorded.event.document_put if is_put else recorded.event.document_deleted
+                name = (tuple(change.namespace), change.key)
+                if name in seen or name[0][0] != names.ROOT:
+                    continue
+                seen.add(name)
+                if is_put:
+                    yield name, recorded
+        except NotFound:
+            return
+
+    # Commits.
+
+    async def append(self, events: Sequence[Event]) -> CommitResult:
+        """Appends events as one commit, after creating the conversation if there is none."""
+        for _ in range(RACES_MAX):
+            cache = self.cache
+            try:
+                if cache.exists:
+                    result = await self._client.append(cache.conversation_id, events=events)
+                else:
+                    result = await self._create(cache, events)
+            except HansardError as error:
+                await self._after(error)
+                continue
+            cache.committed(result)
+            return result
+        raise self.too_many_races()
+
+    async def append_at(self, version: int | None, events: Sequence[Event]) -> CommitResult:
+        """Appends events as one commit to a conversation with a version; `None`: to a new one.
+
+        `VersionConflict`: it has another version, which this process knows from then on.
+        """
+        cache = self.cache
+        try:
+            if version is None:
+                return await self._create(cache, events)
+            return await self._client.append(cache.conversation_id, events=events, expected_version=version)
+        except VersionConflict as error:
+            cache.moved(error.current_version or await self.current_version())
+            raise
+        except HansardError as error:
+            await self._after(error)
+            if error.reason == "CONVERSATION_EXISTS":
+                cache.moved(await self.current_version())
+            raise VersionConflict(str(error), reason=error.reason) from None
+
+    async def conversation(self) -> Conversation:
+        """The conversation."""
+        return await self._client.get_conversation(self.cache.conversation_id)
+
+    def too_many_races(self) -> VersionConflict:
+        """The error after the last attempt."""
+        message = f"others changed the thread during all {RACES_MAX} attempts: try again"
+        return VersionConflict(message, reason="TOO_MANY_RACES")
+
+    async def current_version(self) -> int:
+        """The version of the conversation."""
+        return (await self.conversation()).version
+
+    async def erase(self) -> None:
+        """Erases the conversation. The next write starts another one."""
+        await self._changed_generation()
+        try:
+            await self._client.erase(self.cache.conversation_id)
+        except HansardError as error:
+            if error.reason not in ("CONVERSATION_NOT_FOUND", "CONVERSATION_ERASED"):
+                raise
+        self._caches.forget(self.thread_id)
+
+    async def _after(self, error: HansardError) -> None:
+        """Prepares the next attempt after an error, if another one may succeed."""
+        if error.reason == "CONVERSATION_EXISTS":
+            self.cache.exists = True
+        elif error.reason == "CONVERSATION_ERASED":
+            await self._next_generation()
+        elif error.reason == "CONVERSATION_NOT_FOUND" and self.cache.exists:
+            self.cache.exists = False
+        else:
+            raise error
+
+    async def _create(self, cache: ThreadCache, events: Sequence[Event]) -> CommitResult:
+        session_id = None if self._user_id is not None else self.thread_id
+        return await self._client.create_conversation(
+            cache.conversation_id,
+            user_id=self._user_id,
+            session_id=session_id,
+            metadata={THREAD_ID: self.thread_id, GENERATION: cache.generation},
+            events=events,
+        )
+
+    async def _whole(self, name: Name, first: dict[str, Any]) -> dict[str, Any]:
+        """The value of a document, with its later parts."""
+        namespace, key = name
+        parts = [first]
+        for index in range(1, parts_count(first)):
+            part = await self._client.get_document(namespace, part_key(key, index), conversation_id=self.cache.conversation_id)
+            if part is None:
+                raise NotFound(f"the document {key} was deleted: read the checkpoint again", reason="DOCUMENT_NOT_FOUND")
+            parts.append(part.value)
+        return joined(parts)
+
+    async def _changed_generation(self) -> bool:
+        """Whether the thread has another conversation than the known one."""
+        return self._has_generation(await self._generation())
+
+    async def _next_generation(self) -> None:
+        """Goes to the conversation after an erased one."""
+        found = await self._generation()
+        if self._has_generation(found):
+            return
+        namespace, key = names.generation(self._client.agent_id, self._user_id, self.thread_id)
+        value = {"generation": self.cache.generation + 1}
+        try:
+            await self._client.put_document(namespace, key, value, expected_version=found.version if found is not None else 0)
+        except VersionConflict:
+            # Another process was faster.
+            pass
+        await self._changed_generation()
+
+    async def _generation(self) -> Document | None:
+        namespace, key = names.generation(self._client.agent_id, self._user_id, self.thread_id)
+        return await self._client.get_document(namespace, key)
+
+    def _has_generation(self, found: Document | None) -> bool:
+        generation = int(found.value["generation"]) if found is not None else 0
+        if generation <= self.cache.generation:
+            return False
+        self.cache = self._caches.replace(self.thread_id, self.cache, self._cache(generation))
+        return True
+
+    def _cache(self, generation: int) -> ThreadCache:
+        conversation_id = names.conversation(self._client.agent_id, self._user_id, self.thread_id, generation)
+        return ThreadCache(conversation_id, generation)

@@ -1,0 +1,173 @@
+"""The messages of a graph's state as events of a conversation: their form, and what a checkpoint changes. No I/O."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ToolMessage,
+    convert_to_openai_messages,
+    message_to_dict,
+    messages_from_dict,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+from hansard._json import dumps
+from hansard._langgraph_log import MessageLog
+from hansard._langgraph_records import CREATED, NONE, VISIBLE, Latest, Range, decode, encode
+from hansard.messages import events_of_messages
+from hansard.types import Event, RecordedEvent
+
+# The channel whose messages are the conversation.
+CHANNEL = "messages"
+# Most ranges of the messages of a checkpoint. A checkpoint that would have more records its messages again.
+RANGES_MAX = 64
+# Members of the document of a message that is no JSON: its serialized form, and what models read of it.
+SERIALIZED, CHAT = "serialized", "chat"
+
+
+class StateMessageFormat:
+    """The format of messages: `message_to_dict` of LangChain, or the serialized form of a message that is no JSON."""
+
+    name = "langgraph"
+
+    def events(self, document: Any) -> list[Event]:
+        """What models read of a message."""
+        try:
+            if SERIALIZED in document:
+                return events_of_messages([document[CHAT]]) if CHAT in document else []
+            chat: Any = convert_to_openai_messages(messages_from_dict([document])[0])
+            return events_of_messages([chat])
+        except (NotImplementedError, TypeError, ValueError):
+            # A message with parts that OpenAI does not have.
+            return []
+
+    def of_foreign(self, event: RecordedEvent) -> Any:
+        """Events of other clients are not in the state."""
+        return None
+
+
+def is_messages(value: object) -> bool:
+    """Whether a channel's value is a list of messages."""
+    return isinstance(value, list) and all(issubclass(kind, BaseMessage) for kind in set(map(type, cast("list[object]", value))))
+
+
+def document_of(serde: SerializerProtocol, message: BaseMessage) -> dict[str, Any]:
+    """The document of a message. It comes back as the serializer would return it."""
+    if isinstance(serde, EncryptedSerializer):
+        return {SERIALIZED: encode(serde, message)}
+    typed = encode(serde, message)
+    try:
+        document = message_to_dict(message)
+        dumps(document)
+        if encode(serde, messages_from_dict([document])[0]) == typed:
+            return document
+    except (KeyError, TypeError, ValueError):
+        # A member is no JSON.
+        pass
+    try:
+        chat: Any = convert_to_openai_messages(message)
+        dumps(chat)
+    except (NotImplementedError, TypeError, ValueError):
+        return {SERIALIZED: typed}
+    return {SERIALIZED: typed, CHAT: chat}
+
+
+def message_of(serde: SerializerProtocol, document: Any) -> BaseMessage:
+    """The message of a document."""
+    if SERIALIZED in document:
+        return cast("BaseMessage", decode(serde, document[SERIALIZED]))
+    return messages_from_dict([document])[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """How the history of a conversation becomes the messages of a checkpoint."""
+
+    #: The messages that are recorded already.
+    kept: list[Range]
+    #: The messages to record after them.
+    new: list[BaseMessage]
+    #: The version to continue from. `None`: the last one.
+    rewind_to: int | None
+    #: The version of the last event of the messages that are kept.
+    end: int
+
+
+def change(log: MessageLog, ranges: Sequence[Range], messages: Sequence[BaseMessage], latest: Latest) -> Change:
+    """The change from the messages of the parent to those of a checkpoint.
+
+    The first messages that the parent has too are kept. What follows is recorded. Messages that the parent had after those that
+    are kept leave the history of the conversation by a rewind; messages before or between them stay in it.
+    """
+    known = log.messages(ranges)
+    if len(ranges) > RANGES_MAX:
+        kept, count = [], 0
+    elif _begins_with(messages, known):
+        kept, count = list(ranges), len(known)
+    else:
+        indices = _kept(known, messages)
+        kept, count = log.ranges_of(ranges, indices), len(indices)
+    end = kept[-1][1] if kept else CREATED
+    if end == latest.tail and latest.after_tail != VISIBLE:
+        return Change(kept, list(messages[count:]), None, end)
+    if called := _unanswered(messages[:count], messages[count:]):
+        # A rewind does not open calls again that were answered.
+        count = called[0]
+        kept = log.ranges_of(ranges, _kept(known, messages[:count]))
+        end = kept[-1][1] if kept else CREATED
+    return Change(kept, list(messages[count:]), end, end)
+
+
+def ranges_after(change: Change, latest: Latest, recorded: Range | None) -> list[Range]:
+    """The ranges of a checkpoint, with the versions of its new messages."""
+    if recorded is None:
+        return change.kept
+    if change.kept and change.rewind_to is None and latest.after_tail == NONE:
+        return [*change.kept[:-1], (change.kept[-1][0], recorded[1])]
+    return [*change.kept, recorded]
+
+
+def _begins_with(messages: Sequence[BaseMessage], known: Sequence[BaseMessage]) -> bool:
+    # The comparison of lists compares the identity of their members first.
+    return len(messages) >= len(known) and _is_equal(messages[: len(known)], known)
+
+
+def _is_equal(one: object, other: object) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:
+        # Members may be of any type, such as arrays that have no single truth value.
+        return False
+
+
+def _kept(known: Sequence[BaseMessage], messages: Sequence[BaseMessage]) -> list[int]:
+    """The indices of the first messages among the known ones, as far as they are known and in the same order."""
+    by_identity = {id(message): index for index, message in enumerate(known)}
+    by_id = {message.id: index for index, message in enumerate(known) if message.id}
+    indices: list[int] = []
+    for message in messages:
+        index = by_identity.get(id(message), by_id.get(message.id, -1))
+        if index <= (indices[-1] if indices else -1):
+            break
+        if known[index] is not message and not _is_equal(known[index], message):
+            break
+        indices.append(index)
+    return indices
+
+
+def _unanswered(kept: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> list[int]:
+    """The indices of kept messages whose calls the new messages answer."""
+    answered = {message.tool_call_id for message in new if isinstance(message, ToolMessage)}
+    if not answered:
+        return []
+    return [
+        index
+        for index, message in enumerate(kept)
+        if isinstance(message, AIMessage) and any(call["id"] in answered for call in message.tool_calls)
+    ]
