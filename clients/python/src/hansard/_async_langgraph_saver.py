@@ -28,6 +28,7 @@ from hansard._langgraph_cache import ThreadCaches
 from hansard._langgraph_documents import put_events
 from hansard._langgraph_draft import chunks, configurable, draft
 from hansard._langgraph_messages import CHANNEL
+from hansard._langgraph_pending import documents_of
 from hansard._langgraph_records import CheckpointRecord, decode, pending_writes, writes_value
 
 
@@ -86,7 +87,8 @@ class AsyncHansardSaver(BaseCheckpointSaver[str]):
         value = writes_value(self.serde, writes, task_id, task_path)
         thread = self._thread(place["thread_id"])
         for chunk in chunks([[event] for event in put_events(name, value, f"the writes of the task {task_id}")]):
-            await thread.append(chunk)
+            result = await thread.append(chunk)
+            thread.cache.wrote(result, name[0], documents_of(chunk, result.version))
 
     async def alist(
         self,
@@ -102,6 +104,7 @@ class AsyncHansardSaver(BaseCheckpointSaver[str]):
         given = [self._thread(place["thread_id"])] if config else await self._threads()
         count = 0
         for thread in given:
+            await thread.refresh()
             async for record in checkpoints(thread, place.get("checkpoint_ns"), place.get("checkpoint_id"), before_id):
                 if limit is not None and count >= limit:
                     return

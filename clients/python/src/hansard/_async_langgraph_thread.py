@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hansard import _langgraph_names as names
 from hansard._async_client import AsyncHansard
 from hansard._documents import unpack
-from hansard._langgraph_cache import ThreadCache, ThreadCaches
-from hansard._langgraph_documents import base_key, is_later_part, joined, part_key, parts_count
+from hansard._langgraph_cache import DocumentChange, ThreadCache, ThreadCaches
+from hansard._langgraph_documents import is_later_part, joined, part_key, parts_count
 from hansard._langgraph_messages import StateMessageFormat, message_of
 from hansard._langgraph_names import Name
+from hansard._langgraph_pending import writes_values
 from hansard._langgraph_records import NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
 from hansard.errors import HansardError, NotFound, VersionConflict
 from hansard.results import Document
@@ -33,6 +35,8 @@ MESSAGE_KINDS = [
 ]
 DOCUMENT_KINDS = [EventKind.EVENT_KIND_DOCUMENT_PUT, EventKind.EVENT_KIND_DOCUMENT_DELETED]
 PAGE_SIZE = 1_000
+# Most changes of documents that are read after a known version. With more, the documents that are needed are read instead.
+CHANGES_MAX = 200
 
 
 class AsyncThread:
@@ -50,48 +54,53 @@ class AsyncThread:
 
     # Reads.
 
+    async def refresh(self) -> bool:
+        """Reads what others have recorded since the last read. `False`: there is too much, or nothing was read before."""
+        cache = self.cache
+        facts = cache.facts("")
+        if facts.version is None:
+            return False
+        changes: list[DocumentChange] = []
+        try:
+            async for recorded in self._client.list_events(
+                cache.conversation_id, from_version=facts.version + 1, kinds=DOCUMENT_KINDS, page_size=CHANGES_MAX
+            ):
+                changes.append(change_of(recorded))
+                if len(changes) == CHANGES_MAX:
+                    cache.forget()
+                    return False
+        except NotFound:
+            cache.forget()
+            return False
+        return cache.apply(changes, facts.epoch)
+
     async def latest(self, checkpoint_ns: str) -> Latest:
         """The latest checkpoint of a namespace, including every earlier write of anybody."""
-        while True:
-            cache = self.cache
-            epoch, _, _ = cache.snapshot(checkpoint_ns)
-            namespace, key = names.latest(checkpoint_ns)
-            found = await self._client.get_document(namespace, key, conversation_id=cache.conversation_id)
-            if found is not None:
-                latest = Latest.of(found.value, found.version)
-                cache.read_latest(checkpoint_ns, latest, epoch)
-                return latest
-            # A namespace below the root may have none in a conversation that exists.
-            if (checkpoint_ns and cache.exists) or not await self._changed_generation():
-                cache.read_latest(checkpoint_ns, NO_LATEST, epoch)
-                return NO_LATEST
+        known = self.cache.facts(checkpoint_ns).latest if await self.refresh() else None
+        return await self._read_latest(checkpoint_ns) if known is None else known
 
     async def known_latest(self, checkpoint_ns: str) -> tuple[int | None, Latest]:
         """The version of the conversation, and the latest checkpoint of a namespace at that version."""
         while True:
-            _, version, latest = self.cache.snapshot(checkpoint_ns)
-            if latest is not None:
-                return version, latest
-            await self.latest(checkpoint_ns)
+            facts = self.cache.facts(checkpoint_ns)
+            if facts.latest is not None:
+                return facts.version, facts.latest
+            await self._read_latest(checkpoint_ns)
 
     async def record(self, checkpoint_ns: str, checkpoint_id: str) -> CheckpointRecord | None:
-        """A checkpoint; `None`: there is none."""
-        while True:
-            cache = self.cache
-            namespace, key = names.checkpoint(checkpoint_ns, checkpoint_id)
-            found = await self._client.get_document(namespace, key, conversation_id=cache.conversation_id)
-            if found is not None:
-                return await self.record_of((namespace, key), found.value, found.version)
-            if not await self._changed_generation():
-                return None
+        """A checkpoint, including every earlier write of anybody; `None`: there is none."""
+        if await self.refresh():
+            return await self.known_record(checkpoint_ns, checkpoint_id)
+        return await self._read_record(checkpoint_ns, checkpoint_id)
 
-    async def record_of(self, name: Name, value: dict[str, Any], version: int) -> CheckpointRecord | None:
+    async def known_record(self, checkpoint_ns: str, checkpoint_id: str, version: int | None = None) -> CheckpointRecord | None:
+        """A checkpoint that this process may know already."""
+        known = self.cache.record(names.checkpoint(checkpoint_ns, checkpoint_id), version)
+        return known or await self._read_record(checkpoint_ns, checkpoint_id)
+
+    async def record_of(self, name: Name, value: dict[str, Any]) -> CheckpointRecord | None:
         """The checkpoint of a document. `None`: the document is a later part of one."""
-        if is_later_part(value):
-            return None
-        record = CheckpointRecord.of(await self._whole(name, value))
-        self.cache.add_record(record, version)
-        return record
+        return None if is_later_part(value) else CheckpointRecord.of(await self._whole(name, value))
 
     async def has_runs(self, run_ids: Iterable[str]) -> bool:
         """Whether the thread has checkpoints of runs."""
@@ -101,22 +110,17 @@ class AsyncThread:
                 return True
         return False
 
-    async def known_record(self, checkpoint_ns: str, checkpoint_id: str, version: int | None = None) -> CheckpointRecord | None:
-        """A checkpoint that this process may know already."""
-        known = self.cache.record(checkpoint_ns, checkpoint_id, version)
-        return known or await self.record(checkpoint_ns, checkpoint_id)
-
     async def large_value(self, checkpoint_ns: str, key: str) -> Sequence[str]:
         """The serialized form of a large value."""
         cache = self.cache
-        known = cache.value(checkpoint_ns, key)
+        name = names.value(checkpoint_ns, key)
+        known = cache.value(name)
         if known is None:
-            name = names.value(checkpoint_ns, key)
             found = await self._client.get_document(*name, conversation_id=cache.conversation_id)
             if found is None:
                 raise NotFound(f"the value {key} of a checkpoint was deleted: read the checkpoint again", reason="VALUE_NOT_FOUND")
             known = (await self._whole(name, found.value))["typed"]
-            cache.add_value(checkpoint_ns, key, known)
+            cache.add_value(name, known)
         return known
 
     async def messages(self, ranges: Sequence[Range]) -> list[Any]:
@@ -137,37 +141,31 @@ class AsyncThread:
             ]
             documents = unpack(StateMessageFormat(), events)
             recorded = [(one.first_version, one.last_version, message_of(self._serde, one.value)) for one in documents]
-            cache.add_messages((first, last), recorded)
+            cache.with_log(lambda log, known=(first, last), recorded=recorded: log.add(known, recorded))
 
     async def writes(self, checkpoint_ns: str, checkpoint_id: str) -> list[dict[str, Any]]:
         """The pending writes of a checkpoint, by the calls that recorded them, the oldest call first."""
         namespace = names.writes(checkpoint_ns, checkpoint_id)
-        found = await self._client.search_documents(
-            namespace, limit=WRITES_MAX, conversation_id=self.cache.conversation_id
-        )
-        by_key = {document.key: document for document in found}
-        made: list[tuple[int, dict[str, Any]]] = []
-        for key, document in by_key.items():
-            if base_key(key) == key:
-                later = (by_key[part_key(key, index)].value for index in range(1, parts_count(document.value)))
-                made.append((document.version, joined([document.value, *later])))
-        return [value for _, value in sorted(made, key=lambda one: one[0])]
+        cache = self.cache
+        known = cache.writes(namespace)
+        if known is None:
+            epoch = cache.facts(checkpoint_ns).epoch
+            found = await self._client.search_documents(namespace, limit=WRITES_MAX, conversation_id=cache.conversation_id)
+            documents = {document.key: (document.version, document.value) for document in found}
+            cache.add_writes(namespace, documents, epoch)
+            known = writes_values(documents)
+        return known
 
-    async def documents(self) -> AsyncIterator[tuple[Name, RecordedEvent]]:
+    async def documents(self) -> AsyncIterator[DocumentChange]:
         """Iterates over the documents of the conversation, the one with the last change first."""
         seen: set[Name] = set()
         try:
-            async for recorded in self._client.list_events(
-                self.cache.conversation_id, newest_first=True, kinds=DOCUMENT_KINDS
-            ):
-                is_put = recorded.event.WhichOneof("fact") == "document_put"
-                change = recorded.event.document_put if is_put else recorded.event.document_deleted
-                name = (tuple(change.namespace), change.key)
-                if name in seen or name[0][0] != names.ROOT:
-                    continue
-                seen.add(name)
-                if is_put:
-                    yield name, recorded
+            async for recorded in self._client.list_events(self.cache.conversation_id, newest_first=True, kinds=DOCUMENT_KINDS):
+                change = change_of(recorded)
+                if change.name[0][0] == names.ROOT and change.name not in seen:
+                    seen.add(change.name)
+                    if change.value is not None:
+                        yield change
         except NotFound:
             return
 
@@ -179,14 +177,10 @@ class AsyncThread:
             cache = self.cache
             try:
                 if cache.exists:
-                    result = await self._client.append(cache.conversation_id, events=events)
-                else:
-                    result = await self._create(cache, events)
+                    return await self._client.append(cache.conversation_id, events=events)
+                return await self._create(cache, events)
             except HansardError as error:
                 await self._after(error)
-                continue
-            cache.committed(result)
-            return result
         raise self.too_many_races()
 
     async def append_at(self, version: int | None, events: Sequence[Event]) -> CommitResult:
@@ -200,7 +194,9 @@ class AsyncThread:
                 return await self._create(cache, events)
             return await self._client.append(cache.conversation_id, events=events, expected_version=version)
         except VersionConflict as error:
-            cache.moved(error.current_version or await self.current_version())
+            version = error.current_version or await self.current_version()
+            if not await self.refresh() or (cache.facts("").version or 0) < version:
+                cache.moved(version)
             raise
         except HansardError as error:
             await self._after(error)
@@ -230,6 +226,30 @@ class AsyncThread:
             if error.reason not in ("CONVERSATION_NOT_FOUND", "CONVERSATION_ERASED"):
                 raise
         self._caches.forget(self.thread_id)
+
+    async def _read_latest(self, checkpoint_ns: str) -> Latest:
+        while True:
+            cache = self.cache
+            epoch = cache.facts(checkpoint_ns).epoch
+            found = await self._client.get_document(*names.latest(checkpoint_ns), conversation_id=cache.conversation_id)
+            latest = NO_LATEST if found is None else Latest.of(found.value, found.version)
+            # A namespace below the root may have none in a conversation that exists.
+            if found is not None or (checkpoint_ns and cache.exists) or not await self._changed_generation():
+                cache.add_latest(checkpoint_ns, latest, epoch)
+                return latest
+
+    async def _read_record(self, checkpoint_ns: str, checkpoint_id: str) -> CheckpointRecord | None:
+        name = names.checkpoint(checkpoint_ns, checkpoint_id)
+        while True:
+            cache = self.cache
+            epoch = cache.facts(checkpoint_ns).epoch
+            found = await self._client.get_document(*name, conversation_id=cache.conversation_id)
+            if found is not None:
+                record = CheckpointRecord.of(await self._whole(name, found.value))
+                cache.add_record(name, record, found.version, epoch)
+                return record
+            if not await self._changed_generation():
+                return None
 
     async def _after(self, error: HansardError) -> None:
         """Prepares the next attempt after an error, if another one may succeed."""
@@ -295,3 +315,12 @@ class AsyncThread:
     def _cache(self, generation: int) -> ThreadCache:
         conversation_id = names.conversation(self._client.agent_id, self._user_id, self.thread_id, generation)
         return ThreadCache(conversation_id, generation)
+
+
+def change_of(recorded: RecordedEvent) -> DocumentChange:
+    """The change of a document that an event records."""
+    if recorded.event.WhichOneof("fact") == "document_put":
+        put = recorded.event.document_put
+        return DocumentChange((tuple(put.namespace), put.key), json.loads(put.value_json), recorded.version)
+    deleted = recorded.event.document_deleted
+    return DocumentChange((tuple(deleted.namespace), deleted.key), None, recorded.version)

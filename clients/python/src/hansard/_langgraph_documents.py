@@ -40,6 +40,11 @@ def put_events(name: Name, value: dict[str, Any], what: str, index: Mapping[str,
     return [*rest, first]
 
 
+def put_event(name: Name, value: dict[str, Any]) -> Event:
+    """The event that records a document as it was read."""
+    return _put(*name, dumps(value))
+
+
 def delete_event(name: Name) -> Event:
     """The event that deletes a document."""
     namespace, key = name

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hansard import _langgraph_names as names
 from hansard._sync_langgraph_thread import RACES_MAX, Thread
 from hansard._langgraph_commits import latest_events
-from hansard._langgraph_documents import base_key, delete_event
+from hansard._langgraph_documents import base_key, delete_event, put_event
 from hansard._langgraph_draft import chunks
 from hansard._langgraph_names import Name
 from hansard._langgraph_records import CREATED, HIDDEN, CheckpointRecord, Latest, decode
@@ -56,7 +55,6 @@ def delete_runs(thread: Thread, run_ids: Collection[str]) -> None:
         try:
             if events:
                 thread.append_at(version, events)
-                thread.cache.forget()
             _delete(thread, scan, lambda record: record.run_id in run_ids)
             return
         except VersionConflict:
@@ -66,22 +64,20 @@ def delete_runs(thread: Thread, run_ids: Collection[str]) -> None:
 
 def copy_writes(source: Thread, target: Thread) -> None:
     """Copies the pending writes of all checkpoints of a thread."""
-    events = [
-        recorded.event for name, recorded in source.documents() if name[0][1] == names.WRITES
-    ]
-    copies = [[Event(document_put=event.document_put)] for event in reversed(events)]
+    changes = [change for change in source.documents() if change.name[0][1] == names.WRITES]
+    copies = [[put_event(name, value)] for name, value, _ in reversed(changes) if value is not None]
     for chunk in chunks(copies) if copies else []:
-        target.append(chunk)
+        target.cache.committed(target.append(chunk))
+    target.cache.forget()
 
 
 def _scan(thread: Thread) -> Scan:
     scan = Scan([], [])
-    for name, change in thread.documents():
+    for name, value, version in thread.documents():
         scan.names.append(name)
-        if name[0][1] == names.CHECKPOINTS:
-            record = thread.record_of(name, json.loads(change.event.document_put.value_json), change.version)
-            if record is not None:
-                scan.records.append((record, change.version))
+        record = thread.record_of(name, value) if value is not None and name[0][1] == names.CHECKPOINTS else None
+        if record is not None:
+            scan.records.append((record, version))
     return scan
 
 
@@ -117,6 +113,7 @@ def _delete(thread: Thread, scan: Scan, is_deleted: Callable[[CheckpointRecord],
     events = [delete_event(name) for name in scan.names if name[0] in writes or (name[0], base_key(name[1])) in bases]
     for chunk in chunks([[event] for event in events]) if events else []:
         thread.append(chunk)
+    thread.cache.forget()
 
 
 def _values(records: Iterable[CheckpointRecord]) -> set[Name]:

@@ -43,10 +43,10 @@ def checkpoints(
 def recorded_checkpoints(thread: Thread, checkpoint_ns: str | None) -> Iterator[CheckpointRecord]:
     """Iterates over the checkpoints of a namespace, or of all, the one that was recorded last first."""
     wanted = None if checkpoint_ns is None else names.label(checkpoint_ns)
-    for name, change in thread.documents():
-        if name[0][1] != names.CHECKPOINTS or wanted not in (None, name[0][2]):
+    for name, value, _ in thread.documents():
+        if name[0][1] != names.CHECKPOINTS or wanted not in (None, name[0][2]) or value is None:
             continue
-        record = thread.record_of(name, json.loads(change.event.document_put.value_json), change.version)
+        record = thread.record_of(name, value)
         if record is not None:
             yield record
 

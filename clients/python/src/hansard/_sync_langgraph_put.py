@@ -51,7 +51,7 @@ def _record_large_values(thread: Thread, draft: Draft) -> None:
     if len(events) < EVENTS_MAX // 2 and sum(event.ByteSize() for event in events) < BYTES_MAX // 2:
         return
     for chunk in chunks([[event] for event in events]):
-        thread.append(chunk)
+        thread.cache.committed(thread.append(chunk))
     draft.value_events = []
 
 
@@ -60,8 +60,8 @@ def _record_checkpoint(thread: Thread, draft: Draft, version: int | None, latest
     commit = last_commit(draft, latest, None, version or CREATED)
     result = thread.append_at(version, commit.events)
     made = commit.latest and dataclasses.replace(commit.latest, version=result.version)
-    thread.cache.put(result, version, commit.record.namespace, made)
-    thread.cache.add_record(commit.record, made.checkpoint_version if made else result.version)
+    thread.cache.put(result, version, made and (commit.record.namespace, made))
+    thread.cache.begin(commit.record, made.checkpoint_version if made else result.version)
 
 
 def _planned(thread: Thread, draft: Draft, parent: CheckpointRecord | None, latest: Latest) -> Change:
@@ -92,7 +92,7 @@ def _record_messages(thread: Thread, version: int | None, commits: MessageCommit
         result, before = _append_after(thread, version, unfinished, lambda _, events=events: events)
         versions += _versions(before, part)
         unfinished = unfinished or dataclasses.replace(commits.unfinished(), version=result.version)
-        thread.cache.put(result, before, "", unfinished)
+        thread.cache.put(result, before, ("", unfinished))
         version = result.version
 
     def all_versions(before: int | None) -> list[int]:
@@ -104,10 +104,10 @@ def _record_messages(thread: Thread, version: int | None, commits: MessageCommit
     result, before = _append_after(thread, version, unfinished, last_events)
     commit = commits.last(all_versions(before), body, before or CREATED)
     assert commit.latest is not None
-    thread.cache.put(result, before, "", dataclasses.replace(commit.latest, version=result.version))
-    thread.cache.add_record(commit.record, commit.latest.checkpoint_version)
+    thread.cache.put(result, before, ("", dataclasses.replace(commit.latest, version=result.version)))
+    thread.cache.begin(commit.record, commit.latest.checkpoint_version)
     if recorded := commits.recorded(all_versions(before)):
-        thread.cache.add_messages(*recorded)
+        thread.cache.with_log(lambda log: log.add(*recorded))
 
 
 def _append_after(

@@ -28,6 +28,7 @@ from hansard._langgraph_cache import ThreadCaches
 from hansard._langgraph_documents import put_events
 from hansard._langgraph_draft import chunks, configurable, draft
 from hansard._langgraph_messages import CHANNEL
+from hansard._langgraph_pending import documents_of
 from hansard._langgraph_records import CheckpointRecord, decode, pending_writes, writes_value
 
 
@@ -86,7 +87,8 @@ class HansardSaver(BaseCheckpointSaver[str]):
         value = writes_value(self.serde, writes, task_id, task_path)
         thread = self._thread(place["thread_id"])
         for chunk in chunks([[event] for event in put_events(name, value, f"the writes of the task {task_id}")]):
-            thread.append(chunk)
+            result = thread.append(chunk)
+            thread.cache.wrote(result, name[0], documents_of(chunk, result.version))
 
     def list(
         self,
@@ -102,6 +104,7 @@ class HansardSaver(BaseCheckpointSaver[str]):
         given = [self._thread(place["thread_id"])] if config else self._threads()
         count = 0
         for thread in given:
+            thread.refresh()
             for record in checkpoints(thread, place.get("checkpoint_ns"), place.get("checkpoint_id"), before_id):
                 if limit is not None and count >= limit:
                     return
