@@ -41,7 +41,7 @@ async def put_checkpoint(thread: AsyncThread, serde: SerializerProtocol, draft: 
         except Conflict as error:
             if error.reason not in OPEN_CALL_REASONS:
                 raise
-            open_calls = (await thread.conversation()).open_calls
+            open_calls = await thread.open_calls()
     raise thread.too_many_races()
 
 

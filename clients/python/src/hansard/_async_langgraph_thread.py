@@ -20,7 +20,7 @@ from hansard._langgraph_pending import writes_values
 from hansard._langgraph_records import NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
 from hansard.errors import HansardError, NotFound, VersionConflict
 from hansard.results import Document
-from hansard.types import CommitResult, Conversation, Event, EventKind, RecordedEvent
+from hansard.types import CommitResult, Event, EventKind, OpenCall, RecordedEvent
 
 # Attempts of a change, while others change the thread.
 RACES_MAX = 50
@@ -204,9 +204,12 @@ class AsyncThread:
                 cache.moved(await self.current_version())
             raise VersionConflict(str(error), reason=error.reason) from None
 
-    async def conversation(self) -> Conversation:
-        """The conversation."""
-        return await self._client.get_conversation(self.cache.conversation_id)
+    async def open_calls(self) -> Sequence[OpenCall]:
+        """The calls without a result."""
+        try:
+            return (await self._client.get_conversation(self.cache.conversation_id)).open_calls
+        except NotFound:
+            return ()
 
     def too_many_races(self) -> VersionConflict:
         """The error after the last attempt."""
@@ -215,7 +218,7 @@ class AsyncThread:
 
     async def current_version(self) -> int:
         """The version of the conversation."""
-        return (await self.conversation()).version
+        return (await self._client.get_conversation(self.cache.conversation_id)).version
 
     async def erase(self) -> None:
         """Erases the conversation. The next write starts another one."""

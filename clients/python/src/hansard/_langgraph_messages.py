@@ -116,9 +116,10 @@ def change(log: MessageLog, ranges: Sequence[Range], messages: Sequence[BaseMess
     end = kept[-1][1] if kept else CREATED
     if end == latest.tail and latest.after_tail != VISIBLE:
         return Change(kept, list(messages[count:]), None, end)
-    if called := _unanswered(messages[:count], messages[count:]):
-        # A rewind does not open calls again that were answered.
-        count = called[0]
+    called = _last_unanswered(messages[:count])
+    if called is not None:
+        # A rewind does not open calls again that were answered, so that the message that called is recorded again.
+        count = called
         kept = log.ranges_of(ranges, _kept(known, messages[:count]))
         end = kept[-1][1] if kept else CREATED
     return Change(kept, list(messages[count:]), end, end)
@@ -161,13 +162,13 @@ def _kept(known: Sequence[BaseMessage], messages: Sequence[BaseMessage]) -> list
     return indices
 
 
-def _unanswered(kept: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> list[int]:
-    """The indices of kept messages whose calls the new messages answer."""
-    answered = {message.tool_call_id for message in new if isinstance(message, ToolMessage)}
-    if not answered:
-        return []
-    return [
-        index
-        for index, message in enumerate(kept)
-        if isinstance(message, AIMessage) and any(call["id"] in answered for call in message.tool_calls)
-    ]
+def _last_unanswered(messages: Sequence[BaseMessage]) -> int | None:
+    """The index of a message with calls, some of which the results after it, the last messages, do not answer."""
+    answered: set[str] = set()
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if not isinstance(message, ToolMessage):
+            calls = message.tool_calls if isinstance(message, AIMessage) else []
+            return None if all(call["id"] in answered for call in calls) else index
+        answered.add(message.tool_call_id)
+    return None

@@ -41,7 +41,7 @@ def put_checkpoint(thread: Thread, serde: SerializerProtocol, draft: Draft, pare
         except Conflict as error:
             if error.reason not in OPEN_CALL_REASONS:
                 raise
-            open_calls = (thread.conversation()).open_calls
+            open_calls = thread.open_calls()
     raise thread.too_many_races()
 
 
