@@ -128,14 +128,17 @@ class ThreadCache:
             self.exists = True
             self._commit(result)
 
-    def put(self, result: CommitResult, expected: int | None, latest: tuple[str, Latest] | None) -> None:
-        """Keeps a commit that expected a version, and the latest checkpoint of a namespace."""
+    def put(self, result: CommitResult, expected: int | None, latest: tuple[str, Latest] | None) -> bool:
+        """Keeps a commit that expected a version, and the latest checkpoint of a namespace. Returns whether no other one was kept
+        meanwhile."""
         with self._lock:
             self.exists = True
-            if self._version == expected:
-                self._version = result.version
-                if latest is not None:
-                    self._latest[names.latest(latest[0])[1]] = latest[1]
+            if self._version != expected:
+                return False
+            self._version = result.version
+            if latest is not None:
+                self._latest[names.latest(latest[0])[1]] = latest[1]
+            return True
 
     # Checkpoints, their values and their writes.
 
@@ -152,7 +155,7 @@ class ThreadCache:
                 self._add_record(name, record, version)
 
     def begin(self, record: CheckpointRecord, version: int) -> None:
-        """Keeps a checkpoint that this process has recorded."""
+        """Keeps a checkpoint that this process has recorded as the last commit that it knows."""
         with self._lock:
             self._add_record(names.checkpoint(record.namespace, record.checkpoint_id), record, version)
             self._pending.begin(names.writes(record.namespace, record.checkpoint_id))
@@ -165,7 +168,8 @@ class ThreadCache:
     def add_writes(self, namespace: tuple[str, ...], documents: Documents, epoch: int) -> None:
         """Keeps all pending writes of a checkpoint that a read of the epoch returned."""
         with self._lock:
-            if epoch == self._epoch:
+            # Without a version, later writes would not be read.
+            if epoch == self._epoch and self._version is not None:
                 self._pending.complete(namespace, documents)
 
     def value(self, name: Name) -> Sequence[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -103,7 +104,8 @@ def change(log: MessageLog, ranges: Sequence[Range], messages: Sequence[BaseMess
     """The change from the messages of the parent to those of a checkpoint.
 
     The first messages that the parent has too are kept. What follows is recorded. Messages that the parent had after those that
-    are kept leave the history of the conversation by a rewind; messages before or between them stay in it.
+    are kept leave the history of the conversation by a rewind; messages before or between them stay in it. No message is in it
+    twice.
     """
     known = log.messages(ranges)
     if len(ranges) > RANGES_MAX:
@@ -151,15 +153,17 @@ def _kept(known: Sequence[BaseMessage], messages: Sequence[BaseMessage]) -> list
     """The indices of the first messages among the known ones, as far as they are known and in the same order."""
     by_identity = {id(message): index for index, message in enumerate(known)}
     by_id = {message.id: index for index, message in enumerate(known) if message.id}
+    found = [by_identity.get(id(message), by_id.get(message.id, -1)) for message in messages]
     indices: list[int] = []
-    for message in messages:
-        index = by_identity.get(id(message), by_id.get(message.id, -1))
+    for message, index in zip(messages, found, strict=True):
         if index <= (indices[-1] if indices else -1):
             break
         if known[index] is not message and not _is_equal(known[index], message):
             break
         indices.append(index)
-    return indices
+    # What was before one that is recorded again may stay, and nothing after it.
+    again = min((index for index in found[len(indices) :] if index >= 0), default=len(known))
+    return indices[: bisect_left(indices, again)]
 
 
 def _last_unanswered(messages: Sequence[BaseMessage]) -> int | None:
