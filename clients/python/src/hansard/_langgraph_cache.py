@@ -42,6 +42,10 @@ class Facts(NamedTuple):
     latest: Latest | None
 
 
+# Facts of no epoch.
+UNKNOWN = Facts(-1, None, None)
+
+
 class ThreadCache:
     """What is known of a thread.
 
@@ -128,17 +132,14 @@ class ThreadCache:
             self.exists = True
             self._commit(result)
 
-    def put(self, result: CommitResult, expected: int | None, latest: tuple[str, Latest] | None) -> bool:
-        """Keeps a commit that expected a version, and the latest checkpoint of a namespace. Returns whether no other one was kept
-        meanwhile."""
+    def put(self, result: CommitResult, expected: int | None, latest: tuple[str, Latest] | None) -> None:
+        """Keeps a commit that expected a version, and the latest checkpoint of a namespace."""
         with self._lock:
             self.exists = True
-            if self._version != expected:
-                return False
-            self._version = result.version
-            if latest is not None:
-                self._latest[names.latest(latest[0])[1]] = latest[1]
-            return True
+            if self._version == expected:
+                self._version = result.version
+                if latest is not None:
+                    self._latest[names.latest(latest[0])[1]] = latest[1]
 
     # Checkpoints, their values and their writes.
 
@@ -154,11 +155,12 @@ class ThreadCache:
             if epoch == self._epoch:
                 self._add_record(name, record, version)
 
-    def begin(self, record: CheckpointRecord, version: int) -> None:
-        """Keeps a checkpoint that this process has recorded as the last commit that it knows."""
+    def begin(self, record: CheckpointRecord, version: int, since: Facts) -> None:
+        """Keeps a checkpoint that this process has recorded. All writes since then are known, so that it has no others."""
         with self._lock:
-            self._add_record(names.checkpoint(record.namespace, record.checkpoint_id), record, version)
-            self._pending.begin(names.writes(record.namespace, record.checkpoint_id))
+            if since.epoch == self._epoch:
+                self._add_record(names.checkpoint(record.namespace, record.checkpoint_id), record, version)
+                self._pending.begin(names.writes(record.namespace, record.checkpoint_id))
 
     def writes(self, namespace: tuple[str, ...]) -> list[dict[str, Any]] | None:
         """The values of a checkpoint's pending writes; `None`: they are not all known."""

@@ -60,8 +60,8 @@ def _record_checkpoint(thread: Thread, draft: Draft, version: int | None, latest
     commit = last_commit(draft, latest, None, version or CREATED)
     result = thread.append_at(version, commit.events)
     made = commit.latest and dataclasses.replace(commit.latest, version=result.version)
-    if thread.cache.put(result, version, made and (commit.record.namespace, made)):
-        thread.cache.begin(commit.record, made.checkpoint_version if made else result.version)
+    thread.cache.put(result, version, made and (commit.record.namespace, made))
+    thread.begin(commit.record, made.checkpoint_version if made else result.version, is_first=version is None)
 
 
 def _planned(thread: Thread, draft: Draft, parent: CheckpointRecord | None, latest: Latest) -> Change:
@@ -104,8 +104,8 @@ def _record_messages(thread: Thread, version: int | None, commits: MessageCommit
     result, before = _append_after(thread, version, unfinished, last_events)
     commit = commits.last(all_versions(before), body, before or CREATED)
     assert commit.latest is not None
-    if thread.cache.put(result, before, ("", dataclasses.replace(commit.latest, version=result.version))):
-        thread.cache.begin(commit.record, commit.latest.checkpoint_version)
+    thread.cache.put(result, before, ("", dataclasses.replace(commit.latest, version=result.version)))
+    thread.begin(commit.record, commit.latest.checkpoint_version, is_first=before is None)
     if recorded := commits.recorded(all_versions(before)):
         thread.cache.with_log(lambda log: log.add(*recorded))
 

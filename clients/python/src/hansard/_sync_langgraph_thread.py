@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hansard import _langgraph_names as names
 from hansard._sync_client import Hansard
 from hansard._documents import unpack
-from hansard._langgraph_cache import DocumentChange, ThreadCache, ThreadCaches
+from hansard._langgraph_cache import UNKNOWN, DocumentChange, ThreadCache, ThreadCaches
 from hansard._langgraph_documents import is_later_part, joined, part_key, parts_count
 from hansard._langgraph_messages import StateMessageFormat, message_of
 from hansard._langgraph_names import Name
@@ -51,6 +51,7 @@ class Thread:
         self._user_id = user_id
         self.thread_id = thread_id
         self.cache = caches.get(thread_id, lambda: self._cache(0))
+        self._since = self.cache.facts("")
 
     # Reads.
 
@@ -204,6 +205,11 @@ class Thread:
                 cache.moved(self.current_version())
             raise VersionConflict(str(error), reason=error.reason) from None
 
+    def begin(self, record: CheckpointRecord, version: int, *, is_first: bool) -> None:
+        """Keeps a checkpoint that was recorded, the first one of its conversation or after known ones."""
+        if is_first or self._since.version is not None:
+            self.cache.begin(record, version, self._since)
+
     def open_calls(self) -> Sequence[OpenCall]:
         """The calls without a result."""
         try:
@@ -313,6 +319,7 @@ class Thread:
         if generation <= self.cache.generation:
             return False
         self.cache = self._caches.replace(self.thread_id, self.cache, self._cache(generation))
+        self._since = UNKNOWN
         return True
 
     def _cache(self, generation: int) -> ThreadCache:
