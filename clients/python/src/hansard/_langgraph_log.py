@@ -41,11 +41,8 @@ class MessageLog:
 
     def messages(self, ranges: Iterable[Range]) -> list[Any]:
         """The messages of ranges, as a new list of the same objects."""
-        found: list[Any] = []
-        for wanted in ranges:
-            start, end = self._indices(wanted)
-            found += self._messages[start:end]
-        return found
+        parts = [self._messages[start:end] for start, end in map(self._indices, ranges)]
+        return parts[0] if len(parts) == 1 else [message for part in parts for message in part]
 
     def ranges_of(self, ranges: Iterable[Range], chosen: Sequence[int]) -> list[Range]:
         """The ranges of some messages of ranges, by ascending indices. Neighbours share a range."""

@@ -45,7 +45,7 @@ class CheckpointRecord:
 
     def value(self) -> dict[str, Any]:
         """The JSON value of its document."""
-        return dataclasses.asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> Self:
@@ -73,9 +73,7 @@ class Latest:
 
     def value(self) -> dict[str, Any]:
         """The JSON value of its document."""
-        fields = dataclasses.asdict(self)
-        del fields["version"]
-        return fields
+        return {name: value for name, value in vars(self).items() if name != "version"}
 
     @classmethod
     def of(cls, value: Mapping[str, Any], version: int) -> Self:
