@@ -21,20 +21,9 @@ PROTOS = [
     "document/v1/document",
 ]
 # The asynchronous modules, and their blocking forms.
-BLOCKING = {
-    f"_async_{name}.py": f"_sync_{name}.py"
-    for name in (
-        "calls",
-        "client",
-        "document_log",
-        "document_calls",
-        "langgraph_deletion",
-        "langgraph_list",
-        "langgraph_put",
-        "langgraph_saver",
-        "langgraph_thread",
-    )
-}
+NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls", "keyed_history"]
+NAMES += [f"langgraph_{name}" for name in ("deletion", "list", "put", "saver", "thread")]
+BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
     "async def": "def",
@@ -63,6 +52,10 @@ WORDS = {
     "adelete": "delete",
     "acopy": "copy",
     "aprune": "prune",
+    "AsyncKeyedHistory": "KeyedHistory",
+    "Awaitable, Callable": "Callable",
+    "Awaitable[Any]": "Any",
+    "gather_bounded": "run_bounded",
     "asynchronous": "blocking",
 }
 

@@ -1,33 +1,74 @@
-"""What LangGraph sees while every process of a deployment is killed and started again."""
+"""What a graph's store sees while every process of a deployment is killed and started again."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-pytest.importorskip("langgraph.graph")
+pytest.importorskip("langgraph")
 
 from conftest import DEFAULT_PROGRAM
 from hansard_dev import AGENT, data_folder, free_port, gateway, secret_key
-from langchain_core.messages import HumanMessage
-from langgraph_graphs import agent
 from test_faults import KILLS, Killed
 
-from hansard import AsyncHansard
+from hansard import AsyncHansard, Hansard
 from hansard._transports.address import grpc_url
-from hansard.langgraph import AsyncHansardSaver
+from hansard.langgraph import AsyncHansardStore, HansardStore
 
-THREADS = 4
-# Each run of the graph has this number of messages and checkpoints.
-MESSAGES, CHECKPOINTS = 4, 5
-# Runs of each thread between two kills, at least.
-RUNS_MIN = 2
+NAMESPACE = ("counts",)
+# The keys that asynchronous and blocking writers change.
+ASYNC_KEYS, BLOCKING_KEYS = ["a-0", "a-1"], ["b-0", "b-1"]
+# Changes of each key between two kills.
+CHANGES = 20
 
 
-async def test_no_checkpoint_is_lost_or_added_twice_when_the_writer_is_killed() -> None:
+class Writer:
+    """Changes one item until it is stopped, and keeps what the history of the item must be."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.history: list[Any] = []
+
+    def next(self) -> dict[str, int] | None:
+        """The next value; every fifth change is a deletion."""
+        return None if len(self.history) % 5 == 4 else {"n": len(self.history)}
+
+
+async def write_async(store: AsyncHansardStore, writer: Writer, stop: asyncio.Event) -> None:
+    while not stop.is_set():
+        value = writer.next()
+        await (store.adelete(NAMESPACE, writer.key) if value is None else store.aput(NAMESPACE, writer.key, value))
+        writer.history.append(value)
+
+
+def write_blocking(store: HansardStore, writer: Writer, is_stopped: Callable[[], bool]) -> None:
+    while not is_stopped():
+        value = writer.next()
+        if value is None:
+            store.delete(NAMESPACE, writer.key)
+        else:
+            store.put(NAMESPACE, writer.key, value)
+        writer.history.append(value)
+
+
+async def progress(writers: list[Writer], tasks: list[asyncio.Future[None]]) -> None:
+    """Waits until every item has changes that it does not have now."""
+    before = [len(writer.history) for writer in writers]
+    end = time.monotonic() + 90
+    while any(len(writer.history) < count + CHANGES for writer, count in zip(writers, before, strict=True)):
+        assert time.monotonic() < end, [len(writer.history) for writer in writers]
+        for task in tasks:
+            if task.done():
+                await task
+        await asyncio.sleep(0.01)
+
+
+async def test_no_change_is_lost_or_recorded_twice_when_the_writer_is_killed() -> None:
     program, port = os.environ.get("HANSARD", str(DEFAULT_PROGRAM)), free_port()
     with data_folder() as data:
         with gateway(program, data, port_base=port) as (_, _, environment):
@@ -35,70 +76,29 @@ async def test_no_checkpoint_is_lost_or_added_twice_when_the_writer_is_killed() 
             url = grpc_url(environment["HANSARD_GATEWAY_URL"])
         deployment = Killed(program, data, port)
         deployment.start()
-        client = AsyncHansard(url, token, agent_id=AGENT, timeout=60)
-        stop, runs = asyncio.Event(), [0] * THREADS
-        workers = [asyncio.ensure_future(work(client, number, runs, stop)) for number in range(THREADS)]
+        stop = asyncio.Event()
+        writers = [Writer(key) for key in (*ASYNC_KEYS, *BLOCKING_KEYS)]
+        blocking, client = (kind(url, token, agent_id=AGENT, timeout=90) for kind in (Hansard, AsyncHansard))
+        store, async_store = HansardStore(blocking), AsyncHansardStore(client)
+        tasks = [asyncio.ensure_future(write_async(async_store, writer, stop)) for writer in writers[:2]]
+        tasks += [asyncio.ensure_future(asyncio.to_thread(write_blocking, store, one, stop.is_set)) for one in writers[2:]]
         try:
             for _ in range(KILLS):
-                await progress(workers, runs)
+                await progress(writers, tasks)
                 await asyncio.to_thread(deployment.kill)
                 await asyncio.to_thread(deployment.start)
-            await progress(workers, runs)
+            await progress(writers, tasks)
             stop.set()
-            await asyncio.gather(*workers)
-            # A process without a cache, and the one that was there.
-            async with AsyncHansard(url, token, agent_id=AGENT, timeout=60) as other:
-                for one in (client, other):
-                    for number in range(THREADS):
-                        await check(one, number, runs[number])
+            await asyncio.gather(*tasks)
+            for writer in writers:
+                versions = [version async for version in client.list_document_versions(NAMESPACE, writer.key)]
+                assert [version.value for version in reversed(versions)] == writer.history
+                item = await async_store.aget(NAMESPACE, writer.key)
+                assert (item and item.value) == writer.history[-1]
         finally:
+            stop.set()
             await client.close()
+            blocking.close()
             deployment.stop()
-    print(f"{sum(runs) * CHECKPOINTS} checkpoints of {sum(runs)} runs are there once and in order after {KILLS} kills")
-
-
-async def work(client: AsyncHansard, number: int, runs: list[int], stop: asyncio.Event) -> None:
-    """Runs the graph until it is stopped."""
-    graph = agent(AsyncHansardSaver(client))
-    while not stop.is_set():
-        state = await graph.ainvoke(said(runs[number]), at(number))
-        runs[number] += 1
-        assert len(state["messages"]) == MESSAGES * runs[number]
-
-
-def said(run: int) -> dict[str, Any]:
-    return {"messages": [HumanMessage(f"question {run}", id=f"h-{run}")]}
-
-
-def at(number: int) -> Any:
-    return {"configurable": {"thread_id": f"thread-{number}"}}
-
-
-async def progress(workers: list[asyncio.Future[None]], runs: list[int]) -> None:
-    """Waits until every thread has runs that it does not have now."""
-    before, end = list(runs), asyncio.get_running_loop().time() + 90
-    while any(run < old + RUNS_MIN for run, old in zip(runs, before, strict=True)):
-        assert asyncio.get_running_loop().time() < end
-        await asyncio.wait(workers, timeout=0.05, return_when=asyncio.FIRST_EXCEPTION)
-        for worker in workers:
-            if worker.done():
-                await worker
-
-
-async def check(client: AsyncHansard, number: int, runs: int) -> None:
-    saver = AsyncHansardSaver(client)
-    history = [one async for one in agent(saver).aget_state_history(at(number))]
-    assert len(history) == CHECKPOINTS * runs
-    ids = [one.config["configurable"]["checkpoint_id"] for one in history]
-    parents = [one.parent_config and one.parent_config["configurable"]["checkpoint_id"] for one in history]
-    assert parents == [*ids[1:], None] and ids == sorted(set(ids), reverse=True)
-    messages = history[0].values["messages"]
-    expected = [text for run in range(runs) for text in (f"question {run}", "I look.", "on its way", "It is on its way.")]
-    assert [message.content for message in messages] == expected
-    assert len({message.id for message in messages}) == len(messages)
-    assert history[0].values["steps"] == ["call", "tool", "answer"] * runs
-    # The steps in between have exactly their messages too.
-    counts = [MESSAGES * run + step for run in range(runs) for step in (0, 1, 2, 3, 4)]
-    assert [len(one.values.get("messages", [])) for one in reversed(history)] == counts
-    chat = await client.messages(saver.conversation_id(f"thread-{number}"))
-    assert [message["content"] for message in chat] == expected
+    changes = sum(len(writer.history) for writer in writers)
+    print(f"{changes} changes of {len(writers)} items are in their histories once and in order after {KILLS} kills")

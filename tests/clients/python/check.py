@@ -1,5 +1,5 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
-tests that `openai-agents` ships for its own sessions.
+tests that `openai-agents` and LangGraph ship for their own sessions and stores.
 
 Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
 """
@@ -27,13 +27,21 @@ EXAMPLES = {
     "pydantic_ai_store": "4 messages, 2 in the fork",
     "langchain_history": "4 messages",
     "llama_index_memory": "4 messages",
+    "langgraph_store": "2 memories",
 }
 FRAMEWORKS = {
     "openai-agents": ["items come back exactly", "the tests of its own sessions", "sessions across killed processes"],
     "pydantic-ai-slim": ["branches and forks of conversations", "saves that compare and set"],
     "langchain-core": ["messages come back exactly"],
     "llama-index-core": ["messages come back exactly"],
+    "langgraph": ["histories under a key", "items across killed processes", "stores", "the tests of its own stores"],
 }
+# The tests that frameworks ship: the beginning of the name of the source, our plugin of pytest, and the files.
+OWN_TESTS = [
+    ("openai_agents-", "agents_plugin", ["memory/test_session.py", "memory/test_session_limit.py"]),
+    ("langgraph_checkpoint-", "langgraph_plugin", ["test_store.py"]),
+    ("langgraph_checkpoint_sqlite-", "langgraph_plugin", ["test_store.py", "test_async_store.py", "test_ttl.py"]),
+]
 API = "package `hansard`"
 
 
@@ -106,24 +114,28 @@ def check_examples(python, names):
 
 
 def install():
-    """The environment with all frameworks, and the folder with the source of `openai-agents`."""
+    """The environment with all frameworks, and the folder with the sources of those whose tests we run."""
     environments = pathlib.Path(os.environ.get("CI_CLIENTS_DIR", REPOSITORY / "target/ci-clients"))
     folder = environments.with_name(environments.name + "-python")
-    python = environment_at(folder, "requirements.txt")
+    python = environment_at(folder, "requirements.txt", "requirements-langgraph.txt")
     arguments = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes", "--dest", folder / "source"]
     run(python, "-m", "pip", "download", "--quiet", *arguments, "-r", FOLDER / "requirements-source.txt")
     return python, folder
 
 
 def check_own_tests(python, archives, folder, names):
-    """The tests that `openai-agents` ships for its own sessions, with ours."""
-    (source,) = archives.glob("openai_agents-*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(folder, filter="data")
-    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
-    names = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
-    tests = ["tests/memory/test_session.py", "tests/memory/test_session_limit.py"]
-    return run(python, "-m", "pytest", "-q", "-p", "agents_plugin", *tests, cwd=unpacked, env=names).splitlines()[-1]
+    """The tests that frameworks ship for their own sessions and stores, with ours; returns what each one printed last."""
+    printed = []
+    for name, plugin, files in OWN_TESTS:
+        (source,) = archives.glob(f"{name}*.tar.gz")
+        with tarfile.open(source) as archive:
+            archive.extractall(folder / name, filter="data")
+        (unpacked,) = (folder / name).iterdir()
+        environment = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
+        tests = [f"tests/{file}" for file in files]
+        output = run(python, "-m", "pytest", "-q", "-p", plugin, *tests, cwd=unpacked, env=environment)
+        printed.append(f"{unpacked.name}: {output.splitlines()[-1].strip('= ')}")
+    return printed
 
 
 def main(hansard):
@@ -131,7 +143,7 @@ def main(hansard):
     if hansard == "install":
         return
     with tempfile.TemporaryDirectory() as folder, deployment(hansard) as names:
-        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "agents")]
+        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "own")]
         wheel = built_wheel(python, folders[0])
         empty = environment_at(folders[1], "requirements-core.txt")
         for one in (empty, python):
@@ -145,7 +157,7 @@ def main(hansard):
     for framework, features in FRAMEWORKS.items():
         version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
         Client(f"`{framework}` for Python", version).works(API, *features)
-    print(f"hansard for Python: {tests.splitlines()[-1]}\nthe tests of openai-agents: {own}\ntypes: {types.strip()}")
+    print(f"hansard for Python: {tests.splitlines()[-1]}\ntypes: {types.strip()}", *own, sep="\n")
 
 
 if __name__ == "__main__":

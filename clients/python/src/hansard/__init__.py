@@ -8,7 +8,7 @@
         body = hansard.context("c-1").body
 
 `AsyncHansard` has the same methods for `asyncio`. Adapters of frameworks are modules of their own: `hansard.agents`,
-`hansard.pydantic_ai`, `hansard.langchain`, `hansard.llama_index`.
+`hansard.pydantic_ai`, `hansard.langchain`, `hansard.langgraph`, `hansard.llama_index`.
 """
 
 from hansard._async_client import AsyncHansard

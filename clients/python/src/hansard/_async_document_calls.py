@@ -11,10 +11,9 @@ from hansard._async_calls import AsyncCalls
 from hansard._document_requests import DOCUMENTS_PAGE_MAX, NAMESPACES_PAGE_MAX, DocumentOwnerIds, DocumentScopeIds
 from hansard._ids import uuid7
 from hansard._json import dumps
-from hansard._positions import SEARCH_TOKENS_MAX, UnreadPositions
+from hansard._positions import SEARCH_TOKENS_MAX
 from hansard._proto.hansard.document.v1 import document_pb2 as document_pb
 from hansard.results import Document, DocumentVersion
-from hansard.retry import RetryPolicy
 from hansard.types import PutDocumentResponse
 
 if TYPE_CHECKING:
@@ -27,28 +26,6 @@ class AsyncDocumentCalls(AsyncCalls):
     A document belongs to the owner that `user_id`, `session_id` or `channel_id` names; without one, to the agent. Reads may
     name a `conversation_id` instead, whose documents are events that `append` adds.
     """
-
-    def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        agent_id: str = "",
-        writer_url: str | None = None,
-        timeout: float = 30.0,
-        retries: RetryPolicy | None = None,
-        root_certificates: bytes | None = None,
-    ) -> None:
-        super().__init__(
-            url,
-            token,
-            agent_id=agent_id,
-            writer_url=writer_url,
-            timeout=timeout,
-            retries=retries,
-            root_certificates=root_certificates,
-        )
-        self._unread = UnreadPositions()
 
     async def put_document(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hansard import _requests
 from hansard._methods import Method, Request, Response
-from hansard._positions import Positions
+from hansard._positions import Positions, UnreadPositions
 from hansard._proto.hansard.history.v1 import history_pb2 as history_pb
 from hansard._proto.hansard.read.v1 import read_pb2 as read
 from hansard._proto.hansard.write.v1 import write_pb2 as write
@@ -48,6 +48,7 @@ class Calls:
         self._timeout = timeout
         self._retries = retries or RetryPolicy()
         self._positions = Positions()
+        self._unread = UnreadPositions()
 
     def __enter__(self) -> Self:
         return self
