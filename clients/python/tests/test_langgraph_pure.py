@@ -32,7 +32,16 @@ NAME = (("langgraph", "values", "a"), "k")
 
 @pytest.mark.parametrize(
     ("text", "is_kept"),
-    [("a", True), ("child:1", True), ("x" * 200, True), ("x" * 201, False), ("", False), ("~a", False), ("a#1", False), ("a\0", False)],
+    [
+        ("a", True),
+        ("child:1", True),
+        ("x" * 200, True),
+        ("x" * 201, False),
+        ("", False),
+        ("~a", False),
+        ("a#1", False),
+        ("a\0", False),
+    ],
 )
 def test_labels(text: str, is_kept: bool) -> None:
     made = names.label(text)
@@ -260,7 +269,9 @@ def test_threads_and_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     assert caches.get("a", lambda: ThreadCache("new", 0)) is made["a"]
     caches.get("c", lambda: ThreadCache("c", 0))
     assert caches.get("b", lambda: ThreadCache("new", 0)).conversation_id == "new"
-    caches.get("b", lambda: ThreadCache("c", 0)).with_log(lambda log: log.add((1, 4), [(index, index, A) for index in range(1, 5)]))
+    caches.get("b", lambda: ThreadCache("c", 0)).with_log(
+        lambda log: log.add((1, 4), [(index, index, A) for index in range(1, 5)])
+    )
     # The thread in use is kept, the others are not.
     assert caches.get("b", lambda: ThreadCache("newer", 0)).conversation_id == "new"
     assert caches.get("c", lambda: ThreadCache("newer", 0)).conversation_id == "newer"

@@ -77,7 +77,9 @@ async def test_writes_and_checkpoints_at_the_same_time(deployment: Deployment, n
             for saver in (*savers, AsyncHansardSaver(other)):
                 found = await saver.aget_tuple(at(new_id))
                 assert found is not None and found.checkpoint == made
-                expected = [(f"task-{task:02}", channel, value) for task in range(16) for channel, value in (("a", task), ("b", turn))]
+                expected = [
+                    (f"task-{task:02}", channel, value) for task in range(16) for channel, value in (("a", task), ("b", turn))
+                ]
                 assert found.pending_writes == expected
             config = following
 

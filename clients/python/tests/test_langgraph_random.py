@@ -92,7 +92,9 @@ class Model:
         checkpoint |= {"channel_values": values, "channel_versions": versions}
         config = parent.config if parent else self.place(checkpoint_ns)
         metadata: Any = {"source": "loop", "step": self.count, "run_id": self.numbers.choice("abc")}
-        assert saver.put(config, checkpoint, metadata, new_versions) == self.memory.put(config, checkpoint, metadata, new_versions)
+        assert saver.put(config, checkpoint, metadata, new_versions) == self.memory.put(
+            config, checkpoint, metadata, new_versions
+        )
 
     def put_writes(self, saver: HansardSaver) -> None:
         parent = self.parent(self.numbers.choice(NAMESPACES), saver)

@@ -20,7 +20,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from langgraph_graphs import agent, asking, nested
 
-from hansard import AsyncHansard, Hansard
+from hansard import Hansard
 from hansard.langgraph import AsyncHansardSaver, HansardSaver
 
 # The tests of each capability in langgraph-checkpoint-conformance 0.0.2.

@@ -27,6 +27,7 @@ EXAMPLES = {
     "pydantic_ai_store": "4 messages, 2 in the fork",
     "langchain_history": "4 messages",
     "llama_index_memory": "4 messages",
+    "langgraph_agent": "4 messages",
     "langgraph_store": "2 memories",
 }
 FRAMEWORKS = {
@@ -34,7 +35,14 @@ FRAMEWORKS = {
     "pydantic-ai-slim": ["branches and forks of conversations", "saves that compare and set"],
     "langchain-core": ["messages come back exactly"],
     "llama-index-core": ["messages come back exactly"],
-    "langgraph": ["histories under a key", "items across killed processes", "stores", "the tests of its own stores"],
+    "langgraph": [
+        "checkpoints across killed processes",
+        "histories under a key",
+        "items across killed processes",
+        "langgraph-checkpoint-conformance: 81 of 81 tests of a saver, asynchronous and blocking",
+        "stores",
+        "the tests of its own stores",
+    ],
 }
 # The tests that frameworks ship: the beginning of the name of the source, our plugin of pytest, and the files.
 OWN_TESTS = [

@@ -34,7 +34,9 @@ async def put_checkpoint(thread: AsyncThread, serde: SerializerProtocol, draft: 
                 await _record_checkpoint(thread, draft, version, latest if is_latest else None)
             else:
                 planned = await _planned(thread, draft, parent, latest)
-                await _record_messages(thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls)))
+                await _record_messages(
+                    thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls))
+                )
             return
         except VersionConflict:
             continue

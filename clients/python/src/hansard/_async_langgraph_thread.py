@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
@@ -119,7 +120,9 @@ class AsyncThread:
         if known is None:
             found = await self._client.get_document(*name, conversation_id=cache.conversation_id)
             if found is None:
-                raise NotFound(f"the value {key} of a checkpoint was deleted: read the checkpoint again", reason="VALUE_NOT_FOUND")
+                raise NotFound(
+                    f"the value {key} of a checkpoint was deleted: read the checkpoint again", reason="VALUE_NOT_FOUND"
+                )
             known = (await self._whole(name, found.value))["typed"]
             cache.add_value(name, known)
         return known
@@ -303,11 +306,9 @@ class AsyncThread:
             return
         namespace, key = names.generation(self._client.agent_id, self._user_id, self.thread_id)
         value = {"generation": self.cache.generation + 1}
-        try:
+        # Another process may be faster.
+        with contextlib.suppress(VersionConflict):
             await self._client.put_document(namespace, key, value, expected_version=found.version if found is not None else 0)
-        except VersionConflict:
-            # Another process was faster.
-            pass
         await self._changed_generation()
 
     async def _generation(self) -> Document | None:

@@ -153,7 +153,7 @@ def _kept(known: Sequence[BaseMessage], messages: Sequence[BaseMessage]) -> list
     """The indices of the first messages among the known ones, as far as they are known and in the same order."""
     by_identity = {id(message): index for index, message in enumerate(known)}
     by_id = {message.id: index for index, message in enumerate(known) if message.id}
-    found = [by_identity.get(id(message), by_id.get(message.id, -1)) for message in messages]
+    found = [by_identity.get(id(message), by_id.get(message.id or "", -1)) for message in messages]
     indices: list[int] = []
     for message, index in zip(messages, found, strict=True):
         if index <= (indices[-1] if indices else -1):

@@ -52,7 +52,7 @@ def recorded_checkpoints(thread: Thread, checkpoint_ns: str | None) -> Iterator[
 
 
 def thread_ids(client: Hansard, caches: ThreadCaches, user_id: str | None) -> list[str]:
-    """The threads of a saver, the one with the latest event first. A thread that another process has just begun may be missing."""
+    """The threads of a saver: those that this process knows, then the others, as fresh as the read model."""
     found = dict.fromkeys(caches.existing())
     for conversation in client.list_conversations(user_id=user_id):
         if f'"{THREAD_ID}"' not in conversation.metadata_json:

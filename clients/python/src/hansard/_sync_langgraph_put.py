@@ -34,7 +34,9 @@ def put_checkpoint(thread: Thread, serde: SerializerProtocol, draft: Draft, pare
                 _record_checkpoint(thread, draft, version, latest if is_latest else None)
             else:
                 planned = _planned(thread, draft, parent, latest)
-                _record_messages(thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls)))
+                _record_messages(
+                    thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls))
+                )
             return
         except VersionConflict:
             continue

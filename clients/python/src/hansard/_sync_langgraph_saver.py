@@ -36,15 +36,13 @@ class HansardSaver(BaseCheckpointSaver[str]):
     """Keeps the checkpoints of graphs. A thread is a conversation: the same one in every process with the same agent and owner.
 
     The messages of the channel `messages` of the root graph are the messages of the conversation. Everything else is documents
-    of it. A put and a read cost the same for any number of messages: the process keeps the messages of the threads that it used
-    last, and shares them between the states that it returns. Nodes must return new messages, and not change those of the state.
+    of it. A put and a read send only what is new: the process keeps the messages of the threads that it used last, and the states
+    that it returns share them. Nodes must return new messages, and not change those of the state.
 
     With `user_id`, the user owns all threads; without one, each thread is the session that owns its conversation.
     """
 
-    def __init__(
-        self, client: Hansard, *, user_id: str | None = None, serde: SerializerProtocol | None = None
-    ) -> None:
+    def __init__(self, client: Hansard, *, user_id: str | None = None, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._client = client
         self._user_id = user_id
@@ -113,7 +111,7 @@ class HansardSaver(BaseCheckpointSaver[str]):
                     yield self._tuple(thread, record)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Erases the conversation of a thread. The thread can be used again, with another conversation. Needs the scope `erase`."""
+        """Erases the conversation of a thread. The next write begins another one. Needs a token with the scope `erase`."""
         self._thread(thread_id).erase()
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
