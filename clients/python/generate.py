@@ -22,7 +22,7 @@ PROTOS = [
 ]
 # The asynchronous modules, and their blocking forms.
 NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls", "keyed_history"]
-NAMES += [f"langgraph_{name}" for name in ("deletion", "list", "put", "saver", "thread")]
+NAMES += [f"langgraph_{name}" for name in ("conversation", "deletion", "list", "put", "saver", "thread")]
 BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {

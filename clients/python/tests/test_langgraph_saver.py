@@ -230,6 +230,23 @@ def test_a_deleted_thread_is_erased_and_used_again(deployment: Deployment, block
         assert len(agent(other).invoke(say("hi"), at(new_id))["messages"]) == 4
 
 
+def test_a_thread_that_is_deleted_while_its_graph_runs(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    saver = HansardSaver(blocking)
+    graph = agent(saver)
+    whole = graph.invoke({**say("hi"), "note": {"large": "x" * 10_000}}, at(new_id))["messages"]
+    before = saver.get_tuple(at(new_id))
+    with deployment.blocking() as client:
+        HansardSaver(client).delete_thread(new_id)
+        values = {**before.checkpoint["channel_values"], "messages": [*whole, HumanMessage("more", id="more")]}
+        checkpoint = {**before.checkpoint, "id": before.checkpoint["id"] + "-next", "channel_values": values}
+        saver.put(before.config, checkpoint, before.metadata, {})
+        for one in (saver, HansardSaver(client)):
+            found = one.get_tuple(at(new_id))
+            assert found.checkpoint["channel_values"] == values
+            assert [entry.checkpoint["id"] for entry in one.list(at(new_id))] == [checkpoint["id"]]
+        assert len(client.messages(saver.conversation_id(new_id))) == len(whole) + 1
+
+
 def test_values_of_any_size_and_type(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
     from hansard._langgraph_documents import PART_CHARS_MAX, PARTS_MAX, ValueTooLarge
 

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 from hansard import _langgraph_names as names
 from hansard._async_client import AsyncHansard
-from hansard._async_langgraph_thread import GENERATION, THREAD_ID, AsyncThread
+from hansard._async_langgraph_conversation import GENERATION, THREAD_ID
+from hansard._async_langgraph_thread import AsyncThread
 from hansard._langgraph_cache import ThreadCaches
 from hansard._langgraph_records import CheckpointRecord
 

@@ -19,9 +19,10 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hansard import _langgraph_names as names
 from hansard._async_client import AsyncHansard
+from hansard._async_langgraph_conversation import RACES_MAX
 from hansard._async_langgraph_deletion import copy_writes, delete_runs, keep_latest
 from hansard._async_langgraph_list import checkpoints, thread_ids
-from hansard._async_langgraph_put import put_checkpoint
+from hansard._async_langgraph_put import ERASED, put_checkpoint
 from hansard._async_langgraph_thread import AsyncThread
 from hansard._ids import uuid7
 from hansard._langgraph_cache import ThreadCaches
@@ -30,6 +31,7 @@ from hansard._langgraph_draft import chunks, configurable, draft
 from hansard._langgraph_messages import CHANNEL
 from hansard._langgraph_pending import documents_of
 from hansard._langgraph_records import CheckpointRecord, decode, pending_writes, writes_value
+from hansard.errors import VersionConflict
 
 
 class AsyncHansardSaver(BaseCheckpointSaver[str]):
@@ -70,9 +72,18 @@ class AsyncHansardSaver(BaseCheckpointSaver[str]):
         place = configurable(config)
         thread = self._thread(place["thread_id"])
         checkpoint_ns, parent_id = place.get("checkpoint_ns") or "", place.get("checkpoint_id")
-        parent = await thread.known_record(checkpoint_ns, parent_id) if parent_id else None
-        await put_checkpoint(thread, self.serde, draft(self.serde, config, checkpoint, metadata, parent), parent)
-        return _config(place["thread_id"], checkpoint_ns, checkpoint["id"])
+        for _ in range(RACES_MAX):
+            parent = await thread.known_record(checkpoint_ns, parent_id) if parent_id else None
+            made = draft(self.serde, config, checkpoint, metadata, parent)
+            try:
+                await put_checkpoint(thread, self.serde, made, parent)
+            except VersionConflict as error:
+                # The thread was deleted: the parent is not in its next conversation.
+                if error.reason != ERASED:
+                    raise
+                continue
+            return _config(place["thread_id"], checkpoint_ns, checkpoint["id"])
+        raise thread.too_many_races()
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

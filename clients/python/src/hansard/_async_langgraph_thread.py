@@ -1,34 +1,26 @@
 # `generate.py sync` makes the blocking form of this file.
-"""The conversation of a thread of LangGraph: reads of its documents and messages, and commits."""
+"""A thread of LangGraph: reads of its checkpoints, writes and messages, and commits at a known version."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from langgraph.checkpoint.serde.base import SerializerProtocol
-
 from hansard import _langgraph_names as names
-from hansard._async_client import AsyncHansard
+from hansard._async_langgraph_conversation import AsyncThreadConversation
 from hansard._documents import unpack
-from hansard._langgraph_cache import UNKNOWN, DocumentChange, ThreadCache, ThreadCaches
+from hansard._langgraph_cache import DocumentChange
 from hansard._langgraph_documents import is_later_part, joined, part_key, parts_count
 from hansard._langgraph_messages import StateMessageFormat, message_of
 from hansard._langgraph_names import Name
 from hansard._langgraph_pending import writes_values
 from hansard._langgraph_records import NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
 from hansard.errors import HansardError, NotFound, VersionConflict
-from hansard.results import Document
-from hansard.types import CommitResult, Event, EventKind, OpenCall, RecordedEvent
+from hansard.types import CommitResult, Event, EventKind, RecordedEvent
 
-# Attempts of a change, while others change the thread.
-RACES_MAX = 50
 # Most pending writes of a checkpoint, in calls and their parts, as the service allows.
 WRITES_MAX = 10_000
-# The members of a conversation's metadata that have its thread, and the number of deletions before it.
-THREAD_ID, GENERATION = "langgraph_thread_id", "langgraph_generation"
 MESSAGE_KINDS = [
     EventKind.EVENT_KIND_MESSAGE_APPENDED,
     EventKind.EVENT_KIND_TOOL_CALLED,
@@ -40,19 +32,8 @@ PAGE_SIZE = 1_000
 CHANGES_MAX = 200
 
 
-class AsyncThread:
-    """A thread. `user_id` owns its conversation; without one, the thread does, as a session."""
-
-    def __init__(
-        self, client: AsyncHansard, caches: ThreadCaches, serde: SerializerProtocol, user_id: str | None, thread_id: str
-    ) -> None:
-        self._client = client
-        self._caches = caches
-        self._serde = serde
-        self._user_id = user_id
-        self.thread_id = thread_id
-        self.cache = caches.get(thread_id, lambda: self._cache(0))
-        self._since = self.cache.facts("")
+class AsyncThread(AsyncThreadConversation):
+    """A thread."""
 
     # Reads.
 
@@ -175,18 +156,6 @@ class AsyncThread:
 
     # Commits.
 
-    async def append(self, events: Sequence[Event]) -> CommitResult:
-        """Appends events as one commit, after creating the conversation if there is none."""
-        for _ in range(RACES_MAX):
-            cache = self.cache
-            try:
-                if cache.exists:
-                    return await self._client.append(cache.conversation_id, events=events)
-                return await self._create(cache, events)
-            except HansardError as error:
-                await self._after(error)
-        raise self.too_many_races()
-
     async def append_at(self, version: int | None, events: Sequence[Event]) -> CommitResult:
         """Appends events as one commit to a conversation with a version; `None`: to a new one.
 
@@ -213,32 +182,6 @@ class AsyncThread:
         if is_first or self._since.version is not None:
             self.cache.begin(record, version, self._since)
 
-    async def open_calls(self) -> Sequence[OpenCall]:
-        """The calls without a result."""
-        try:
-            return (await self._client.get_conversation(self.cache.conversation_id)).open_calls
-        except NotFound:
-            return ()
-
-    def too_many_races(self) -> VersionConflict:
-        """The error after the last attempt."""
-        message = f"others changed the thread during all {RACES_MAX} attempts: try again"
-        return VersionConflict(message, reason="TOO_MANY_RACES")
-
-    async def current_version(self) -> int:
-        """The version of the conversation."""
-        return (await self._client.get_conversation(self.cache.conversation_id)).version
-
-    async def erase(self) -> None:
-        """Erases the conversation. The next write starts another one."""
-        await self._changed_generation()
-        try:
-            await self._client.erase(self.cache.conversation_id)
-        except HansardError as error:
-            if error.reason not in ("CONVERSATION_NOT_FOUND", "CONVERSATION_ERASED"):
-                raise
-        self._caches.forget(self.thread_id)
-
     async def _read_latest(self, checkpoint_ns: str) -> Latest:
         while True:
             cache = self.cache
@@ -263,27 +206,6 @@ class AsyncThread:
             if not await self._changed_generation():
                 return None
 
-    async def _after(self, error: HansardError) -> None:
-        """Prepares the next attempt after an error, if another one may succeed."""
-        if error.reason == "CONVERSATION_EXISTS":
-            self.cache.exists = True
-        elif error.reason == "CONVERSATION_ERASED":
-            await self._next_generation()
-        elif error.reason == "CONVERSATION_NOT_FOUND" and self.cache.exists:
-            self.cache.exists = False
-        else:
-            raise error
-
-    async def _create(self, cache: ThreadCache, events: Sequence[Event]) -> CommitResult:
-        session_id = None if self._user_id is not None else self.thread_id
-        return await self._client.create_conversation(
-            cache.conversation_id,
-            user_id=self._user_id,
-            session_id=session_id,
-            metadata={THREAD_ID: self.thread_id, GENERATION: cache.generation},
-            events=events,
-        )
-
     async def _whole(self, name: Name, first: dict[str, Any]) -> dict[str, Any]:
         """The value of a document, with its later parts."""
         namespace, key = name
@@ -294,38 +216,6 @@ class AsyncThread:
                 raise NotFound(f"the document {key} was deleted: read the checkpoint again", reason="DOCUMENT_NOT_FOUND")
             parts.append(part.value)
         return joined(parts)
-
-    async def _changed_generation(self) -> bool:
-        """Whether the thread has another conversation than the known one."""
-        return self._has_generation(await self._generation())
-
-    async def _next_generation(self) -> None:
-        """Goes to the conversation after an erased one."""
-        found = await self._generation()
-        if self._has_generation(found):
-            return
-        namespace, key = names.generation(self._client.agent_id, self._user_id, self.thread_id)
-        value = {"generation": self.cache.generation + 1}
-        # Another process may be faster.
-        with contextlib.suppress(VersionConflict):
-            await self._client.put_document(namespace, key, value, expected_version=found.version if found is not None else 0)
-        await self._changed_generation()
-
-    async def _generation(self) -> Document | None:
-        namespace, key = names.generation(self._client.agent_id, self._user_id, self.thread_id)
-        return await self._client.get_document(namespace, key)
-
-    def _has_generation(self, found: Document | None) -> bool:
-        generation = int(found.value["generation"]) if found is not None else 0
-        if generation <= self.cache.generation:
-            return False
-        self.cache = self._caches.replace(self.thread_id, self.cache, self._cache(generation))
-        self._since = UNKNOWN
-        return True
-
-    def _cache(self, generation: int) -> ThreadCache:
-        conversation_id = names.conversation(self._client.agent_id, self._user_id, self.thread_id, generation)
-        return ThreadCache(conversation_id, generation)
 
 
 def change_of(recorded: RecordedEvent) -> DocumentChange:

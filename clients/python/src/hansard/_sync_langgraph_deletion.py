@@ -10,7 +10,8 @@ from typing import Any
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hansard import _langgraph_names as names
-from hansard._sync_langgraph_thread import RACES_MAX, Thread
+from hansard._sync_langgraph_conversation import RACES_MAX
+from hansard._sync_langgraph_thread import Thread
 from hansard._langgraph_commits import latest_events
 from hansard._langgraph_documents import base_key, delete_event, put_event
 from hansard._langgraph_draft import chunks

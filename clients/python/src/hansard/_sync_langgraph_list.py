@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from hansard import _langgraph_names as names
 from hansard._sync_client import Hansard
-from hansard._sync_langgraph_thread import GENERATION, THREAD_ID, Thread
+from hansard._sync_langgraph_conversation import GENERATION, THREAD_ID
+from hansard._sync_langgraph_thread import Thread
 from hansard._langgraph_cache import ThreadCaches
 from hansard._langgraph_records import CheckpointRecord
 

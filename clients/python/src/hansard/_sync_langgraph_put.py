@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hansard._sync_document_log import OPEN_CALL_REASONS
-from hansard._sync_langgraph_thread import RACES_MAX, Thread
+from hansard._sync_langgraph_conversation import RACES_MAX
+from hansard._sync_langgraph_thread import Thread
 from hansard._documents import pack, with_open_calls
 from hansard._langgraph_commits import MessageCommits, last_commit, latest_events
 from hansard._langgraph_draft import BYTES_MAX, EVENTS_MAX, Draft, chunks, with_messages_as_value
@@ -18,9 +19,15 @@ from hansard._langgraph_records import CREATED, CheckpointRecord, Latest
 from hansard.errors import Conflict, VersionConflict
 from hansard.types import CommitResult, Event, OpenCall
 
+# The reason of a conflict with the deletion of a thread.
+ERASED = "CONVERSATION_ERASED"
+
 
 def put_checkpoint(thread: Thread, serde: SerializerProtocol, draft: Draft, parent: CheckpointRecord | None) -> None:
-    """Records a checkpoint. Others may change the thread meanwhile."""
+    """Records a checkpoint. Others may change the thread meanwhile.
+
+    `VersionConflict` with the reason `CONVERSATION_ERASED`: the thread was deleted meanwhile, with the parent.
+    """
     open_calls: Iterable[OpenCall] | None = None
     for _ in range(RACES_MAX):
         version, latest = thread.known_latest(draft.record.namespace)
@@ -38,8 +45,9 @@ def put_checkpoint(thread: Thread, serde: SerializerProtocol, draft: Draft, pare
                     thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls))
                 )
             return
-        except VersionConflict:
-            continue
+        except VersionConflict as error:
+            if error.reason == ERASED:
+                raise
         except Conflict as error:
             if error.reason not in OPEN_CALL_REASONS:
                 raise
@@ -122,9 +130,9 @@ def _append_after(
     for _ in range(RACES_MAX):
         try:
             return thread.append_at(version, events(version)), version
-        except VersionConflict:
+        except VersionConflict as error:
             version, latest = thread.known_latest("")
-            if unfinished is None or latest.version != unfinished.version:
+            if unfinished is None or error.reason == ERASED or latest.version != unfinished.version:
                 raise
     raise thread.too_many_races()
 
