@@ -38,7 +38,7 @@ class Thread:
         self.place: Any = {"configurable": {"thread_id": str(uuid.uuid4()), "checkpoint_ns": ""}}
         self.config = self.place
         self.version: Any = None
-        self.messages: list[BaseMessage] = [self.message(number) for number in range(size - 1)]
+        self.messages: list[BaseMessage] = [self.message(number) for number in range(size)]
         self.put()
 
     def message(self, number: int) -> BaseMessage:
@@ -46,9 +46,12 @@ class Thread:
         text = f"{number}: " + "Where is my parcel, and when does it arrive at the new address? " * 3
         return (HumanMessage, AIMessage)[number % 2](text, id=str(uuid.uuid4()))
 
-    def put(self) -> None:
-        """Records a checkpoint with one more message."""
+    def add_message(self) -> None:
+        """Adds a message to the state, as a graph does."""
         self.messages = [*self.messages, self.message(len(self.messages))]
+
+    def put(self) -> None:
+        """Records a checkpoint."""
         self.version = self.saver.get_next_version(self.version, None)
         versions = {"messages": self.version}
         checkpoint = empty_checkpoint()
@@ -89,6 +92,8 @@ async def measure_round(threads: dict[str, Thread], size: int, samples: Samples)
     for operation, calls in (("first get", FIRST_READS), *((("put", 1), ("put_writes", 1), ("get", 1)) * STEPS)):
         for _ in range(calls):
             for side, thread in threads.items():
+                if operation == "put":
+                    thread.add_message()
                 call = getattr(thread, operation.replace(" ", "_"))
                 samples[operation, size, side].append(await milliseconds(call))
 

@@ -14,6 +14,7 @@ pytest.importorskip("langgraph.checkpoint.conformance")
 
 from conftest import Deployment
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -245,6 +246,26 @@ def test_a_thread_that_is_deleted_while_its_graph_runs(deployment: Deployment, b
             assert found.checkpoint["channel_values"] == values
             assert [entry.checkpoint["id"] for entry in one.list(at(new_id))] == [checkpoint["id"]]
         assert len(client.messages(saver.conversation_id(new_id))) == len(whole) + 1
+
+
+def test_a_channel_that_is_no_list_of_messages(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    saver, config = HansardSaver(blocking), at(new_id, checkpoint_ns="")
+    version: Any = None
+    for messages in (
+        ["a"],
+        ["a", HumanMessage("b")],
+        [HumanMessage("b"), "a"],
+        "text",
+        [HumanMessage("b")],
+        [HumanMessage("b"), 1],
+    ):
+        version = saver.get_next_version(version, None)
+        versions = {"messages": version}
+        made = empty_checkpoint() | {"channel_values": {"messages": messages}, "channel_versions": versions}
+        config = saver.put(config, made, {"source": "loop", "step": 1}, versions)
+        with deployment.blocking() as client:
+            for each in (saver, HansardSaver(client)):
+                assert each.get_tuple(config).checkpoint["channel_values"] == {"messages": messages}
 
 
 def test_values_of_any_size_and_type(deployment: Deployment, blocking: Hansard, new_id: str) -> None:

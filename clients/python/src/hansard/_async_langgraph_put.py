@@ -14,7 +14,7 @@ from hansard._async_langgraph_thread import AsyncThread
 from hansard._documents import pack, with_open_calls
 from hansard._langgraph_commits import MessageCommits, last_commit, latest_events
 from hansard._langgraph_draft import BYTES_MAX, EVENTS_MAX, Draft, chunks, with_messages_as_value
-from hansard._langgraph_messages import Change, StateMessageFormat, change, document_of
+from hansard._langgraph_messages import Change, StateMessageFormat, change, document_of, is_message
 from hansard._langgraph_records import CREATED, CheckpointRecord, Latest
 from hansard.errors import Conflict, VersionConflict
 from hansard.types import CommitResult, Event, OpenCall
@@ -35,15 +35,16 @@ async def put_checkpoint(thread: AsyncThread, serde: SerializerProtocol, draft: 
         if not is_latest:
             # The history of the conversation is that of the latest checkpoint.
             draft = with_messages_as_value(serde, draft)
+        planned = await _planned(thread, draft, parent, latest)
+        if planned is None or not all(map(is_message, planned.new)):
+            draft, planned = with_messages_as_value(serde, draft), None
         try:
             await _record_large_values(thread, draft)
-            if draft.messages is None:
+            if planned is None:
                 await _record_checkpoint(thread, draft, version, latest if is_latest else None)
             else:
-                planned = await _planned(thread, draft, parent, latest)
-                await _record_messages(
-                    thread, version, MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls))
-                )
+                commits = MessageCommits(draft, planned, latest, _groups(serde, planned, open_calls))
+                await _record_messages(thread, version, commits)
             return
         except VersionConflict as error:
             if error.reason == ERASED:
@@ -74,9 +75,12 @@ async def _record_checkpoint(thread: AsyncThread, draft: Draft, version: int | N
     thread.begin(commit.record, made.checkpoint_version if made else result.version, is_first=version is None)
 
 
-async def _planned(thread: AsyncThread, draft: Draft, parent: CheckpointRecord | None, latest: Latest) -> Change:
-    """The change from the messages of the parent."""
-    ranges, messages = (parent.messages if parent else None) or (), draft.messages or ()
+async def _planned(thread: AsyncThread, draft: Draft, parent: CheckpointRecord | None, latest: Latest) -> Change | None:
+    """The change from the messages of the parent. `None`: the draft has none."""
+    messages = draft.messages
+    if messages is None:
+        return None
+    ranges = (parent.messages if parent else None) or ()
     await thread.load(ranges)
     return thread.cache.with_log(lambda log: change(log, ranges, messages, latest))
 

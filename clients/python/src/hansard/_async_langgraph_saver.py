@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -168,8 +168,8 @@ class AsyncHansardSaver(BaseCheckpointSaver[str]):
         return f"{number + 1:032}.{random.random():016}"
 
     async def _tuple(self, thread: AsyncThread, record: CheckpointRecord) -> CheckpointTuple:
-        checkpoint: Any = decode(self.serde, record.checkpoint)
-        values = {channel: decode(self.serde, typed) for channel, typed in record.values.items()}
+        checkpoint: Checkpoint = decode(self.serde, record.checkpoint)
+        values = checkpoint["channel_values"] = {channel: decode(self.serde, typed) for channel, typed in record.values.items()}
         for channel, key in record.keys.items():
             values[channel] = decode(self.serde, await thread.large_value(record.namespace, key))
         if record.messages is not None:
@@ -178,7 +178,7 @@ class AsyncHansardSaver(BaseCheckpointSaver[str]):
         parent = _config(thread.thread_id, record.namespace, record.parent_id) if record.parent_id else None
         return CheckpointTuple(
             config=_config(thread.thread_id, record.namespace, record.checkpoint_id),
-            checkpoint={**checkpoint, "channel_values": values},
+            checkpoint=checkpoint,
             metadata=decode(self.serde, record.metadata),
             parent_config=parent,
             pending_writes=pending_writes(self.serde, writes),
@@ -208,4 +208,5 @@ def _contains(value: Any, wanted: Any) -> bool:
     """Whether a value has all members of another one."""
     if not isinstance(wanted, dict) or not isinstance(value, dict):
         return bool(value == wanted)
-    return all(key in value and _contains(value[key], member) for key, member in wanted.items())
+    members, wanted_members = cast("dict[str, Any]", value), cast("dict[str, Any]", wanted)
+    return all(key in members and _contains(members[key], member) for key, member in wanted_members.items())

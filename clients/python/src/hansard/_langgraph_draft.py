@@ -14,7 +14,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hansard import _langgraph_names as names
 from hansard._ids import uuid7
 from hansard._langgraph_documents import put_events
-from hansard._langgraph_messages import CHANNEL, is_messages
+from hansard._langgraph_messages import CHANNEL, is_message
 from hansard._langgraph_records import CheckpointRecord, Typed, decode, encode
 from hansard.types import Event
 
@@ -31,7 +31,7 @@ class Draft:
     record: CheckpointRecord
     #: The documents of its large values, unless they are recorded already.
     value_events: list[Event]
-    #: The messages that become the conversation's. `None`: they are a value as others.
+    #: The messages that become the conversation's, if all of them are messages. `None`: they are a value as others.
     messages: list[BaseMessage] | None
 
 
@@ -47,7 +47,8 @@ def draft(
     checkpoint_ns = place.get("checkpoint_ns") or ""
     values = dict(checkpoint["channel_values"])
     messages: list[BaseMessage] | None = None
-    if not checkpoint_ns and is_messages(values.get(CHANNEL)):
+    found = values.get(CHANNEL)
+    if not checkpoint_ns and isinstance(found, list) and all(map(is_message, cast("list[Any]", found)[-1:])):
         messages = values.pop(CHANNEL)
     small, keys, events = _values(serde, checkpoint_ns, checkpoint, values, parent)
     full = get_checkpoint_metadata(config, metadata)

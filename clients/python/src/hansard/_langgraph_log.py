@@ -44,6 +44,12 @@ class MessageLog:
         parts = [self._messages[start:end] for start, end in map(self._indices, ranges)]
         return parts[0] if len(parts) == 1 else [message for part in parts for message in part]
 
+    def view(self, ranges: Sequence[Range]) -> Sequence[Any]:
+        """The messages of ranges, which the caller does not change or keep: without a copy, if these are all."""
+        if len(ranges) == 1 and self._indices(ranges[0]) == (0, len(self._messages)):
+            return self._messages
+        return self.messages(ranges)
+
     def ranges_of(self, ranges: Iterable[Range], chosen: Sequence[int]) -> list[Range]:
         """The ranges of some messages of ranges, by ascending indices. Neighbours share a range."""
         made: list[Range] = []

@@ -53,9 +53,9 @@ class StateMessageFormat:
         return None
 
 
-def is_messages(value: object) -> bool:
-    """Whether a channel's value is a list of messages."""
-    return isinstance(value, list) and all(issubclass(kind, BaseMessage) for kind in set(map(type, cast("list[object]", value))))
+def is_message(value: object) -> bool:
+    """Whether an entry of a channel is a message."""
+    return isinstance(value, BaseMessage)
 
 
 def document_of(serde: SerializerProtocol, message: BaseMessage) -> dict[str, Any]:
@@ -100,14 +100,14 @@ class Change:
     end: int
 
 
-def change(log: MessageLog, ranges: Sequence[Range], messages: Sequence[BaseMessage], latest: Latest) -> Change:
+def change(log: MessageLog, ranges: Sequence[Range], messages: list[BaseMessage], latest: Latest) -> Change:
     """The change from the messages of the parent to those of a checkpoint.
 
     The first messages that the parent has too are kept. What follows is recorded. Messages that the parent had after those that
     are kept leave the history of the conversation by a rewind; messages before or between them stay in it. No message is in it
     twice.
     """
-    known = log.messages(ranges)
+    known = log.view(ranges)
     if len(ranges) > RANGES_MAX:
         kept, count = [], 0
     elif _begins_with(messages, known):
@@ -136,16 +136,23 @@ def ranges_after(change: Change, latest: Latest, recorded: Range | None) -> list
     return [*change.kept, recorded]
 
 
-def _begins_with(messages: Sequence[BaseMessage], known: Sequence[BaseMessage]) -> bool:
-    # The comparison of lists compares the identity of their members first.
-    return len(messages) >= len(known) and _is_equal(messages[: len(known)], known)
+def _begins_with(messages: Any, known: Any) -> bool:
+    """Whether a list begins with another one. It is as fast as a comparison of addresses, if the members are the same objects.
+
+    The order of lists is that of the first members that are not equal, and messages have none. Slices would touch each message.
+    """
+    try:
+        return bool(messages >= known)
+    except Exception:
+        # Members may be of any type, such as arrays that have no single truth value.
+        return False
 
 
 def _is_equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
     except Exception:
-        # Members may be of any type, such as arrays that have no single truth value.
+        # As above.
         return False
 
 
