@@ -82,16 +82,17 @@ async def measure(stack: Stack, sizes: list[int], rounds: int) -> Samples:
         for size in sizes:
             for _ in range(rounds):
                 ours, theirs = Thread(lambda: HansardSaver(client), size), Thread(lambda: postgres, size)
+                postgres.conn.execute("CHECKPOINT")
                 settle(client, ours.saver.conversation_id(ours.place["configurable"]["thread_id"]))
                 await measure_round({"hansard": ours, "postgres": theirs}, size, samples)
     return samples
 
 
 async def measure_round(threads: dict[str, Thread], size: int, samples: Samples) -> None:
-    """Calls the sides in turns."""
-    for operation, calls in (("first get", FIRST_READS), *((("put", 1), ("put_writes", 1), ("get", 1)) * STEPS)):
-        for _ in range(calls):
-            for side, thread in threads.items():
+    """Calls each side in turn: a call of one side must not wait for the disk writes of the other."""
+    for side, thread in threads.items():
+        for operation, calls in (("first get", FIRST_READS), *((("put", 1), ("put_writes", 1), ("get", 1)) * STEPS)):
+            for _ in range(calls):
                 if operation == "put":
                     thread.add_message()
                 call = getattr(thread, operation.replace(" ", "_"))
