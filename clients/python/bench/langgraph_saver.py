@@ -1,7 +1,8 @@
 """Measures the checkpoint savers of LangGraph: `HansardSaver` beside `PostgresSaver` of `langgraph-checkpoint-postgres`.
 
 A put records a checkpoint with one more message in the channel `messages`. A get returns the latest checkpoint of the thread with
-all messages: in the process that has recorded it, and in a new process (`first get`).
+all messages: in the process that has recorded it, and in a new process (`first get`). Needs `hansard[langgraph]`,
+`langgraph-checkpoint-postgres` and `psycopg[binary]`.
 """
 
 from __future__ import annotations
