@@ -38,14 +38,31 @@ class AsyncThreadConversation:
     async def append(self, events: Sequence[Event]) -> CommitResult:
         """Appends events as one commit, after creating the conversation if there is none."""
         for _ in range(RACES_MAX):
-            cache = self.cache
+            if not self.cache.exists:
+                await self.create()
+                continue
             try:
-                if cache.exists:
-                    return await self._client.append(cache.conversation_id, events=events)
-                return await self._create(cache, events)
+                return await self._client.append(self.cache.conversation_id, events=events)
             except HansardError as error:
                 await self._after(error)
         raise self.too_many_races()
+
+    async def create(self) -> None:
+        """Creates the conversation, unless there is one."""
+        cache = self.cache
+        try:
+            result = await self._client.create_conversation(
+                cache.conversation_id,
+                user_id=self._user_id,
+                session_id=None if self._user_id is not None else self.thread_id,
+                metadata={THREAD_ID: self.thread_id, GENERATION: cache.generation},
+            )
+        except HansardError as error:
+            await self._after(error)
+            if error.reason == "CONVERSATION_EXISTS":
+                await self._follow(cache)
+        else:
+            cache.created(result)
 
     async def open_calls(self) -> Sequence[OpenCall]:
         """The calls without a result."""
@@ -73,6 +90,13 @@ class AsyncThreadConversation:
                 raise
         self._caches.forget(self.thread_id)
 
+    async def _follow(self, cache: ThreadCache) -> None:
+        """Learns the version of a conversation that exists. One that was erased exists too, and has none."""
+        try:
+            cache.moved(await self.current_version())
+        except NotFound:
+            await self._next_generation()
+
     async def _after(self, error: HansardError) -> None:
         """Prepares the next attempt after an error, if another one may succeed."""
         if error.reason == "CONVERSATION_EXISTS":
@@ -83,16 +107,6 @@ class AsyncThreadConversation:
             self.cache.exists = False
         else:
             raise error
-
-    async def _create(self, cache: ThreadCache, events: Sequence[Event]) -> CommitResult:
-        session_id = None if self._user_id is not None else self.thread_id
-        return await self._client.create_conversation(
-            cache.conversation_id,
-            user_id=self._user_id,
-            session_id=session_id,
-            metadata={THREAD_ID: self.thread_id, GENERATION: cache.generation},
-            events=events,
-        )
 
     async def _changed_generation(self) -> bool:
         """Whether the thread has another conversation than the known one."""

@@ -15,7 +15,7 @@ from hansard._langgraph_documents import is_later_part, joined, part_key, parts_
 from hansard._langgraph_messages import StateMessageFormat, message_of
 from hansard._langgraph_names import Name
 from hansard._langgraph_pending import writes_values
-from hansard._langgraph_records import NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
+from hansard._langgraph_records import CREATED, NO_LATEST, RUN_ID, CheckpointRecord, Latest, Range
 from hansard.errors import HansardError, NotFound, VersionConflict
 from hansard.types import CommitResult, Event, EventKind, RecordedEvent
 
@@ -62,13 +62,16 @@ class AsyncThread(AsyncThreadConversation):
         known = self.cache.facts(checkpoint_ns).latest if await self.refresh() else None
         return await self._read_latest(checkpoint_ns) if known is None else known
 
-    async def known_latest(self, checkpoint_ns: str) -> tuple[int | None, Latest]:
-        """The version of the conversation, and the latest checkpoint of a namespace at that version."""
+    async def known_latest(self, checkpoint_ns: str) -> tuple[int, Latest]:
+        """The version of the conversation, which is created if there is none, and the latest checkpoint at that version."""
         while True:
             facts = self.cache.facts(checkpoint_ns)
-            if facts.latest is not None:
+            if facts.latest is None:
+                await self._read_latest(checkpoint_ns)
+            elif facts.version is None:
+                await self.create()
+            else:
                 return facts.version, facts.latest
-            await self._read_latest(checkpoint_ns)
 
     async def record(self, checkpoint_ns: str, checkpoint_id: str) -> CheckpointRecord | None:
         """A checkpoint, including every earlier write of anybody; `None`: there is none."""
@@ -156,15 +159,13 @@ class AsyncThread(AsyncThreadConversation):
 
     # Commits.
 
-    async def append_at(self, version: int | None, events: Sequence[Event]) -> CommitResult:
-        """Appends events as one commit to a conversation with a version; `None`: to a new one.
+    async def append_at(self, version: int, events: Sequence[Event]) -> CommitResult:
+        """Appends events as one commit to a conversation with a version.
 
         `VersionConflict`: it has another version, which this process knows from then on.
         """
         cache = self.cache
         try:
-            if version is None:
-                return await self._create(cache, events)
             return await self._client.append(cache.conversation_id, events=events, expected_version=version)
         except VersionConflict as error:
             version = error.current_version or await self.current_version()
@@ -173,13 +174,11 @@ class AsyncThread(AsyncThreadConversation):
             raise
         except HansardError as error:
             await self._after(error)
-            if error.reason == "CONVERSATION_EXISTS":
-                cache.moved(await self.current_version())
             raise VersionConflict(str(error), reason=error.reason) from None
 
-    def begin(self, record: CheckpointRecord, version: int, *, is_first: bool) -> None:
-        """Keeps a checkpoint that was recorded, the first one of its conversation or after known ones."""
-        if is_first or self._since.version is not None:
+    def begin(self, record: CheckpointRecord, version: int, before: int) -> None:
+        """Keeps a checkpoint that was recorded after a version. Its writes are known if all since the start of the call are."""
+        if before == CREATED or self._since.version is not None:
             self.cache.begin(record, version, self._since)
 
     async def _read_latest(self, checkpoint_ns: str) -> Latest:

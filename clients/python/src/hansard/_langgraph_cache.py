@@ -88,6 +88,13 @@ class ThreadCache:
             if latest.version >= self._latest.get(key, NO_LATEST).version:
                 self._latest[key] = latest
 
+    def created(self, result: CommitResult) -> None:
+        """This process has created the conversation."""
+        with self._lock:
+            self.exists = True
+            if self._version is None:
+                self._version = result.version
+
     def moved(self, version: int) -> None:
         """The conversation has a version whose changes are not known."""
         with self._lock:
@@ -132,7 +139,7 @@ class ThreadCache:
             self.exists = True
             self._commit(result)
 
-    def put(self, result: CommitResult, expected: int | None, latest: tuple[str, Latest] | None) -> None:
+    def put(self, result: CommitResult, expected: int, latest: tuple[str, Latest] | None) -> None:
         """Keeps a commit that expected a version, and the latest checkpoint of a namespace."""
         with self._lock:
             self.exists = True
@@ -219,10 +226,7 @@ class ThreadCache:
             self._records.popitem(last=False)
 
     def _commit(self, result: CommitResult) -> None:
-        if self._version is None and result.first_version == 1:
-            # This process has created the conversation.
-            self._version = result.version
-        elif self._version is not None and result.first_version > self._version and len(self._early) < EARLY_MAX:
+        if self._version is not None and result.first_version > self._version and len(self._early) < EARLY_MAX:
             self._early[result.first_version] = result.version
             self._advance()
 

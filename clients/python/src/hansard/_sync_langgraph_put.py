@@ -15,7 +15,7 @@ from hansard._documents import pack, with_open_calls
 from hansard._langgraph_commits import MessageCommits, last_commit, latest_events
 from hansard._langgraph_draft import BYTES_MAX, EVENTS_MAX, Draft, chunks, with_messages_as_value
 from hansard._langgraph_messages import Change, StateMessageFormat, change, document_of, is_message
-from hansard._langgraph_records import CREATED, CheckpointRecord, Latest
+from hansard._langgraph_records import CheckpointRecord, Latest
 from hansard.errors import Conflict, VersionConflict
 from hansard.types import CommitResult, Event, OpenCall
 
@@ -66,13 +66,13 @@ def _record_large_values(thread: Thread, draft: Draft) -> None:
     draft.value_events = []
 
 
-def _record_checkpoint(thread: Thread, draft: Draft, version: int | None, latest: Latest | None) -> None:
+def _record_checkpoint(thread: Thread, draft: Draft, version: int, latest: Latest | None) -> None:
     """Records a checkpoint without messages. Without `latest`, a later checkpoint remains the latest one."""
-    commit = last_commit(draft, latest, None, version or CREATED)
+    commit = last_commit(draft, latest, None, version)
     result = thread.append_at(version, commit.events)
     made = commit.latest and dataclasses.replace(commit.latest, version=result.version)
     thread.cache.put(result, version, made and (commit.record.namespace, made))
-    thread.begin(commit.record, made.checkpoint_version if made else result.version, is_first=version is None)
+    thread.begin(commit.record, made.checkpoint_version if made else result.version, version)
 
 
 def _planned(thread: Thread, draft: Draft, parent: CheckpointRecord | None, latest: Latest) -> Change | None:
@@ -96,7 +96,7 @@ def _groups(serde: SerializerProtocol, planned: Change, open_calls: Iterable[Ope
     return with_open_calls(format, documents, groups, still_open)
 
 
-def _record_messages(thread: Thread, version: int | None, commits: MessageCommits) -> None:
+def _record_messages(thread: Thread, version: int, commits: MessageCommits) -> None:
     """Records a checkpoint after its new messages."""
     earlier, body = commits.events()
     versions: list[int] = []
@@ -109,24 +109,24 @@ def _record_messages(thread: Thread, version: int | None, commits: MessageCommit
         thread.cache.put(result, before, ("", unfinished))
         version = result.version
 
-    def all_versions(before: int | None) -> list[int]:
+    def all_versions(before: int) -> list[int]:
         return [*versions, *_versions(before, body)]
 
-    def last_events(before: int | None) -> list[Event]:
-        return commits.last(all_versions(before), body, before or CREATED).events
+    def last_events(before: int) -> list[Event]:
+        return commits.last(all_versions(before), body, before).events
 
     result, before = _append_after(thread, version, unfinished, last_events)
-    commit = commits.last(all_versions(before), body, before or CREATED)
+    commit = commits.last(all_versions(before), body, before)
     assert commit.latest is not None
     thread.cache.put(result, before, ("", dataclasses.replace(commit.latest, version=result.version)))
-    thread.begin(commit.record, commit.latest.checkpoint_version, is_first=before is None)
+    thread.begin(commit.record, commit.latest.checkpoint_version, before)
     if recorded := commits.recorded(all_versions(before)):
         thread.cache.with_log(lambda log: log.add(*recorded))
 
 
 def _append_after(
-    thread: Thread, version: int | None, unfinished: Latest | None, events: Callable[[int | None], Sequence[Event]]
-) -> tuple[CommitResult, int | None]:
+    thread: Thread, version: int, unfinished: Latest | None, events: Callable[[int], Sequence[Event]]
+) -> tuple[CommitResult, int]:
     """Appends the events for a version, and returns the version before them.
 
     After the first of several commits, others may record pending writes between them, but no checkpoint.
@@ -141,7 +141,7 @@ def _append_after(
     raise thread.too_many_races()
 
 
-def _versions(version: int | None, events: Sequence[Event]) -> list[int]:
-    """The versions of events after a version; `None`: after the creation."""
-    first = (version or CREATED) + 1
+def _versions(version: int, events: Sequence[Event]) -> list[int]:
+    """The versions of events after a version."""
+    first = version + 1
     return list(range(first, first + len(events)))
