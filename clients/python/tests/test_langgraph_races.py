@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph_graphs import agent
 
-from hansard import Hansard
+from hansard import Hansard, Unavailable
 from hansard.langgraph import AsyncHansardSaver, HansardSaver
 
 WORKERS, PUTS = 4, 12
@@ -58,6 +58,72 @@ def test_checkpoints_of_several_workers(deployment: Deployment, blocking: Hansar
     chat = [message["content"] for message in blocking.messages(saver.conversation_id(new_id))]
     state = [message.content for message in latest.checkpoint["channel_values"]["messages"]]
     assert chat[-len(state) :] == state and len(chat) == len(set(chat))
+
+
+MANY = [HumanMessage(str(number), id=f"many-{number}") for number in range(1_200)]
+
+
+def put(saver: Any, config: Any, messages: list[Any]) -> Any:
+    made, versions = checkpoint(saver, messages)
+    return saver.put(config, made, {"source": "loop", "step": 1}, versions)
+
+
+def state(saver: Any, place: Any) -> list[str]:
+    return [message.content for message in saver.get_tuple(place).checkpoint["channel_values"]["messages"]]
+
+
+def test_a_put_of_several_commits_that_fails(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    with deployment.blocking() as client:
+        failing, other = HansardSaver(client), HansardSaver(blocking)
+        first, before = HumanMessage("first", id="first"), None
+        config = put(failing, at(new_id), [first])
+        append = client.append
+        for commits in (1, 2):
+            calls: list[int] = []
+            expected = state(other, at(new_id))
+
+            def append_some(*args: Any, commits: int = commits, calls: list[int] = calls, **options: Any) -> Any:
+                calls.append(1)
+                if len(calls) > commits:
+                    raise Unavailable("the process ends here")
+                return append(*args, **options)
+
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(client, "append", append_some)
+                with pytest.raises(Unavailable):
+                    put(failing, config, [first, *MANY])
+            for saver in (failing, other):
+                assert state(saver, at(new_id)) == expected
+            before = put(other, config, [first, HumanMessage(f"second {commits}", id="second")])
+            chat = [message["content"] for message in blocking.messages(other.conversation_id(new_id))]
+            assert chat == state(failing, at(new_id)) == ["first", f"second {commits}"]
+        put(failing, before, [first, *MANY])
+        for saver in (failing, other, HansardSaver(blocking)):
+            assert state(saver, at(new_id)) == ["first", *(message.content for message in MANY)]
+            assert state(saver, before) == ["first", "second 2"]
+        assert len(blocking.messages(other.conversation_id(new_id))) == len(MANY) + 1
+
+
+def test_others_write_between_the_commits_of_a_put(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    with deployment.blocking() as client:
+        slow, other = HansardSaver(client), HansardSaver(blocking)
+        config = put(slow, at(new_id), [HumanMessage("first", id="first")])
+        append, tasks = client.append, []
+
+        def append_after_writes(*args: Any, **options: Any) -> Any:
+            if len(tasks) < 3:
+                tasks.append(f"task-{len(tasks)}")
+                other.put_writes(config, [("a", len(tasks))], tasks[-1])
+            return append(*args, **options)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(client, "append", append_after_writes)
+            following = put(slow, config, MANY)
+        for saver in (slow, other, HansardSaver(blocking)):
+            assert state(saver, at(new_id)) == [message.content for message in MANY]
+            assert [task for task, _, _ in saver.get_tuple(config).pending_writes] == tasks and len(tasks) == 3
+            assert saver.get_tuple(following).pending_writes == []
+        assert [message["content"] for message in blocking.messages(slow.conversation_id(new_id))] == state(slow, following)
 
 
 async def test_writes_and_checkpoints_at_the_same_time(deployment: Deployment, new_id: str) -> None:

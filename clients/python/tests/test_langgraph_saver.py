@@ -118,6 +118,15 @@ def test_a_graph_continues_in_every_process(deployment: Deployment, blocking: Ha
     assert without_system(context_of(blocking, saver, new_id)) == roles(ours["messages"])
 
 
+def test_a_graph_over_http(deployment: Deployment, new_id: str) -> None:
+    pytest.importorskip("httpx2")
+    for turn in range(2):
+        with Hansard(deployment.http_url, deployment.token, agent_id="demo") as client:
+            graph = agent(HansardSaver(client))
+            assert len(graph.invoke(say("Where is it?"), at(new_id))["messages"]) == 4 * (turn + 1)
+            assert len(list(graph.get_state_history(at(new_id)))) == 5 * (turn + 1)
+
+
 async def test_a_graph_continues_in_every_process_with_asyncio(deployment: Deployment, new_id: str) -> None:
     for turn in range(3):
         async with deployment.asynchronous() as client:
