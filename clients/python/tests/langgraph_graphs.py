@@ -6,6 +6,7 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Send, interrupt
@@ -69,6 +70,21 @@ def nested(checkpointer: Any) -> Any:
     graph.add_node("inner", inner.compile())
     graph.add_node("one", lambda state: {"steps": [state["note"]["name"]]})
     graph.add_conditional_edges(START, fan_out, ["inner", "one"])
+    return graph.compile(checkpointer=checkpointer)
+
+
+class Deltas(TypedDict, total=False):
+    log: Annotated[
+        list[str],
+        DeltaChannel(lambda log, writes: [*log, *(text for write in writes for text in write)], list, snapshot_frequency=3),
+    ]
+
+
+def delta(checkpointer: Any) -> Any:
+    """A graph whose checkpoints do not contain the value of a channel."""
+    graph = StateGraph(Deltas)
+    graph.add_node("add", lambda state: {"log": [f"after {len(state['log'])}"]})
+    graph.add_edge(START, "add")
     return graph.compile(checkpointer=checkpointer)
 
 

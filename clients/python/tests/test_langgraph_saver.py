@@ -19,7 +19,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
-from langgraph_graphs import agent, asking, nested
+from langgraph_graphs import agent, asking, delta, nested
 
 from hansard import Hansard
 from hansard.langgraph import AsyncHansardSaver, HansardSaver
@@ -255,6 +255,27 @@ def test_a_thread_that_is_deleted_while_its_graph_runs(deployment: Deployment, b
             assert found.checkpoint["channel_values"] == values
             assert [entry.checkpoint["id"] for entry in one.list(at(new_id))] == [checkpoint["id"]]
         assert len(client.messages(saver.conversation_id(new_id))) == len(whole) + 1
+
+
+async def test_a_channel_that_checkpoints_do_not_contain(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    expected, saver = delta(InMemorySaver()), HansardSaver(blocking)
+    async with deployment.asynchronous() as client:
+        for turn in range(8):
+            update = {"log": [f"turn {turn}"]}
+            theirs = expected.invoke(update, at(new_id))
+            ours = (
+                delta(saver).invoke(update, at(new_id))
+                if turn % 2
+                else await delta(AsyncHansardSaver(client)).ainvoke(update, at(new_id))
+            )
+            assert ours == theirs
+        copy = f"{new_id}-copy"
+        saver.copy_thread(new_id, copy)
+        for thread_id in (new_id, copy):
+            history = [one.values async for one in delta(AsyncHansardSaver(client)).aget_state_history(at(thread_id))]
+            assert history == [one.values for one in expected.get_state_history(at(new_id))]
+    with pytest.raises(NotImplementedError, match="DeltaChannel"):
+        saver.prune([new_id])
 
 
 def test_a_channel_that_is_no_list_of_messages(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
