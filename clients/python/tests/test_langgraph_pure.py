@@ -23,7 +23,7 @@ from hansard._langgraph_draft import EVENTS_MAX, chunks
 from hansard._langgraph_log import MessageLog
 from hansard._langgraph_messages import RANGES_MAX, StateMessageFormat, change, document_of, message_of, ranges_after
 from hansard._langgraph_pending import DOCUMENTS_MAX, PendingWrites
-from hansard._langgraph_records import CREATED, HIDDEN, NONE, VISIBLE, Latest, pending_writes, writes_value
+from hansard._langgraph_records import CREATED, HIDDEN, NONE, VISIBLE, CheckpointRecord, Latest, pending_writes, writes_value
 from hansard.types import CommitResult, DocumentPut, Event, RecordedEvent
 
 SERDE = JsonPlusSerializer()
@@ -261,17 +261,38 @@ def test_a_version_is_known_if_all_before_it_are() -> None:
     assert known.facts("").latest is None
 
 
-def test_threads_and_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "THREADS_MAX", 2)
-    monkeypatch.setattr(cache, "MESSAGES_MAX", 3)
     caches = ThreadCaches()
     made = {name: caches.get(name, lambda: ThreadCache("c", 0)) for name in "ab"}
     assert caches.get("a", lambda: ThreadCache("new", 0)) is made["a"]
     caches.get("c", lambda: ThreadCache("c", 0))
-    assert caches.get("b", lambda: ThreadCache("new", 0)).conversation_id == "new"
-    caches.get("b", lambda: ThreadCache("c", 0)).with_log(
-        lambda log: log.add((1, 4), [(index, index, A) for index in range(1, 5)])
-    )
-    # The thread in use is kept, the others are not.
-    assert caches.get("b", lambda: ThreadCache("newer", 0)).conversation_id == "new"
-    assert caches.get("c", lambda: ThreadCache("newer", 0)).conversation_id == "newer"
+    assert caches.get("a", lambda: ThreadCache("new", 0)) is made["a"]
+    assert caches.get("b", lambda: ThreadCache("new", 0)) is not made["b"]
+
+
+@pytest.mark.parametrize(("messages", "chars", "is_kept"), [(3, 0, True), (4, 0, False), (0, 100, True), (0, 101, False)])
+def test_messages_and_values_of_threads_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, messages: int, chars: int, is_kept: bool
+) -> None:
+    monkeypatch.setattr(cache, "MESSAGES_MAX", 3)
+    monkeypatch.setattr(cache, "CHARS_MAX", 100)
+    caches = ThreadCaches()
+    old, last = (caches.get(name, lambda: ThreadCache("c", 0)) for name in ("old", "last"))
+    last.with_log(lambda log: log.add((1, 4), [(index, index, A) for index in range(1, messages + 1)]))
+    last.add_value(NAME, ["msgpack", "x" * chars])
+    for _ in range(cache.USES_BETWEEN_COUNTS):
+        assert caches.get("last", lambda: ThreadCache("new", 0)) is last
+    # The thread in use is kept in any case.
+    assert (caches.get("old", lambda: ThreadCache("new", 0)) is old) == is_kept
+
+
+def test_large_checkpoints_and_values_of_a_thread_are_not_kept() -> None:
+    known = ThreadCache("c", 0)
+    for chars, is_kept in ((100, True), (cache.RECORD_CHARS_MAX, False)):
+        record = CheckpointRecord("", "1", None, None, ["msgpack", "x" * chars], ["msgpack", ""], {}, {}, None)
+        known.add_record(names.checkpoint("", "1"), record, 5, 0)
+        assert (known.record(names.checkpoint("", "1")) is record) == is_kept
+    for key in "ab":
+        known.add_value((("v",), key), ["msgpack", "x" * cache.VALUE_CHARS_MAX])
+    assert known.value((("v",), "a")) is None and known.value((("v",), "b")) is not None

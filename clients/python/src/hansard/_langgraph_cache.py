@@ -11,14 +11,16 @@ from hansard import _langgraph_names as names
 from hansard._langgraph_documents import is_later_part, parts_count
 from hansard._langgraph_log import MessageLog
 from hansard._langgraph_names import Name
-from hansard._langgraph_pending import Documents, PendingWrites
+from hansard._langgraph_pending import Documents, PendingWrites, value_chars
 from hansard._langgraph_records import NO_LATEST, CheckpointRecord, Latest
 from hansard.types import CommitResult
 
-# Most threads, and most messages of all of them together. The threads that were used last are kept, at least one.
-THREADS_MAX, MESSAGES_MAX = 1_000, 200_000
-# Most checkpoints of a thread, and most characters of its large values.
-RECORDS_MAX, VALUE_CHARS_MAX = 64, 8 * 1024 * 1024
+# Most threads, and most messages and characters of all of them together. The threads that were used last are kept, at least one.
+THREADS_MAX, MESSAGES_MAX, CHARS_MAX = 1_000, 200_000, 256 * 1024 * 1024
+# The messages and characters are counted at every use of this number.
+USES_BETWEEN_COUNTS = 16
+# Most checkpoints of a thread, most characters of each, and of the thread's large values.
+RECORDS_MAX, RECORD_CHARS_MAX, VALUE_CHARS_MAX = 64, 64 * 1024, 8 * 1024 * 1024
 # Most commits of a thread whose predecessors this process does not know.
 EARLY_MAX = 1_000
 
@@ -203,9 +205,9 @@ class ThreadCache:
             return use(self._log)
 
     @property
-    def messages_count(self) -> int:
-        """The number of known messages."""
-        return len(self._log)
+    def size(self) -> tuple[int, int]:
+        """The number of known messages, and most characters of the rest."""
+        return len(self._log), self._value_chars + self._pending.chars + RECORD_CHARS_MAX * len(self._records)
 
     def _change(self, name: Name, value: dict[str, Any], version: int) -> None:
         namespace, key = name
@@ -220,6 +222,9 @@ class ThreadCache:
                 self._add_record(name, CheckpointRecord.of(value), version)
 
     def _add_record(self, name: Name, record: CheckpointRecord, version: int) -> None:
+        if value_chars(record.value()) > RECORD_CHARS_MAX:
+            self._records.pop(name, None)
+            return
         self._records[name] = (version, record)
         self._records.move_to_end(name)
         if len(self._records) > RECORDS_MAX:
@@ -249,6 +254,7 @@ class ThreadCaches:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._threads: OrderedDict[str, ThreadCache] = OrderedDict()
+        self._uses = 0
 
     def get(self, thread_id: str, new: Callable[[], ThreadCache]) -> ThreadCache:
         """What is known of a thread."""
@@ -256,11 +262,19 @@ class ThreadCaches:
             if thread_id not in self._threads:
                 self._threads[thread_id] = new()
             self._threads.move_to_end(thread_id)
-            messages = sum(thread.messages_count for thread in self._threads.values())
-            while len(self._threads) > THREADS_MAX or (messages > MESSAGES_MAX and len(self._threads) > 1):
-                _, oldest = self._threads.popitem(last=False)
-                messages -= oldest.messages_count
+            self._uses += 1
+            if len(self._threads) > THREADS_MAX:
+                self._threads.popitem(last=False)
+            if self._uses % USES_BETWEEN_COUNTS == 0:
+                self._drop()
             return self._threads[thread_id]
+
+    def _drop(self) -> None:
+        sizes = [(0, 0), *(thread.size for thread in self._threads.values())]
+        messages, chars = map(sum, zip(*sizes, strict=True))
+        while len(self._threads) > 1 and (messages > MESSAGES_MAX or chars > CHARS_MAX):
+            dropped = self._threads.popitem(last=False)[1].size
+            messages, chars = messages - dropped[0], chars - dropped[1]
 
     def replace(self, thread_id: str, old: ThreadCache, new: ThreadCache) -> ThreadCache:
         """Replaces what is known, unless another thread has done so; returns what is known then."""

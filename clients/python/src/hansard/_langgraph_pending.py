@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from hansard._langgraph_documents import base_key, joined, part_key, parts_count
 from hansard.types import Event
 
-# Most checkpoints of a thread, and most documents of all of them. Those that were used last are kept.
-CHECKPOINTS_MAX, DOCUMENTS_MAX = 1_024, 4_096
+# Most documents of a thread's writes, and most characters of their values. Those of the checkpoints that were used last are kept.
+DOCUMENTS_MAX, CHARS_MAX = 4_096, 8 * 1024 * 1024
 
 # The documents of a checkpoint's writes by key, with their versions.
 Documents = Mapping[str, tuple[int, dict[str, Any]]]
@@ -24,18 +24,26 @@ class PendingWrites:
         self._documents: OrderedDict[tuple[str, ...], dict[str, tuple[int, dict[str, Any]]]] = OrderedDict()
         self._complete: set[tuple[str, ...]] = set()
         self._count = 0
+        #: The characters of the values.
+        self.chars = 0
         self._is_lossy = False
 
     def add(self, namespace: tuple[str, ...], documents: Documents) -> None:
         """Adds documents."""
-        known = self._documents.setdefault(namespace, {})
+        if namespace not in self._documents:
+            self._documents[namespace] = {}
+            self._count += 1
+        known = self._documents[namespace]
         self._documents.move_to_end(namespace)
-        self._count -= len(known)
+        self._count -= _count(known)
+        self.chars -= _chars(known)
         known.update(documents)
-        self._count += len(known)
-        while len(self._documents) > CHECKPOINTS_MAX or self._count > DOCUMENTS_MAX:
+        self._count += _count(known)
+        self.chars += _chars(known)
+        while self._count > DOCUMENTS_MAX or self.chars > CHARS_MAX:
             oldest, dropped = self._documents.popitem(last=False)
-            self._count -= len(dropped)
+            self._count -= _count(dropped)
+            self.chars -= _chars(dropped)
             # A checkpoint that is recorded later would seem to have no others.
             self._is_lossy = self._is_lossy or oldest not in self._complete
             self._complete.discard(oldest)
@@ -56,6 +64,26 @@ class PendingWrites:
             return None
         self._documents.move_to_end(namespace)
         return writes_values(self._documents[namespace])
+
+
+def _count(documents: Documents) -> int:
+    # A checkpoint without writes counts too.
+    return max(len(documents), 1)
+
+
+def _chars(documents: Documents) -> int:
+    return sum(map(value_chars, (value for _, value in documents.values())))
+
+
+def value_chars(value: Any) -> int:
+    """The characters of a JSON value, without its numbers and its signs."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(key) + value_chars(member) for key, member in cast("dict[str, Any]", value).items())
+    if isinstance(value, list):
+        return sum(map(value_chars, cast("list[Any]", value)))
+    return 0
 
 
 def documents_of(events: Sequence[Event], version: int) -> Documents:
