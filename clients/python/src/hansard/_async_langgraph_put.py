@@ -71,7 +71,7 @@ async def _record_checkpoint(thread: AsyncThread, draft: Draft, version: int, la
     commit = last_commit(draft, latest, None, version)
     result = await thread.append_at(version, commit.events)
     made = commit.latest and dataclasses.replace(commit.latest, version=result.version)
-    thread.cache.put(result, version, made and (commit.record.namespace, made))
+    thread.cache.put(result, version, (commit.record.namespace, made) if made else None)
     thread.begin(commit.record, made.checkpoint_version if made else result.version, version)
 
 
@@ -103,7 +103,7 @@ async def _record_messages(thread: AsyncThread, version: int, commits: MessageCo
     unfinished: Latest | None = None
     for part in earlier:
         events = part if unfinished else [*part, *latest_events("", commits.unfinished())]
-        result, before = await _append_after(thread, version, unfinished, lambda _, events=events: events)
+        result, before = await _append_after(thread, version, unfinished, _same(events))
         versions += _versions(before, part)
         unfinished = unfinished or dataclasses.replace(commits.unfinished(), version=result.version)
         thread.cache.put(result, before, ("", unfinished))
@@ -121,7 +121,7 @@ async def _record_messages(thread: AsyncThread, version: int, commits: MessageCo
     thread.cache.put(result, before, ("", dataclasses.replace(commit.latest, version=result.version)))
     thread.begin(commit.record, commit.latest.checkpoint_version, before)
     if recorded := commits.recorded(all_versions(before)):
-        thread.cache.with_log(lambda log: log.add(*recorded))
+        thread.cache.add_messages(*recorded)
 
 
 async def _append_after(
@@ -139,6 +139,11 @@ async def _append_after(
             if unfinished is None or error.reason == ERASED or latest.version != unfinished.version:
                 raise
     raise thread.too_many_races()
+
+
+def _same(events: Sequence[Event]) -> Callable[[int], Sequence[Event]]:
+    """The same events after any version."""
+    return lambda _: events
 
 
 def _versions(version: int, events: Sequence[Event]) -> list[int]:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from hansard import _langgraph_names as names
 from hansard._langgraph_documents import is_later_part, parts_count
-from hansard._langgraph_log import MessageLog
+from hansard._langgraph_log import MessageLog, Recorded
 from hansard._langgraph_names import Name
 from hansard._langgraph_pending import Documents, PendingWrites, value_chars
-from hansard._langgraph_records import NO_LATEST, CheckpointRecord, Latest
+from hansard._langgraph_records import NO_LATEST, CheckpointRecord, Latest, Range
 from hansard.types import CommitResult
 
 # Most threads, and most messages and characters of all of them together. The threads that were used last are kept, at least one.
@@ -198,6 +198,11 @@ class ThreadCache:
                 self._value_chars -= len(self._values.popitem(last=False)[1][1])
 
     # Messages.
+
+    def add_messages(self, known: Range, recorded: Sequence[Recorded]) -> None:
+        """Keeps all messages of a range of versions."""
+        with self._lock:
+            self._log.add(known, recorded)
 
     def with_log(self, use: Callable[[MessageLog], Result]) -> Result:
         """What a function makes of the messages."""

@@ -47,8 +47,8 @@ def draft(
     checkpoint_ns = place.get("checkpoint_ns") or ""
     values = dict(checkpoint["channel_values"])
     messages: list[BaseMessage] | None = None
-    found = values.get(CHANNEL)
-    if not checkpoint_ns and isinstance(found, list) and all(map(is_message, cast("list[Any]", found)[-1:])):
+    found: list[Any] | None = values.get(CHANNEL)
+    if not checkpoint_ns and isinstance(found, list) and all(map(is_message, found[-1:])):
         messages = values.pop(CHANNEL)
     small, keys, events = _values(serde, checkpoint_ns, checkpoint, values, parent)
     full = get_checkpoint_metadata(config, metadata)

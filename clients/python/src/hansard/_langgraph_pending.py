@@ -82,7 +82,8 @@ def value_chars(value: Any) -> int:
     if isinstance(value, dict):
         return sum(len(key) + value_chars(member) for key, member in cast("dict[str, Any]", value).items())
     if isinstance(value, list):
-        return sum(map(value_chars, cast("list[Any]", value)))
+        entries = cast("list[Any]", value)  # type: ignore[redundant-cast]
+        return sum([value_chars(entry) for entry in entries])
     return 0
 
 

@@ -129,7 +129,7 @@ class Thread(ThreadConversation):
             ]
             documents = unpack(StateMessageFormat(), events)
             recorded = [(one.first_version, one.last_version, message_of(self._serde, one.value)) for one in documents]
-            cache.with_log(lambda log, known=(first, last), recorded=recorded: log.add(known, recorded))
+            cache.add_messages((first, last), recorded)
 
     def writes(self, checkpoint_ns: str, checkpoint_id: str) -> list[dict[str, Any]]:
         """The pending writes of a checkpoint, by the calls that recorded them, the oldest call first."""
