@@ -12,9 +12,11 @@ from conftest import Deployment
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_graphs import agent
 
-from hansard import Hansard, PermissionDenied
+from hansard import Hansard, PermissionDenied, VersionConflict
+from hansard._async_langgraph_conversation import RACES_MAX
 from hansard.langgraph import HansardSaver
 
 
@@ -118,6 +120,34 @@ def test_the_threads_of_a_user_are_listed(deployment: Deployment, blocking: Hans
     assert len(list(saver.list(None, limit=3, filter={"run_id": "run"}))) == 3
     assert list(saver.list(None, filter={"run_id": "other"})) == []
     assert texts_of(HansardSaver(blocking), at(ids[1])) == ""
+
+
+def test_a_saver_with_an_allowlist_is_a_copy(blocking: Hansard, new_id: str) -> None:
+    saver = HansardSaver(blocking, serde=JsonPlusSerializer(allowed_msgpack_modules=[("a", "B")]))
+    clone = saver.with_allowlist([("c", "D")])
+    assert clone is not saver and isinstance(clone, HansardSaver)
+    put(clone, put(saver, at(new_id), "run", "a"), "run", "b")
+    assert texts_of(saver, at(new_id)) == texts_of(clone, at(new_id)) == "ab"
+
+
+def test_a_put_gives_up_after_its_attempts(blocking: Hansard, new_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    saver = HansardSaver(blocking)
+    config, attempts, append = put(saver, at(new_id), "run", "a"), [], blocking.append
+
+    def lose(*args: Any, **options: Any) -> Any:
+        attempts.append(1)
+        if len(attempts) <= losses:
+            raise VersionConflict("another one was faster")
+        return append(*args, **options)
+
+    monkeypatch.setattr(blocking, "append", lose)
+    losses = RACES_MAX
+    with pytest.raises(VersionConflict, match="TOO_MANY_RACES: others changed the thread during all 50 attempts"):
+        put(saver, config, "run", "b")
+    assert len(attempts) == RACES_MAX and texts_of(saver, at(new_id)) == "a"
+    losses = len(attempts) + RACES_MAX - 1
+    put(saver, config, "run", "b")
+    assert texts_of(saver, at(new_id)) == "ab"
 
 
 def test_deletions_need_their_scope(deployment: Deployment, new_id: str) -> None:
