@@ -27,6 +27,14 @@ cargo build --bin hansard && tests/clients/run write     # runs every check, and
 ```
 
 """
+SUITES = """
+## Tests of the adapters
+
+These suites run the frameworks at these versions with a deployment of Hansard. The table is generated too: the counts are those of the run.
+
+| client | version | suite | tests passed |
+|---|---|---|---|
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +50,10 @@ class Client:
 
     def does_not(self, api, feature, reason):
         self._append(api=api, feature=feature, reason=reason)
+
+    def passed(self, suite, count):
+        """The number of tests of a suite that passed."""
+        self._append(suite=suite, passed=count)
 
     def _append(self, **line):
         if file := os.environ.get("CLIENTS_REPORT"):
@@ -61,16 +73,30 @@ def javascript_client(package, folder):
 
 
 def page(lines):
-    """The page: a row for each client and API; the order of the lines does not matter."""
+    """The page; the order of the lines does not matter."""
+    parsed = [json.loads(line) for line in lines]
+    suites = [line for line in parsed if "suite" in line]
+    clients = [line for line in parsed if "suite" not in line]
+    return INTRODUCTION + clients_table(clients) + (suites_table(suites) if suites else "")
+
+
+def clients_table(lines):
+    """A row for each client and API."""
     rows = collections.defaultdict(set)
-    for line in map(json.loads, lines):
+    for line in lines:
         reason = f" ({line['reason']})" if line["reason"] else ""
         rows[line["name"], line["version"], line["api"], bool(reason)].add(line["feature"] + reason)
     table = ["| client | version | API | works | does not work |", "|---|---|---|---|---|"]
     for client in sorted({key[:3] for key in rows}):
         cells = ["; ".join(sorted(rows[*client, fails])) for fails in (False, True)]
         table.append(f"| {' | '.join([*client, *cells])} |".replace("|  |", "| |"))
-    return INTRODUCTION + "\n".join(table) + "\n"
+    return "\n".join(table) + "\n"
+
+
+def suites_table(lines):
+    """A row for each suite of a client."""
+    rows = sorted({(line["name"], line["version"], line["suite"], line["passed"]) for line in lines})
+    return SUITES + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
 
 
 def main(action, lines):

@@ -74,6 +74,22 @@ pub fn result(call_id: &str, output_json: &str) -> proto::Event {
     }))
 }
 
+/// A failed result of a tool call.
+#[must_use]
+pub fn failed_result(call_id: &str, text: &str) -> proto::Event {
+    let part = proto::Part {
+        kind: Some(proto::part::Kind::Text(text.to_owned())),
+    };
+    event(Fact::ToolReturned(proto::ToolReturned {
+        call_id: call_id.to_owned(),
+        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts {
+            parts: vec![part],
+        })),
+        outcome: proto::ToolOutcome::Failed.into(),
+        ..proto::ToolReturned::default()
+    }))
+}
+
 /// A note of the system.
 #[must_use]
 pub fn note(text: &str) -> proto::Event {

@@ -46,13 +46,14 @@ class Subject:
     def round(self, number):
         """One call of each kind."""
         store, namespace, key = self.store, self.namespace, str(number % ITEMS)
-        self.measure("get", lambda: store.get(namespace, key))
-        self.measure("search of 10 in 100, by a filter", lambda: store.search(namespace, filter={"kind": "drink"}))
+        found = {"filter": {"kind": "drink"}}
         self.measure("put", lambda: store.put(namespace, key, {**VALUE, "n": number}))
-        self.measure("get after a put", lambda: store.get(namespace, key))
-        self.measure("search after a put", lambda: store.search(namespace, filter={"kind": "drink"}))
+        self.measure("get", lambda: store.get(namespace, key))
+        self.measure("search after a put", lambda: store.search(namespace, **found))
+        self.measure("search of 10 in 100, by a filter", lambda: store.search(namespace, **found))
         puts = [PutOp(namespace, str(n), {**VALUE, "n": number}) for n in range(BATCH)]
         self.measure(f"batch of {BATCH} puts", lambda: store.batch(puts))
+        self.measure("search after the batch", lambda: store.search(namespace, **found))
 
 
 @contextlib.contextmanager

@@ -32,19 +32,20 @@ SETTLED_TIMEOUT_S = 120.0
 
 @dataclasses.dataclass(frozen=True)
 class Stack:
-    """A running deployment, and the Postgres database of the peers."""
+    """A running deployment, and the Postgres database of the peers. Writes go to the writer directly."""
 
     grpc_url: str
+    writer_url: str
     token: str
     postgres_url: str
 
     def asynchronous(self) -> AsyncHansard:
         """An asynchronous client of the demo agent."""
-        return AsyncHansard(self.grpc_url, self.token, agent_id=AGENT)
+        return AsyncHansard(self.grpc_url, self.token, agent_id=AGENT, writer_url=self.writer_url)
 
     def blocking(self) -> Hansard:
         """A blocking client of the demo agent."""
-        return Hansard(self.grpc_url, self.token, agent_id=AGENT)
+        return Hansard(self.grpc_url, self.token, agent_id=AGENT, writer_url=self.writer_url)
 
 
 @contextlib.contextmanager
@@ -53,7 +54,8 @@ def running_stack(program: str, postgres_url: str | None = None) -> Iterator[Sta
     with data_folder() as data, gateway(program, data) as (_, _, names):
         token = secret_key(program, names, "append", "read", "erase")
         peers_url = postgres_url or create_database(over_tcp(names["HANSARD_READ_MODEL__DATABASE_URL"]))
-        yield Stack(grpc_url(names["HANSARD_GATEWAY_URL"]), token, peers_url)
+        gateway_url, writer_url = (grpc_url(names[f"HANSARD_{role}_URL"]) for role in ("GATEWAY", "WRITER"))
+        yield Stack(gateway_url, writer_url, token, peers_url)
 
 
 def over_tcp(url: str) -> str:

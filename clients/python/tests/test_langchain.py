@@ -16,11 +16,16 @@ from langchain_core.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    convert_to_messages,
+    message_to_dict,
 )
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from hansard import Hansard
-from hansard.langchain import HansardChatMessageHistory
+from hansard._json import dumps
+from hansard.langchain import HansardChatMessageHistory, MessageFormat
+from hansard.messages import events_of_messages, messages_of_events
+from hansard.types import RecordedEvent
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
 CALL = {"name": "look", "args": {"parcel": 1.5, "text": LONG}, "id": "c1", "type": "tool_call"}
@@ -61,6 +66,26 @@ async def test_the_asynchronous_methods(blocking: Hansard, new_id: str) -> None:
     assert await history.aget_messages() == MESSAGES[:3]
     await history.aclear()
     assert await history.aget_messages() == []
+
+
+def test_a_history_size_bounds_the_messages_that_are_read(blocking: Hansard, new_id: str) -> None:
+    HansardChatMessageHistory(new_id, blocking).add_messages(MESSAGES)
+    for size in range(1, len(MESSAGES) + 2):
+        history = HansardChatMessageHistory(new_id, blocking, history_size=size)
+        assert history.messages == MESSAGES[-size:]
+    with pytest.raises(ValueError, match="history_size is 0"):
+        HansardChatMessageHistory(new_id, blocking, history_size=0)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "developer"])
+@pytest.mark.parametrize("content", ["", "hi", [{"type": "text", "text": "hi"}, {"type": "text", "text": "ho"}]])
+def test_messages_of_other_clients_are_those_that_langchain_converts(role: str, content: Any) -> None:
+    message = {"role": role, "content": content}
+    (event,) = events_of_messages([message])
+    (read,) = messages_of_events([RecordedEvent(event=event)])
+    expected = message_to_dict(convert_to_messages([read])[0])
+    for _ in range(2):
+        assert dumps(MessageFormat().of_foreign(RecordedEvent(event=event))) == dumps(expected)
 
 
 def test_models_read_what_a_history_stores(blocking: Hansard, new_id: str) -> None:

@@ -86,6 +86,18 @@ async def test_asynchronous_methods_of_the_blocking_store(store: HansardStore) -
     assert item is not None and item.value == {"cups": 3}
 
 
+def test_a_store_over_http_has_the_same_items(deployment, store: HansardStore, new_id: str) -> None:
+    pytest.importorskip("httpx2")
+    with Hansard(deployment.http_url, deployment.token, agent_id="demo") as client:
+        over_http = HansardStore(client, user_id=new_id)
+        over_http.batch([PutOp(NAMESPACE, str(number), {"n": number}) for number in range(20)])
+        store.delete(NAMESPACE, "3")
+        over_http.delete(NAMESPACE, "4")
+        assert over_http.get(NAMESPACE, "5") == store.get(NAMESPACE, "5") is not None
+        assert len(over_http.search(("memories",), filter={"n": {"$gt": 3}}, limit=30)) == 15
+        assert over_http.list_namespaces() == store.list_namespaces() == [NAMESPACE]
+
+
 @pytest.mark.parametrize(
     ("filter", "keys"),
     [
@@ -174,6 +186,8 @@ def deep(levels: int) -> Any:
         ({"a": [1, {"b": {1, 2}}]}, r"value\['a'\]\[1\]\['b'\] is a set"),
         ({"a": {1: 2}}, r"value\['a'\] has the name 1"),
         ({"a": float("nan")}, r"value\['a'\] is nan"),
+        (["a"], "no dictionary"),
+        (1, "no dictionary"),
         (deep(values.LEVELS_MAX + 1), "128 levels"),
     ],
 )

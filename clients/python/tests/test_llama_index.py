@@ -21,7 +21,10 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from hansard import Hansard
-from hansard.llama_index import HansardChatStore
+from hansard._json import dumps
+from hansard.llama_index import ChatMessageFormat, HansardChatStore
+from hansard.messages import events_of_messages
+from hansard.types import RecordedEvent
 
 LONG = "Where is the parcel that I sent a week ago? " * 30
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"parcel": 1}'}}
@@ -84,6 +87,24 @@ def test_operations_have_the_same_results_as_in_memory(blocking: Hansard, new_id
         both("get_messages", key)
         used = [key for key in stores[0].get_keys() if stores[0].get_messages(key)]
         assert sorted(stores[1].get_keys()) == sorted(used)
+
+
+def test_a_limit_bounds_the_messages_that_are_read(blocking: Hansard, new_id: str) -> None:
+    store = HansardChatStore(blocking)
+    store.set_messages(new_id, MESSAGES)
+    for limit in range(len(MESSAGES) + 2):
+        assert store.get_messages(new_id, limit) == (MESSAGES[-limit:] if limit else [])
+    with pytest.raises(ValueError, match="limit is -1"):
+        store.get_messages(new_id, -1)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "developer"])
+@pytest.mark.parametrize("text", ["", "hi"])
+def test_messages_of_other_clients_are_those_that_llama_index_makes(role: str, text: str) -> None:
+    (event,) = events_of_messages([{"role": role, "content": text}])
+    expected = ChatMessage(role=role, content=text or None).model_dump(mode="json")
+    for _ in range(2):
+        assert dumps(ChatMessageFormat().of_foreign(RecordedEvent(event=event))) == dumps(expected)
 
 
 async def test_a_memory_keeps_its_messages(blocking: Hansard, new_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import dataclasses
 import os
 import random
 from typing import Any
@@ -152,6 +153,51 @@ async def test_saves_compare_and_set(deployment, store: HansardConversationStore
     assert sum(await asyncio.gather(*saves)) == 1
     loaded = await store.load(new_id)
     assert loaded is not None and len(loaded.messages) == 8
+
+
+async def test_a_write_after_a_read_sees_what_happened_between_them(
+    deployment, store: HansardConversationStore, client: AsyncHansard, new_id: str
+) -> None:
+    await store.save(Conversation(conversation_id=new_id, messages=turn(0)))
+    record = await store.read_record(new_id)
+    assert record is not None
+    # An event that is no save changes the version, and not the revision.
+    await client.append(store.hansard_id(new_id), [{"role": "system", "content": "of another client"}])
+    revision = record.revision
+    changed = dataclasses.replace(record, revision="changed")
+    await store.write_record(changed, expected_revision=revision)
+    read = await store.read_record(new_id)
+    assert read is not None and read.revision == "changed"
+    # A caller who changes what was read changes nothing else.
+    read.revision = "another"
+    async with deployment.asynchronous() as other:
+        of_other = HansardConversationStore(other)
+        conversation = await of_other.load(new_id)
+        assert conversation is not None
+        conversation.messages.extend(turn(1))
+        await of_other.save(conversation)
+    with pytest.raises(ConversationConflict):
+        await store.write_record(dataclasses.replace(read, revision="late"), expected_revision="changed")
+    loaded = await store.load(new_id)
+    assert loaded is not None and len(loaded.messages) == 8 and loaded.revision == conversation.revision
+
+
+async def test_a_save_reads_its_record_once(store: HansardConversationStore, client: AsyncHansard, new_id: str) -> None:
+    calls: list[str] = []
+    transport: Any = client._transport
+    send = transport.call
+
+    async def call(method: Any, request: Any, timeout: float) -> Any:
+        calls.append(method.name)
+        return await send(method, request, timeout)
+
+    transport.call = call
+    conversation = Conversation(conversation_id=new_id, messages=turn(0))
+    await store.save(conversation)
+    calls.clear()
+    conversation.messages.extend(turn(1))
+    await store.save(conversation)
+    assert calls == ["GetConversation", "ListEvents", "AppendEvents"]
 
 
 async def test_branches_and_forks_are_those_of_hansard(

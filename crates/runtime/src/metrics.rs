@@ -131,7 +131,11 @@ mod tests {
             "test_latency_seconds_bucket{le=\"10\"} 1",
             "test_batch_rows_bucket{le=\"250\"} 0",
             "test_batch_rows_bucket{le=\"500\"} 1",
-            "hansard_build_info{version=\"0.1.0\"} 1",
+            concat!(
+                "hansard_build_info{version=\"",
+                env!("CARGO_PKG_VERSION"),
+                "\"} 1"
+            ),
             "hansard_role_info{role=\"writer\"} 1",
         ] {
             assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");

@@ -1,7 +1,8 @@
 """Checks the Python package of `clients/python`: its wheel by itself and with each framework, its examples and its tests, and the
 tests that `openai-agents` and LangGraph ship for their own sessions and stores.
 
-Usage: check.py (HANSARD | install). Pinned packages are installed into CI_CLIENTS_DIR, or else below target.
+Usage: check.py (HANSARD FOLDER | install). FOLDER has the files of `deploy/release`. Pinned packages are installed into CI_CLIENTS_DIR, or
+else below target.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import venv
+import xml.etree.ElementTree
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[2]
@@ -19,6 +21,7 @@ PACKAGE = REPOSITORY / "clients/python"
 sys.path.append(str(FOLDER.parent))
 
 from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
+from readme import example, expect  # noqa: E402
 from report import Client  # noqa: E402
 
 # The examples that are run twice: in the second process, each one continues its conversation.
@@ -32,9 +35,9 @@ EXAMPLES = {
 }
 FRAMEWORKS = {
     "openai-agents": ["items come back exactly", "the tests of its own sessions", "sessions across killed processes"],
-    "pydantic-ai-slim": ["branches and forks of conversations", "saves that compare and set"],
-    "langchain-core": ["messages come back exactly"],
-    "llama-index-core": ["messages come back exactly"],
+    "pydantic-ai-slim": ["branches and forks of conversations", "saves across killed processes", "saves that compare and set"],
+    "langchain-core": ["histories across killed processes", "messages come back exactly"],
+    "llama-index-core": ["messages come back exactly", "stores across killed processes"],
     "langgraph": [
         "checkpoints across killed processes",
         "histories under a key",
@@ -44,11 +47,38 @@ FRAMEWORKS = {
         "the tests of its own stores",
     ],
 }
-# The tests that frameworks ship: the beginning of the name of the source, our plugin of pytest, and the files.
+# The modules with the tests of an adapter.
+SUITES = {
+    "openai-agents": ["test_agents"],
+    "pydantic-ai-slim": ["test_pydantic_ai"],
+    "langchain-core": ["test_langchain"],
+    "llama-index-core": ["test_llama_index"],
+    "langgraph": [
+        "test_history_keys",
+        "test_keyed_history",
+        "test_langgraph_faults",
+        "test_langgraph_pure",
+        "test_langgraph_races",
+        "test_langgraph_random",
+        "test_langgraph_saver",
+        "test_langgraph_saver_faults",
+        "test_langgraph_store",
+        "test_langgraph_upkeep",
+    ],
+}
+# The word of an adapter in the names of the tests of faults.
+FAULTS = {
+    "openai-agents": "OpenAiAgents",
+    "pydantic-ai-slim": "PydanticAi",
+    "langchain-core": "LangChain",
+    "llama-index-core": "LlamaIndex",
+}
+FAULTS_SUITE = "`clients/python/tests/test_faults.py`: killed processes, lost requests and answers"
+# The tests that frameworks ship: the framework, the beginning of the name of the source, our plugin of pytest, and the files.
 OWN_TESTS = [
-    ("openai_agents-", "agents_plugin", ["memory/test_session.py", "memory/test_session_limit.py"]),
-    ("langgraph_checkpoint-", "langgraph_plugin", ["test_store.py"]),
-    ("langgraph_checkpoint_sqlite-", "langgraph_plugin", ["test_store.py", "test_async_store.py", "test_ttl.py"]),
+    ("openai-agents", "openai_agents-", "agents_plugin", ["memory/test_session.py", "memory/test_session_limit.py"]),
+    ("langgraph", "langgraph_checkpoint-", "langgraph_plugin", ["test_store.py"]),
+    ("langgraph", "langgraph_checkpoint_sqlite-", "langgraph_plugin", ["test_store.py", "test_async_store.py", "test_ttl.py"]),
 ]
 API = "package `hansard`"
 
@@ -72,18 +102,6 @@ def environment_at(folder, *requirements):
 
 def pip(python, *arguments):
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
-
-
-def built_wheel(python, folder):
-    """The wheel that is built from the source distribution, outside of the repository."""
-    run(python, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=PACKAGE)
-    (source,) = folder.glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        archive.extractall(folder / "source", filter="data")
-    (unpacked,) = (folder / "source").iterdir()
-    run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=unpacked)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
 
 
 @contextlib.contextmanager
@@ -115,10 +133,10 @@ def of_client(names):
 
 
 def check_examples(python, names):
-    for example, expected in EXAMPLES.items():
+    for name, expected in EXAMPLES.items():
         for _ in range(2):
-            printed = run(python, PACKAGE / f"examples/{example}.py", "Where is my parcel?", env=of_client(names))
-        assert printed.splitlines()[-1] == expected, (example, printed)
+            printed = run(python, PACKAGE / f"examples/{name}.py", "Where is my parcel?", env=of_client(names))
+        assert printed.splitlines()[-1] == expected, (name, printed)
 
 
 def install():
@@ -132,40 +150,75 @@ def install():
 
 
 def check_own_tests(python, archives, folder, names):
-    """The tests that frameworks ship for their own sessions and stores, with ours; returns what each one printed last."""
-    printed = []
-    for name, plugin, files in OWN_TESTS:
+    """The tests that frameworks ship for their own sessions and stores, with ours: framework, suite, and how many passed."""
+    passed = []
+    for framework, name, plugin, files in OWN_TESTS:
         (source,) = archives.glob(f"{name}*.tar.gz")
         with tarfile.open(source) as archive:
             archive.extractall(folder / name, filter="data")
         (unpacked,) = (folder / name).iterdir()
         environment = {**of_client(names), "PYTHONPATH": str(PACKAGE / "tests/frameworks")}
+        results = folder / name / "results.xml"
         tests = [f"tests/{file}" for file in files]
-        output = run(python, "-m", "pytest", "-q", "-p", plugin, *tests, cwd=unpacked, env=environment)
-        printed.append(f"{unpacked.name}: {output.splitlines()[-1].strip('= ')}")
-    return printed
+        run(python, "-m", "pytest", "-q", "-p", plugin, f"--junitxml={results}", *tests, cwd=unpacked, env=environment)
+        suite = f"its own tests, of `{name.rstrip('-')}`, with the class of `hansard`"
+        passed.append((framework, suite, len(passed_tests(results))))
+    return passed
 
 
-def main(hansard):
+def check_tests(python, folder, names):
+    """Our tests. Returns those that passed."""
+    results = folder / "results.xml"
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={results}"]
+    run(python, "-m", "pytest", *options, PACKAGE / "tests", cwd=PACKAGE, env=names)
+    return passed_tests(results)
+
+
+def passed_tests(results):
+    """The module and the name of each test that passed: it has no failure, error or reason why it was skipped."""
+    cases = xml.etree.ElementTree.parse(results).iter("testcase")
+    ends = ("failure", "error", "skipped")
+    return [(case.get("classname"), case.get("name")) for case in cases if not any(case.find(end) is not None for end in ends)]
+
+
+def report(python, tests, own):
+    """What the checks showed of each framework."""
+    for framework, features in FRAMEWORKS.items():
+        version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
+        client = Client(f"`{framework}` for Python", version)
+        client.works(API, *features)
+        for module in SUITES[framework]:
+            client.passed(f"`clients/python/tests/{module}.py`", sum(of.endswith(module) for of, _ in tests))
+        if framework in FAULTS:
+            client.passed(FAULTS_SUITE, sum(FAULTS[framework] in name for _, name in tests))
+        for suite, count in (one[1:] for one in own if one[0] == framework):
+            client.passed(suite, count)
+
+
+def check_first_use(empty, names):
+    """With nothing but the package: the example of the README, as an operator, and that of the package, as a client."""
+    expect(run(empty, "-c", example("python", names), env=names))
+    expect(run(empty, PACKAGE / "examples/first_use.py", env=of_client(names)))
+
+
+def main(hansard, release=None):
     python, installed = install()
     if hansard == "install":
         return
+    (wheel,) = pathlib.Path(release).glob("*.whl")
     with tempfile.TemporaryDirectory() as folder, deployment(hansard) as names:
-        folders = [pathlib.Path(folder, name) for name in ("built", "empty", "own")]
-        wheel = built_wheel(python, folders[0])
-        empty = environment_at(folders[1], "requirements-core.txt")
+        folders = [pathlib.Path(folder, name) for name in ("empty", "own")]
+        empty = environment_at(folders[0], "requirements-core.txt")
         for one in (empty, python):
             pip(one, "--no-deps", "--force-reinstall", wheel)
-        printed = run(empty, PACKAGE / "examples/first_use.py", env=of_client(names))
-        assert "Where is my parcel?" in printed, printed
+        check_first_use(empty, names)
         check_examples(python, names)
-        tests = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", PACKAGE / "tests", cwd=PACKAGE, env=names)
-        own = check_own_tests(python, installed / "source", folders[2], names)
+        tests = check_tests(python, pathlib.Path(folder), names)
+        own = check_own_tests(python, installed / "source", folders[1], names)
         types = run(python, "-m", "mypy", "--cache-dir", installed / "mypy", cwd=PACKAGE)
-    for framework, features in FRAMEWORKS.items():
-        version = run(python, "-c", f"import importlib.metadata as m; print(m.version('{framework}'))").strip()
-        Client(f"`{framework}` for Python", version).works(API, *features)
-    print(f"hansard for Python: {tests.splitlines()[-1]}\ntypes: {types.strip()}", *own, sep="\n")
+    report(python, tests, own)
+    lines = [f"{suite}: {count}" for _, suite, count in own]
+    print(f"hansard for Python: {len(tests)} tests\ntypes: {types.strip()}", *lines, sep="\n")
 
 
 if __name__ == "__main__":

@@ -47,8 +47,7 @@ def follow(page, names):
             cwd=folder,
             env=variables(names),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
         )
         seconds = time.monotonic() - started_at

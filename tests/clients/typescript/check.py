@@ -1,11 +1,10 @@
 """Checks the TypeScript client: its generated types, its package, its first use in an empty folder, and its tests with the real `ai`,
 `@openai/agents` and `react`, over lost connections and killed processes.
 
-Usage: check.py HANSARD. Needs `npm ci` in this folder and in clients/typescript.
+Usage: check.py HANSARD FOLDER. FOLDER has the files of `deploy/release`. Needs `npm ci` in this folder and in clients/typescript.
 """
 
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -17,13 +16,13 @@ import time
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(FOLDER.parent))
 from hansard_dev import AGENT, data_folder, gateway, secret_key  # noqa: E402
+from readme import LINES_MAX, example, expect  # noqa: E402
 from report import Client  # noqa: E402
 from scripted_model import MODEL, Handler, scripted_model  # noqa: E402
 
 PACKAGE = FOLDER.parents[2] / "clients/typescript"
 # The pace of the model's words: answers take long enough to be cut, stopped and resumed.
 WORD_S = 0.003
-FIRST_USE_LINES_MAX = 12
 # The model calls it if a message asks for the weather.
 TOOL = {"toolName": "weather", "description": "Returns the weather.", "inputSchemaJson": '{"type": "object"}', "needsApproval": False}
 USER_SECRET = "a secret of the TypeScript check, long enough"
@@ -57,29 +56,36 @@ def prepare(hansard, environment, folder):
     return USER_SECRET
 
 
-def packed(folder):
-    """Builds and packs the client; returns the tarball."""
-    npm("run", "--silent", "build")
+def check_package():
+    """What was built for the package: its exports, its types and its size."""
     npm("run", "--silent", "lint")
     print(npm("run", "--silent", "size"), end="")
-    name = json.loads(npm("pack", "--json", "--pack-destination", folder))[0]["filename"]
-    return pathlib.Path(folder) / name
 
 
-def use_first(tarball, folder, environment):
-    """The first example of the README, with nothing but the package."""
-    text = (PACKAGE / "README.md").read_text(encoding="utf-8")
-    example = re.search(r"```js\n(.*?)```", text, re.DOTALL)[1]
-    assert len(example.strip().splitlines()) <= FIRST_USE_LINES_MAX, example
+def install_alone(tarball, folder):
+    """Installs the package into an empty folder."""
     pathlib.Path(folder, "package.json").write_text('{"type": "module", "private": true}')
-    pathlib.Path(folder, "first-use.mjs").write_text(example)
     npm("install", "--silent", "--prefer-offline", "--no-audit", "--no-fund", str(tarball), folder=folder)
     installed = sorted(path.name for path in pathlib.Path(folder, "node_modules").iterdir() if not path.name.startswith("."))
     assert installed == ["@hansard", "eventsource-parser"], installed
-    options = {"stdout": subprocess.PIPE, "text": True, "check": True, "timeout": 60}
-    arguments = [environment["CHECK_URL"], environment["CHECK_PUBLIC_KEY"]]
-    said = subprocess.run(["node", "first-use.mjs", *arguments], cwd=folder, **options).stdout
+
+
+def printed_by(code, folder, environment, *arguments):
+    """What an example prints in a folder with the package."""
+    pathlib.Path(folder, "first-use.mjs").write_text(code)
+    options = {"stdout": subprocess.PIPE, "text": True, "check": True, "timeout": 60, "env": environment}
+    return subprocess.run(["node", "first-use.mjs", *arguments], cwd=folder, **options).stdout
+
+
+def use_first(folder, environment):
+    """The first example of the package's README, and that of the repository's."""
+    text = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```js\n(.*?)```", text, re.DOTALL)[1]
+    assert len(code.strip().splitlines()) <= LINES_MAX, code
+    said = printed_by(code, folder, environment, environment["CHECK_URL"], environment["CHECK_PUBLIC_KEY"])
     assert said.startswith("echo: "), said
+    code = example("js", {**environment, "HANSARD_HTTP_URL": environment["CHECK_URL"]})
+    expect(printed_by(code, folder, environment))
 
 
 def install_beside(tarball):
@@ -115,15 +121,17 @@ def names_of(hansard, url, who, environment, data, model):
     }
 
 
-def main(hansard):
+def main(hansard, release):
     hansard = str(pathlib.Path(hansard).resolve())
+    (tarball,) = pathlib.Path(release).resolve().glob("*.tgz")
     with scripted_model(Paced) as model, data_folder() as data, gateway(hansard, data, model, MODEL) as (url, who, environment):
         subprocess.run(["node", "scripts/generate.mjs", url + "/openapi.json", "--check"], cwd=PACKAGE, check=True)
         environment |= names_of(hansard, url, who, environment, data, model)
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
-            tarball = packed(folder)
-            use_first(tarball, empty, environment)
-            install_beside(tarball)
+        check_package()
+        with tempfile.TemporaryDirectory() as empty:
+            install_alone(tarball, empty)
+            use_first(empty, environment)
+        install_beside(tarball)
         subprocess.run([PACKAGE / "node_modules/.bin/tsc", "-p", FOLDER], check=True)
         tests = sorted(path.name for path in FOLDER.glob("*.test.mjs"))
         # Only what failed is worth reading.

@@ -64,7 +64,7 @@ async fn status_of_healthy_and_unhealthy_systems() {
     }
     for role in status_report["roles"].as_array().unwrap() {
         assert_eq!(role["state"], "ready", "{role}");
-        assert_eq!(role["version"], "0.1.0", "{role}");
+        assert_eq!(role["version"], env!("CARGO_PKG_VERSION"), "{role}");
     }
     assert_eq!(status_report["roles"].as_array().map(Vec::len), Some(3));
 

@@ -32,9 +32,12 @@ def check(op: Op) -> None:
         raise ValueError(f"the ttl of {_name(op.namespace, op.key)} is {op.ttl}: give minutes above 0, or None")
 
 
-def check_value(namespace: tuple[str, ...], key: str, value: Mapping[str, Any] | None) -> None:
+def check_value(namespace: tuple[str, ...], key: str, value: Any) -> None:
     """Checks that a value is an object of JSON; `None` is a deletion."""
-    problem = "" if value is None else _problem(dict(value), "value", 1)
+    if value is None:
+        return
+    is_object = isinstance(value, Mapping)
+    problem = _problem(dict(cast("Mapping[str, Any]", value)), "value", 1) if is_object else "it is no dictionary"
     if problem:
         raise ValueError(f"the value of {_name(namespace, key)} is not JSON: {problem}")
 

@@ -6,6 +6,7 @@ history.add_user_message("Where is my parcel?")
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,25 @@ class MessageFormat:
     def of_foreign(self, event: RecordedEvent) -> Any:
         """The message of an event that another client recorded."""
         messages: Any = messages_of_events([event])
-        return message_to_dict(convert_to_messages(messages)[0]) if messages else None
+        return _document(messages[0]) if messages else None
+
+
+@functools.cache
+def _empty(role: str) -> dict[str, Any]:
+    return _converted({"role": role, "content": ""})
+
+
+def _converted(message: Any) -> dict[str, Any]:
+    return message_to_dict(convert_to_messages([message])[0])
+
+
+def _document(message: dict[str, Any]) -> dict[str, Any]:
+    """The document of a message of OpenAI. Those of plain texts differ in their content only, which saves the conversion."""
+    content = message["content"]
+    if not isinstance(content, str) or message.keys() != {"role", "content"}:
+        return _converted(message)
+    empty = _empty(message["role"])
+    return {**empty, "data": {**empty["data"], "content": content}}
 
 
 class HansardChatMessageHistory(BaseChatMessageHistory):
@@ -53,10 +72,22 @@ class HansardChatMessageHistory(BaseChatMessageHistory):
     """
 
     def __init__(
-        self, session_id: str, client: Hansard, *, user_id: str | None = None, conversation_id: str | None = None
+        self,
+        session_id: str,
+        client: Hansard,
+        *,
+        user_id: str | None = None,
+        conversation_id: str | None = None,
+        history_size: int | None = None,
     ) -> None:
-        """`user_id` owns the conversation; without one, the session does. `conversation_id` continues a known conversation."""
+        """`user_id` owns the conversation; without one, the session does. `conversation_id` continues a known conversation.
+
+        `history_size` is the number of newest messages that `messages` reads; `None`: all of them.
+        """
         super().__init__()
+        if history_size is not None and history_size < 1:
+            raise ValueError(f"history_size is {history_size}: use at least 1, or None for all messages")
+        self.history_size = history_size
         self.session_id = session_id
         self.conversation_id = conversation_id or derived("langchain", client.agent_id, user_id or "", session_id)
         owner_session = None if user_id is not None else session_id
@@ -64,8 +95,8 @@ class HansardChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The messages, oldest first."""
-        return messages_from_dict([document.value for document in self._log.documents()])
+        """The messages, oldest first; with `history_size` the newest ones only."""
+        return messages_from_dict([document.value for document in self._log.documents(self.history_size)])
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Appends messages. Up to 499 events are one commit: all messages or none."""

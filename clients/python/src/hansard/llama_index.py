@@ -6,6 +6,7 @@ memory = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="ada-1"
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections import OrderedDict
@@ -62,7 +63,16 @@ class ChatMessageFormat:
         content = message["content"]
         text = content if isinstance(content, str) else None
         extra = {name: message[name] for name in ("tool_calls", "tool_call_id") if name in message}
-        return ChatMessage(role=message["role"], content=text, additional_kwargs=extra).model_dump(mode="json")
+        if text is None or extra:
+            return ChatMessage(role=message["role"], content=text, additional_kwargs=extra).model_dump(mode="json")
+        # Plain texts differ in their block only, which saves the conversion.
+        empty = _empty(message["role"])
+        return {**empty, "blocks": [{**empty["blocks"][0], "text": text}]}
+
+
+@functools.cache
+def _empty(role: str) -> dict[str, Any]:
+    return ChatMessage(role=role, content="").model_dump(mode="json")
 
 
 def _content(block: dict[str, Any]) -> dict[str, Any] | None:
@@ -111,9 +121,11 @@ class HansardChatStore(BaseChatStore):
         self._log(key).replace([message.model_dump(mode="json") for message in messages])
         self._written[key] = time.monotonic()
 
-    def get_messages(self, key: str) -> list[ChatMessage]:
-        """The messages of a key, oldest first."""
-        return [_message(document.value) for document in self._log(key).documents()]
+    def get_messages(self, key: str, limit: int | None = None) -> list[ChatMessage]:
+        """The messages of a key, oldest first; with a limit the newest ones only."""
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is {limit}: use at least 0, or None for all messages")
+        return [_message(document.value) for document in self._log(key).documents(limit)]
 
     def add_message(self, key: str, message: ChatMessage) -> None:
         """Adds a message to a key."""

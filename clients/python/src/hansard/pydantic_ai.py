@@ -34,6 +34,8 @@ from hansard.types import Event, EventKind, ForkPoint
 NAME = "pydantic_ai_conversation_id"
 # How long a listing may miss a conversation that this store has written, in seconds.
 LISTING_LAG = 60.0
+# Conversations whose state is kept from the read to the write of a save, the latest ones.
+STATES_MAX = 256
 _ENTRY_KINDS = [
     EventKind.EVENT_KIND_MESSAGE_APPENDED,
     EventKind.EVENT_KIND_TOOL_CALLED,
@@ -51,6 +53,11 @@ class _State:
     version: int | None = None
     #: `None`: it does not exist, or is deleted.
     record: ConversationRecord | None = None
+
+    @property
+    def revision(self) -> str | None:
+        """The revision of the record."""
+        return None if self.record is None else self.record.revision
 
 
 class HansardConversationStore(ConversationStore):
@@ -70,6 +77,8 @@ class HansardConversationStore(ConversationStore):
         self._places = Places()
         # Conversations that this store has written, with the time.
         self._written: OrderedDict[str, float] = OrderedDict()
+        # What `read_record` has returned, for the write that follows it. The commit compares the version.
+        self._states: OrderedDict[str, _State] = OrderedDict()
 
     def hansard_id(self, conversation_id: str) -> str:
         """The id of the conversation in Hansard."""
@@ -77,7 +86,13 @@ class HansardConversationStore(ConversationStore):
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """The record for a conversation, or `None` if the store doesn't have it."""
-        return (await self._state(self.hansard_id(conversation_id))).record
+        home = self.hansard_id(conversation_id)
+        state = await self._state(home)
+        self._states[home] = state
+        if len(self._states) > STATES_MAX:
+            self._states.popitem(last=False)
+        # The caller may change its copy.
+        return None if state.record is None else dataclasses.replace(state.record)
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         """The stored records, or those with the given scope, newest `updated_at` first, and at most `limit` of them."""
@@ -105,8 +120,10 @@ class HansardConversationStore(ConversationStore):
         """Stores a record and its new entries as one commit, replacing the record with `expected_revision`."""
         home = self.hansard_id(record.conversation_id)
         for attempt in range(1, RACES_MAX + 1):
-            state = await self._state(home)
-            if (state.record.revision if state.record else None) != expected_revision:
+            state = self._states.pop(home, None)
+            if state is None or state.revision != expected_revision:
+                state = await self._state(home)
+            if state.revision != expected_revision:
                 raise ConversationConflict(record.conversation_id)
             try:
                 await self._write(home, state, record, new_entries)
@@ -126,7 +143,7 @@ class HansardConversationStore(ConversationStore):
         home = self.hansard_id(conversation_id)
         for attempt in range(1, RACES_MAX + 1):
             state = await self._state(home)
-            if state.record is None or state.record.revision != expected_revision:
+            if state.revision != expected_revision:
                 raise ConversationConflict(conversation_id)
             try:
                 await self._client.append(home, events=[rewound(CREATED), deleted()], expected_version=state.version)

@@ -24,4 +24,4 @@ pub use notice::{Tone, badge, notice};
 pub use numbers::{bytes, number, tokens};
 pub use pagination::{PageLinks, pagination};
 pub use table::{Column, table};
-pub use times::{time, utc};
+pub use times::{duration, time, utc};

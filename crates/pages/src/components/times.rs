@@ -23,6 +23,13 @@ pub fn utc(at: Timestamp) -> String {
     format!("{} {hour:02}:{minute:02}:{second:02} UTC", time.date())
 }
 
+/// The time between two events, in tenths of a second: `1.5 s`.
+#[must_use]
+pub fn duration(from: Timestamp, to: Timestamp) -> String {
+    let tenths = to.0.saturating_sub(from.0).max(0) / 100_000_000;
+    format!("{}.{} s", tenths / 10, tenths % 10)
+}
+
 fn date_time(at: Timestamp) -> Option<OffsetDateTime> {
     OffsetDateTime::from_unix_timestamp_nanos(at.0.into()).ok()
 }

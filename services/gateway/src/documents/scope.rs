@@ -1,8 +1,10 @@
 //! Whose documents a caller names, and the conversation of a document.
 
-use domain::{ConversationId, ConversationKey, DocumentName, Owner, Violation, ViolationReason};
+use domain::{
+    ConversationId, ConversationKey, DocumentName, Owner, Position, Violation, ViolationReason,
+};
 use event_log::registry::{AgentAccess, KeyPurpose};
-use history::{Deadline, Freshness, Target};
+use history::{Deadline, Freshness, Snapshot, Target};
 use keyed_history::DocumentIds;
 use keyed_history::document_ids::owner_or_agent;
 use read_model::queries::documents as rows;
@@ -53,17 +55,7 @@ impl DocumentScope {
         Ok(DocumentLocation {
             name,
             owner,
-            target: Target {
-                key: ConversationKey {
-                    tenant: access.tenant.tenant().clone(),
-                    conversation,
-                },
-                access,
-                // A read contains every earlier write, also without a position token.
-                freshness: Freshness::Leader,
-                fence: None,
-                deadline,
-            },
+            target: target(access, conversation, deadline),
         })
     }
 
@@ -100,6 +92,43 @@ impl DocumentLocation {
             let violation = Violation::new(ViolationReason::Malformed, rule);
             violation.within("conversation_id").within("scope")
         })
+    }
+}
+
+/// The position of a conversation's last commit. `None`: the rows contain it, or the caller sees no such conversation.
+///
+/// # Errors
+/// Rows or record are unavailable.
+pub(super) async fn last_position(
+    gateway: &Gateway,
+    access: &AgentAccess,
+    conversation: &ConversationId,
+    deadline: Deadline,
+) -> Result<Option<Position>, Problem> {
+    let target = target(access.clone(), conversation.clone(), deadline);
+    let reader = &gateway.reader;
+    match Snapshot::open(reader, &target).await {
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(None),
+        Err(problem) => Err(problem),
+        Ok(snapshot) if snapshot.is_in_rows() => Ok(None),
+        Ok(snapshot) => Ok(Some(Position {
+            partition: reader.record.partition_of(&target.key),
+            sequence: snapshot.position().sequence,
+        })),
+    }
+}
+
+/// A read of a conversation that contains every earlier write, also without a position token.
+fn target(access: AgentAccess, conversation: ConversationId, deadline: Deadline) -> Target {
+    Target {
+        key: ConversationKey {
+            tenant: access.tenant.tenant().clone(),
+            conversation,
+        },
+        access,
+        freshness: Freshness::Leader,
+        fence: None,
+        deadline,
     }
 }
 

@@ -10,7 +10,7 @@ use read_model::queries::documents::{DocumentCondition, DocumentQuery, Namespace
 use wire::status::Problem;
 
 use super::find::Document;
-use super::scope::DocumentScope;
+use super::scope::{self, DocumentScope};
 use crate::Gateway;
 use crate::problem::position_not_reached;
 use crate::request::{BoundedNumber, out_of_range};
@@ -113,7 +113,7 @@ pub async fn search(
     search: DocumentSearch,
 ) -> Result<(Vec<Document>, bool), Problem> {
     let page = search.page;
-    hold(gateway, &page).await?;
+    hold(gateway, &search.access, &search.scope, &page).await?;
     let query = DocumentQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -155,7 +155,7 @@ pub async fn namespaces(
     search: NamespaceSearch,
 ) -> Result<(Vec<DocumentNamespace>, bool), Problem> {
     let page = search.page;
-    hold(gateway, &page).await?;
+    hold(gateway, &search.access, &search.scope, &page).await?;
     let query = NamespaceQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -178,13 +178,22 @@ pub async fn namespaces(
     Ok((found, has_more))
 }
 
-/// Waits until the rows include the positions of the page.
-async fn hold(gateway: &Gateway, page: &DocumentsPage) -> Result<(), Problem> {
-    if page.fences.is_empty() {
+/// Waits until the rows include the positions of the page and, for the documents of one conversation, its last commit.
+async fn hold(
+    gateway: &Gateway,
+    access: &AgentAccess,
+    scope: &DocumentScope,
+    page: &DocumentsPage,
+) -> Result<(), Problem> {
+    let reader = &gateway.reader;
+    let mut fences = page.fences.clone();
+    if let DocumentScope::Conversation(conversation) = scope {
+        fences.extend(scope::last_position(gateway, access, conversation, page.deadline).await?);
+    }
+    if fences.is_empty() {
         return Ok(());
     }
-    let reader = &gateway.reader;
-    let reached = wait_until_reached(&reader.read_model, &page.fences, reader.fence_wait);
+    let reached = wait_until_reached(&reader.read_model, &fences, reader.fence_wait);
     let is_reached = page.deadline.rows(reached).await?;
     is_reached.then_some(()).ok_or_else(position_not_reached)
 }

@@ -64,7 +64,7 @@ pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub(crate) use sweeper::jittered;
 pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};
 pub use titles::TITLES_AT_ONCE;
-pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
+pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_failure, webhook_key};
 
 use call_log::CallLog;
 use run_key::RunSpec;

@@ -65,7 +65,7 @@ enum WebhookError {
     Forbidden(Refusal),
     #[error("the tool did not answer in time")]
     TooLate,
-    #[error("the tool answered with status {0}")]
+    #[error("{STATUS_TEXT}{0}")]
     Refused(u16),
     #[error("the tool's answer is longer than {ANSWER_BYTES_MAX} bytes")]
     TooLong,
@@ -73,7 +73,21 @@ enum WebhookError {
     NoText,
 }
 
+/// The text before the status of [`WebhookError::Refused`].
+const STATUS_TEXT: &str = "the tool answered with status ";
+
 impl WebhookError {
+    /// The failures with a fixed text.
+    fn fixed() -> [String; 5] {
+        [
+            Self::Unreachable.to_string(),
+            Self::Forbidden(Refusal::Scheme).to_string(),
+            Self::TooLate.to_string(),
+            Self::TooLong.to_string(),
+            Self::NoText.to_string(),
+        ]
+    }
+
     fn of(error: &reqwest::Error) -> Self {
         models::egress_refusal(error).map_or(Self::Unreachable, Self::Forbidden)
     }
@@ -214,6 +228,22 @@ pub fn webhook_key(key: &ConversationKey, event: EventId) -> Uuid {
     Uuid::new_v5(&event.0, name.as_bytes())
 }
 
+/// Why a webhook has failed, such as `the tool answered with status 500`. `None`: it has not, or the text of the result is that of
+/// another program, which may contain anything.
+#[must_use]
+pub fn webhook_failure(result: &ToolReturned) -> Option<&str> {
+    let (ToolOutcome::Failed, ToolOutput::Parts(parts)) = (result.outcome, &result.output) else {
+        return None;
+    };
+    let [Part::Text(text)] = parts.as_slice() else {
+        return None;
+    };
+    let status = text.strip_prefix(STATUS_TEXT);
+    let is_status = status.is_some_and(|status| status.parse::<u16>().is_ok());
+    let is_known = is_status || WebhookError::fixed().contains(text);
+    is_known.then_some(text.as_str())
+}
+
 /// The output for a text; without parts for an empty text.
 fn text(text: String) -> ToolOutput {
     let part = (!text.is_empty()).then_some(Part::Text(text));
@@ -245,7 +275,45 @@ async fn body(mut response: Response) -> Result<Vec<u8>, WebhookError> {
 
 #[cfg(test)]
 mod tests {
+    use domain::CallId;
+
     use super::*;
+
+    #[test]
+    fn failures_of_webhooks_are_recognised() {
+        let check = |outcome: ToolOutcome, output: ToolOutput, expected: Option<&str>| {
+            let result = ToolReturned {
+                call_id: CallId::parse("c").expect("an id"),
+                tool_name: None,
+                output,
+                outcome,
+            };
+            assert_eq!(webhook_failure(&result), expected);
+        };
+        for failure in [
+            WebhookError::Unreachable,
+            WebhookError::Forbidden(Refusal::Scheme),
+            WebhookError::TooLate,
+            WebhookError::Refused(500),
+            WebhookError::TooLong,
+            WebhookError::NoText,
+        ] {
+            let failure = failure.to_string();
+            let output = text(failure.clone());
+            check(ToolOutcome::Failed, output.clone(), Some(&failure));
+            check(ToolOutcome::Succeeded, output, None);
+        }
+        for other in [
+            "",
+            "secret",
+            "the tool answered with status ",
+            "the tool answered with status x",
+        ] {
+            check(ToolOutcome::Failed, text(other.to_owned()), None);
+        }
+        let json = JsonText::parse("1").expect("JSON");
+        check(ToolOutcome::Failed, ToolOutput::Json(json), None);
+    }
 
     #[test]
     fn json_is_recognised_by_its_content_type() {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{NewSecret, Tab, agent_path, frame, new_secret, tabs};
 use crate::components::{
-    Column, EmptyState, Tone, bytes, empty, form, notice, number, table, time,
+    Column, EmptyState, Tone, bytes, duration, empty, form, notice, number, table, time,
 };
 use crate::dashboard::transcript::event_url;
 use crate::layout::{Freshness, Person, document};
@@ -28,6 +28,8 @@ pub struct WebhookRow {
 pub struct DeliveryRow {
     /// When its result was recorded.
     pub at: Timestamp,
+    /// When the call was recorded; `None`: it is not among the events that were read.
+    pub called_at: Option<Timestamp>,
     /// The name of the tool.
     pub tool: String,
     /// The conversation.
@@ -36,6 +38,8 @@ pub struct DeliveryRow {
     pub version: Version,
     /// What became of the call, such as `succeeded`.
     pub outcome: &'static str,
+    /// Why it has failed, such as `the tool answered with status 500`.
+    pub failure: Option<String>,
     /// The bytes of the result.
     pub size_bytes: u64,
 }
@@ -116,6 +120,7 @@ fn deliveries(page: WebhooksPage<'_>) -> Markup {
         Column::text("Tool"),
         Column::text("Conversation"),
         Column::text("Outcome"),
+        Column::number("From call to result"),
         Column::number("Result"),
     ];
     let rows: Vec<Markup> = page.deliveries.iter().map(delivery).collect();
@@ -137,7 +142,8 @@ fn delivery(row: &DeliveryRow) -> Markup {
             td.nowrap { (time(row.at)) }
             th scope="row" { code { (row.tool) } }
             td { a.mono data-row href=(event_url(&row.conversation, row.version)) { (row.conversation) } }
-            td { (row.outcome) }
+            td { (row.outcome) @if let Some(failure) = &row.failure { ": " (failure) } }
+            td.number { @if let Some(called_at) = row.called_at { (duration(called_at, row.at)) } }
             td.number { (bytes(row.size_bytes)) }
         }
     }

@@ -5,13 +5,13 @@ use domain::event::{
     ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::run::RunOutcome;
-use domain::{Fact, FieldChange, RecordedEvent, Timestamp};
+use domain::{Fact, FieldChange, RecordedEvent};
 use maud::{Markup, html};
 
 use super::entries::Entry;
 use super::parts::{At, document, parts, text};
 use super::{EventOfTranscript, event_url, path};
-use crate::components::{Tone, badge, number, time};
+use crate::components::{Tone, badge, duration, number, time};
 use crate::cost::Prices;
 
 /// What every event of a page needs.
@@ -220,12 +220,6 @@ fn outcome(outcome: RunOutcome) -> Markup {
         RunOutcome::Failed => badge(Tone::Bad, "failed"),
         RunOutcome::Abandoned => badge(Tone::Bad, "abandoned"),
     }
-}
-
-/// The time between two events, in tenths of a second.
-fn duration(from: Timestamp, to: Timestamp) -> String {
-    let tenths = to.0.saturating_sub(from.0).max(0) / 100_000_000;
-    format!("{}.{} s", tenths / 10, tenths % 10)
 }
 
 fn created(at: At<'_>, created: &ConversationCreated) -> Markup {

@@ -1,6 +1,6 @@
 //! Webhooks: their list, their secret, and the recent calls.
 
-use tests::events::{call, result, user};
+use tests::events::{call, failed_result, result, user};
 use tests::eventually::eventually;
 use tests::operator::echo;
 use wire::proto::operate::v1 as proto;
@@ -34,9 +34,17 @@ async fn webhooks_are_listed_with_their_recent_calls() {
         result("c1", r#"{"private": 1}"#),
     ];
     fixture.agent.append("c", events).await;
+    // Failures of the gateway are shown, other texts are not.
+    for (id, text) in [
+        ("c2", "the tool answered with status 503"),
+        ("c3", "private"),
+    ] {
+        let events = vec![call(id, "{}"), failed_result(id, text)];
+        fixture.agent.append("c", events).await;
+    }
     let page = eventually("the recorded call", || async {
         let page = browser.get(&path).await.text();
-        page.contains("/dashboard/conversations/c?at=4#v4")
+        page.contains("/dashboard/conversations/c?at=8#v8")
             .then_some(page)
     })
     .await;
@@ -45,6 +53,13 @@ async fn webhooks_are_listed_with_their_recent_calls() {
         page.contains("succeeded") && page.contains("14 B"),
         "{page}"
     );
+    let calls = ["at=4#v4", "at=6#v6", "at=8#v8"];
+    assert!(calls.iter().all(|call| page.contains(call)), "{page}");
+    assert!(
+        page.contains("failed: the tool answered with status 503"),
+        "{page}"
+    );
+    assert_eq!(page.matches("0.0 s").count(), 3, "{page}");
     for hidden in ["<code>local</code>", "private"] {
         assert!(!page.contains(hidden), "{page}");
     }

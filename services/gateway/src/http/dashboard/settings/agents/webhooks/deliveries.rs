@@ -1,7 +1,11 @@
 //! The recent calls of an agent's webhooks, as conversations record them.
 
+use std::collections::HashMap;
+
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
-use domain::{AgentId, Conversation, ConversationId, EventKind, Fact, TenantAccess};
+use domain::{
+    AgentId, Conversation, ConversationId, EventKind, Fact, TenantAccess, Timestamp, Version,
+};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use history::Deadline;
 use pages::dashboard::settings::webhooks::{DeliveryRow, WebhookRow};
@@ -11,16 +15,17 @@ use read_model::queries::{self, EventQuery, ListFilter, ListQuery};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
+use crate::generation::webhook_failure;
 use crate::http::{HttpState, problem};
 
 /// The conversations of the agent that are searched: those that changed last.
 pub(super) const CONVERSATIONS_SEARCHED: u32 = 20;
 /// Calls that the page shows.
 const DELIVERIES_MAX: usize = 50;
-/// Results of a conversation that are examined, the newest ones.
-const RESULTS_EXAMINED: u32 = 20;
-/// Bytes of results of a conversation that are read, but for the last one.
-const RESULT_BYTES_MAX: u64 = 256 * 1024;
+/// Calls and results of a conversation that are examined, the newest ones.
+const EVENTS_EXAMINED: u32 = 40;
+/// Bytes of them that are read, but for the last one.
+const EVENT_BYTES_MAX: u64 = 256 * 1024;
 /// Conversations that are searched concurrently.
 const SEARCHES_IN_FLIGHT: usize = 4;
 
@@ -40,15 +45,12 @@ pub(super) async fn deliveries(
     let model = &state.gateway.reader.read_model;
     let newest = newest(model, tenant, agent).await;
     let newest = newest.map_err(problem::from_problem)?;
-    let reads = newest.into_iter().map(|one| results(model, tenant, one.id));
-    let results = stream::iter(reads).buffered(SEARCHES_IN_FLIGHT);
-    let results: Vec<_> = results.try_collect().await.map_err(problem::from_problem)?;
-    let rows = results.into_iter().flat_map(|(id, events)| {
-        let rows = events.into_iter().map(move |event| row(&id, event));
-        rows.collect::<Vec<_>>()
-    });
+    let reads = newest.into_iter().map(|one| events(model, tenant, one.id));
+    let reads = stream::iter(reads).buffered(SEARCHES_IN_FLIGHT);
+    let found: Vec<_> = reads.try_collect().await.map_err(problem::from_problem)?;
+    let rows = found.into_iter().flat_map(|(id, events)| rows(&id, events));
     let is_of_webhook = |row: &DeliveryRow| webhooks.iter().any(|known| known.tool == row.tool);
-    let mut rows: Vec<DeliveryRow> = rows.flatten().filter(is_of_webhook).collect();
+    let mut rows: Vec<DeliveryRow> = rows.filter(is_of_webhook).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.at));
     rows.truncate(DELIVERIES_MAX);
     Ok(rows)
@@ -71,36 +73,68 @@ async fn newest(
     Deadline::until(None).rows(list).await
 }
 
-async fn results(
+async fn events(
     model: &ReadModel,
     tenant: &TenantAccess,
     id: ConversationId,
 ) -> Result<(ConversationId, Vec<EventRow>), Problem> {
     let query = EventQuery {
-        kinds: vec![EventKind::ToolReturned],
-        ..EventQuery::latest(RESULTS_EXAMINED, RESULT_BYTES_MAX)
+        kinds: vec![EventKind::ToolCalled, EventKind::ToolReturned],
+        ..EventQuery::latest(EVENTS_EXAMINED, EVENT_BYTES_MAX)
     };
     let events = queries::events(model, tenant, &id, &query);
     let events = Deadline::until(None).rows(events).await?;
     Ok((id, events))
 }
 
-/// `None`: the event cannot be read; that is reported where the conversation is read.
-fn row(conversation: &ConversationId, event: EventRow) -> Option<DeliveryRow> {
-    let decoded = wire::commit::decode_event(event.bytes).ok()?;
-    let Fact::ToolReturned(result) = decoded.fact else {
-        return None;
-    };
+/// The results among some events, the newest first. An event that cannot be read is left out; that is reported where the
+/// conversation is read.
+fn rows(conversation: &ConversationId, newest_first: Vec<EventRow>) -> Vec<DeliveryRow> {
+    let mut called_at = HashMap::new();
+    let mut rows = Vec::new();
+    for event in newest_first.into_iter().rev() {
+        let Ok(decoded) = wire::commit::decode_event(event.bytes) else {
+            continue;
+        };
+        match decoded.fact {
+            Fact::ToolCalled(call) => {
+                called_at.insert(call.call_id, event.recorded_at);
+            }
+            Fact::ToolReturned(result) => {
+                let called_at = called_at.remove(&result.call_id);
+                rows.extend(row(
+                    conversation,
+                    (event.version, event.recorded_at),
+                    called_at,
+                    &result,
+                ));
+            }
+            _ => {}
+        }
+    }
+    rows.reverse();
+    rows
+}
+
+/// `None`: the result has no tool.
+fn row(
+    conversation: &ConversationId,
+    (version, at): (Version, Timestamp),
+    called_at: Option<Timestamp>,
+    result: &ToolReturned,
+) -> Option<DeliveryRow> {
     Some(DeliveryRow {
-        at: event.recorded_at,
+        at,
+        called_at,
         conversation: conversation.as_str().to_owned(),
-        version: event.version,
+        version,
         outcome: match result.outcome {
             ToolOutcome::Succeeded => "succeeded",
             ToolOutcome::Failed => "failed",
         },
-        size_bytes: size(&result),
-        tool: result.tool_name?.as_str().to_owned(),
+        failure: webhook_failure(result).map(str::to_owned),
+        size_bytes: size(result),
+        tool: result.tool_name.as_ref()?.as_str().to_owned(),
     })
 }
 
