@@ -11,15 +11,16 @@ import pytest
 pytest.importorskip("langgraph.graph")
 
 from conftest import DEFAULT_PROGRAM
+from faults import KilledDeployment
 from hansard_dev import AGENT, data_folder, free_port, gateway, secret_key
 from langchain_core.messages import HumanMessage
 from langgraph_graphs import agent
-from test_faults import KILLS, Killed
 
 from hansard import AsyncHansard
 from hansard._transports.address import grpc_url
 from hansard.langgraph import AsyncHansardSaver
 
+KILLS = int(os.environ.get("KILLS", "3"))
 THREADS = 4
 # Each run of the graph has this number of messages and checkpoints.
 MESSAGES, CHECKPOINTS = 4, 5
@@ -33,7 +34,7 @@ async def test_no_checkpoint_is_lost_or_added_twice_when_the_writer_is_killed() 
         with gateway(program, data, port_base=port) as (_, _, environment):
             token = secret_key(program, environment, "append", "read")
             url = grpc_url(environment["HANSARD_GATEWAY_URL"])
-        deployment = Killed(program, data, port)
+        deployment = KilledDeployment(program, data, port)
         deployment.start()
         client = AsyncHansard(url, token, agent_id=AGENT, timeout=60)
         stop, runs = asyncio.Event(), [0] * THREADS
@@ -42,7 +43,7 @@ async def test_no_checkpoint_is_lost_or_added_twice_when_the_writer_is_killed() 
             for _ in range(KILLS):
                 await progress(workers, runs)
                 await asyncio.to_thread(deployment.kill)
-                await asyncio.to_thread(deployment.start)
+                await asyncio.to_thread(deployment.restart)
             await progress(workers, runs)
             stop.set()
             await asyncio.gather(*workers)
