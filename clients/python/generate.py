@@ -22,6 +22,7 @@ PROTOS = [
 ]
 # The asynchronous modules, and their blocking forms.
 NAMES = ["calls", "client", "document_log", "document_calls", "langgraph_calls", "keyed_history"]
+NAMES += [f"langgraph_{name}" for name in ("conversation", "deletion", "list", "put", "saver", "thread")]
 BLOCKING = {f"_async_{name}.py": f"_sync_{name}.py" for name in NAMES}
 # How asynchronous code becomes blocking code: whole words, in this order.
 WORDS = {
@@ -42,6 +43,15 @@ WORDS = {
     "_async_client": "_sync_client",
     "_async_calls": "_sync_calls",
     "_async_document_calls": "_sync_document_calls",
+    "AsyncThread": "Thread",
+    "_async_document_log": "_sync_document_log",
+    "_async_langgraph": "_sync_langgraph",
+    "aget_tuple": "get_tuple",
+    "aput": "put",
+    "alist": "list",
+    "adelete": "delete",
+    "acopy": "copy",
+    "aprune": "prune",
     "AsyncKeyedHistory": "KeyedHistory",
     "Awaitable, Callable": "Callable",
     "Awaitable[Any]": "Any",

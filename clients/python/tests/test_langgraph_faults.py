@@ -13,13 +13,14 @@ import pytest
 pytest.importorskip("langgraph")
 
 from conftest import DEFAULT_PROGRAM
+from faults import KilledDeployment
 from hansard_dev import AGENT, data_folder, free_port, gateway, secret_key
-from test_faults import KILLS, Killed
 
 from hansard import AsyncHansard, Hansard
 from hansard._transports.address import grpc_url
 from hansard.langgraph import AsyncHansardStore, HansardStore
 
+KILLS = int(os.environ.get("KILLS", "3"))
 NAMESPACE = ("counts",)
 # The keys that asynchronous and blocking writers change.
 ASYNC_KEYS, BLOCKING_KEYS = ["a-0", "a-1"], ["b-0", "b-1"]
@@ -74,7 +75,7 @@ async def test_no_change_is_lost_or_recorded_twice_when_the_writer_is_killed() -
         with gateway(program, data, port_base=port) as (_, _, environment):
             token = secret_key(program, environment, "append", "read")
             url = grpc_url(environment["HANSARD_GATEWAY_URL"])
-        deployment = Killed(program, data, port)
+        deployment = KilledDeployment(program, data, port)
         deployment.start()
         stop = asyncio.Event()
         writers = [Writer(key) for key in (*ASYNC_KEYS, *BLOCKING_KEYS)]
@@ -86,7 +87,7 @@ async def test_no_change_is_lost_or_recorded_twice_when_the_writer_is_killed() -
             for _ in range(KILLS):
                 await progress(writers, tasks)
                 await asyncio.to_thread(deployment.kill)
-                await asyncio.to_thread(deployment.start)
+                await asyncio.to_thread(deployment.restart)
             await progress(writers, tasks)
             stop.set()
             await asyncio.gather(*tasks)

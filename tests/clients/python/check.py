@@ -30,6 +30,7 @@ EXAMPLES = {
     "pydantic_ai_store": "4 messages, 2 in the fork",
     "langchain_history": "4 messages",
     "llama_index_memory": "4 messages",
+    "langgraph_agent": "4 messages",
     "langgraph_store": "2 memories",
 }
 FRAMEWORKS = {
@@ -37,7 +38,14 @@ FRAMEWORKS = {
     "pydantic-ai-slim": ["branches and forks of conversations", "saves across killed processes", "saves that compare and set"],
     "langchain-core": ["histories across killed processes", "messages come back exactly"],
     "llama-index-core": ["messages come back exactly", "stores across killed processes"],
-    "langgraph": ["histories under a key", "items across killed processes", "stores", "the tests of its own stores"],
+    "langgraph": [
+        "checkpoints across killed processes",
+        "histories under a key",
+        "items across killed processes",
+        "langgraph-checkpoint-conformance: 81 of 81 tests of a saver, asynchronous and blocking",
+        "stores",
+        "the tests of its own stores",
+    ],
 }
 # The modules with the tests of an adapter.
 SUITES = {
@@ -45,7 +53,18 @@ SUITES = {
     "pydantic-ai-slim": ["test_pydantic_ai"],
     "langchain-core": ["test_langchain"],
     "llama-index-core": ["test_llama_index"],
-    "langgraph": ["test_history_keys", "test_keyed_history", "test_langgraph_faults", "test_langgraph_store"],
+    "langgraph": [
+        "test_history_keys",
+        "test_keyed_history",
+        "test_langgraph_faults",
+        "test_langgraph_pure",
+        "test_langgraph_races",
+        "test_langgraph_random",
+        "test_langgraph_saver",
+        "test_langgraph_saver_faults",
+        "test_langgraph_store",
+        "test_langgraph_upkeep",
+    ],
 }
 # The word of an adapter in the names of the tests of faults.
 FAULTS = {
