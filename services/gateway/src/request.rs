@@ -261,6 +261,7 @@ fn freshness(consistency: i32) -> Result<Freshness, Violation> {
     match parse_enum(consistency, "consistency")? {
         proto::Consistency::Unspecified | proto::Consistency::Fresh => Ok(Freshness::Fresh),
         proto::Consistency::Eventual => Ok(Freshness::Eventual),
+        proto::Consistency::Leader => Ok(Freshness::Leader),
     }
 }
 

@@ -8,11 +8,13 @@ use std::time::Duration;
 use domain::{ConversationId, ConversationKey, TenantId};
 use event_log::Record;
 use serde_json::{Value, json};
+use tests::events::user;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::model::{Model, Reply};
 use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
+use wire::proto::read::v1 as read;
 
 use crate::fixture::{AGENT, FaultTarget, Fixture, TENANT};
 use crate::three_servers::{ThreeServers, follower};
@@ -152,6 +154,21 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
         // The stream has ended, so the read contains the run's answer, though the token is older.
         assert!(contains_text(&shown, ANSWER), "{shown}");
         assert!(!shown_token.is_empty());
+
+        // A read from the leader contains what anybody has written, without a token.
+        let appended = fixture.agent.append(chat, vec![user("and this?")]).await;
+        let target = read::ReadTarget {
+            consistency: read::Consistency::Leader.into(),
+            ..fixture.agent.read_target(chat)
+        };
+        let request = read::ListEventsRequest {
+            target: Some(target),
+            from_version: appended.version,
+            ..read::ListEventsRequest::default()
+        };
+        let page = fixture.agent.try_events(request).await.expect("a page");
+        let versions: Vec<u64> = page.events.iter().map(|event| event.version).collect();
+        assert_eq!(versions, [appended.version]);
     }
 
     // A new chat exists also for a caller without a token.

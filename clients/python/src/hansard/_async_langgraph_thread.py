@@ -46,7 +46,11 @@ class AsyncThread(AsyncThreadConversation):
         changes: list[DocumentChange] = []
         try:
             async for recorded in self._client.list_events(
-                cache.conversation_id, from_version=facts.version + 1, kinds=DOCUMENT_KINDS, page_size=CHANGES_MAX
+                cache.conversation_id,
+                from_version=facts.version + 1,
+                kinds=DOCUMENT_KINDS,
+                page_size=CHANGES_MAX,
+                from_leader=True,
             ):
                 changes.append(change_of(recorded))
                 if len(changes) == CHANGES_MAX:

@@ -286,10 +286,18 @@ class Hansard(DocumentCalls):
         newest_first: bool = False,
         kinds: Iterable[EventKind] = (),
         page_size: int = 0,
+        from_leader: bool = False,
     ) -> Iterator[RecordedEvent]:
-        """Iterates over everything that was recorded in a range of versions, including what a rewind hides."""
+        """Iterates over everything that was recorded in a range of versions, including what a rewind hides.
+
+        `from_leader` includes every earlier write of anybody, also where the record has several replicas; over HTTP it has no
+        effect.
+        """
+        target = self._target(conversation_id)
+        if from_leader:
+            target.consistency = read.CONSISTENCY_LEADER
         request = read.ListEventsRequest(
-            target=self._target(conversation_id),
+            target=target,
             from_version=from_version,
             to_version=to_version,
             direction=read.DIRECTION_BACKWARD if newest_first else read.DIRECTION_FORWARD,

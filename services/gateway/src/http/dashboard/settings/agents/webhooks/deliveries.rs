@@ -109,7 +109,7 @@ fn rows(conversation: &ConversationId, newest_first: Vec<EventRow>) -> Vec<Deliv
                     &result,
                 ));
             }
-            _ => {}
+            Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {}
         }
     }
     rows.reverse();
