@@ -32,7 +32,8 @@ def blocks(page, language):
 
 def variables(names):
     """The variables of the line that `hansard dev` prints, and nothing else of this process but its programs."""
-    printed = names["DEV_OUTPUT"].split("export ", 1)[1].split("\n  /", 1)[0].replace("\\\n", " ")
+    # The line ends where no backslash continues it.
+    printed = names["DEV_OUTPUT"].split("export ", 1)[1].replace("\\\n", " ").partition("\n")[0]
     given = dict(part.split("=", 1) for part in printed.split())
     return {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "REPOSITORY": str(REPOSITORY), **given}
 
