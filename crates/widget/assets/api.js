@@ -53,6 +53,7 @@ export function createApi({ gateway, key, store, identity }) {
   const session = () =>
     store.get('session') ??
     exclusive('session', async () => {
+      if (!store.get('session') && store.get('chat')) throw new Problem('SESSION_EXPIRED'); // Another session cannot read the chat.
       const issue = async () => (await (await send('POST', '/api/sessions', { body: {} })).json()).sessionId;
       if (!store.get('session')) store.set('session', await issue());
       return store.get('session');
@@ -70,9 +71,8 @@ export function createApi({ gateway, key, store, identity }) {
     if (TOKEN_PROBLEMS.includes(code)) return Boolean(await identity.renew());
     if (code === 'SESSION_REQUIRED') return Boolean(await session());
     if (!SESSION_PROBLEMS.includes(code)) return false;
-    const hadChat = store.get('chat');
-    store.remove('session', 'chat', 'read');
-    return !hadChat;
+    store.remove('session', 'read');
+    return !store.get('chat');
   }
 
   async function request(method, path, options = {}) {
