@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import urllib.request
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
@@ -221,6 +223,22 @@ def test_the_thread_is_searched_as_a_conversation(blocking: Hansard, new_id: str
     assert all("$" not in part.text for one in found for part in one.snippet)
     chat = blocking.messages(saver.conversation_id(new_id))
     assert [message["role"] for message in chat] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_the_thread_is_exported_as_a_conversation(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
+    saver = HansardSaver(blocking)
+    agent(saver).invoke(say("Where is it?"), at(new_id))
+    url = f"{deployment.http_url}/v1/conversations/{saver.conversation_id(new_id)}/events"
+    headers = {"authorization": f"Bearer {deployment.token}", "x-agent-id": "demo", "accept": "application/x-ndjson"}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+        *events, end = [json.loads(line) for line in answer]
+    kinds = [event["type"] for event in events]
+    messages = [kind for kind in kinds if kind in ("MessageAppended", "ToolCalled", "ToolReturned")]
+    # The message with the call is two events: its text and the call.
+    assert messages == ["MessageAppended", "MessageAppended", "ToolCalled", "ToolReturned", "MessageAppended"]
+    # The export contains the checkpoints, too.
+    assert kinds[0] == "ConversationCreated" and "DocumentPut" in kinds
+    assert end["end"]["version"] == events[-1]["version"] == len(events)
 
 
 def test_a_deleted_thread_is_erased_and_used_again(deployment: Deployment, blocking: Hansard, new_id: str) -> None:
