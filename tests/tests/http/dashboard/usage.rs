@@ -3,6 +3,7 @@
 use serde_json::json;
 use tests::dashboard::Browser;
 use tests::events::answer_with_usage;
+use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
 use crate::fixture::{AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, begin};
@@ -33,7 +34,12 @@ async fn usage_is_shown_and_downloaded() {
     let fixture = Fixture::new().await;
     conversation(&fixture).await;
     let browser = viewer(&fixture, TENANT).await;
-    let page = browser.get("/dashboard/usage").await.text();
+    // The rows of the sign-in follow it.
+    let page = eventually("a page of current rows", || async {
+        let page = browser.get("/dashboard/usage").await.text();
+        page.contains("Current").then_some(page)
+    })
+    .await;
     for text in [
         "Tokens by day",
         "Tokens by agent",
@@ -42,7 +48,6 @@ async fn usage_is_shown_and_downloaded() {
         "m1",
         "completed",
         "<svg",
-        "Current",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
