@@ -43,7 +43,7 @@ const TARGETS: [Target; 9] = [
     ("a wildcard", Fail("FIELD_MALFORMED", "target.conversation_id"), |t| t.conversation_id.push('*')),
     ("129", Fail("FIELD_TOO_LONG", "target.conversation_id"), |t| t.conversation_id = "c".repeat(129)),
     ("no conversation", Fail("FIELD_MISSING", "target.conversation_id"), |t| t.conversation_id.clear()),
-    ("an unknown consistency", Fail("FIELD_OUT_OF_RANGE", "target.consistency"), |t| t.consistency = 3),
+    ("an unknown consistency", Fail("FIELD_OUT_OF_RANGE", "target.consistency"), |t| t.consistency = 4),
     ("a missing conversation", NotFound, |t| t.conversation_id = "none".to_owned()),
 ];
 
