@@ -64,7 +64,7 @@ class Thread:
         self.saver.put_writes(self.config, [("messages", [self.messages[-1]])], str(uuid.uuid4()))
 
     def get(self) -> None:
-        """Reads the latest checkpoint. A graph goes on with the messages that it has read."""
+        """Reads the latest checkpoint. A graph continues with the messages that it has read."""
         messages = self.saver.get_tuple(self.place).checkpoint["channel_values"]["messages"]
         assert len(messages) == len(self.messages)
         self.messages = messages

@@ -1,5 +1,5 @@
-//! What the callers of public API keys get of tool calls; documents, in which back ends keep their state, are never shown. Facts are reduced before they are folded, streamed or exported, so every
-//! answer agrees.
+//! What the callers of public API keys get of tool calls. Documents, in which back ends keep their state, are never shown. Facts are
+//! reduced before they are folded, streamed or exported, so every answer agrees.
 
 use std::collections::BTreeSet;
 

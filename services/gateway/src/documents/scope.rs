@@ -95,26 +95,37 @@ impl DocumentLocation {
     }
 }
 
-/// The position of a conversation's last commit. `None`: the rows contain it, or the caller sees no such conversation.
+/// Waits until the rows contain the last commit of a conversation. The caller may see no such conversation.
 ///
 /// # Errors
-/// Rows or record are unavailable.
-pub(super) async fn last_position(
+/// Rows or record are unavailable, or the rows do not contain it in time.
+pub(super) async fn wait_for_rows(
     gateway: &Gateway,
     access: &AgentAccess,
     conversation: &ConversationId,
     deadline: Deadline,
-) -> Result<Option<Position>, Problem> {
-    let target = target(access.clone(), conversation.clone(), deadline);
+) -> Result<(), Problem> {
+    let latest = target(access.clone(), conversation.clone(), deadline);
     let reader = &gateway.reader;
-    match Snapshot::open(reader, &target).await {
-        Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(None),
-        Err(problem) => Err(problem),
-        Ok(snapshot) if snapshot.is_in_rows() => Ok(None),
-        Ok(snapshot) => Ok(Some(Position {
-            partition: reader.record.partition_of(&target.key),
+    let waited = async {
+        let snapshot = Snapshot::open(reader, &latest).await?;
+        if snapshot.is_in_rows() {
+            return Ok(());
+        }
+        let fence = Position {
+            partition: reader.record.partition_of(&latest.key),
             sequence: snapshot.position().sequence,
-        })),
+        };
+        let rows = Target {
+            freshness: Freshness::Eventual,
+            fence: Some(fence),
+            ..target(access.clone(), conversation.clone(), deadline)
+        };
+        Snapshot::open(reader, &rows).await.map(drop)
+    };
+    match waited.await {
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(()),
+        waited => waited,
     }
 }
 

@@ -186,14 +186,13 @@ async fn hold(
     page: &DocumentsPage,
 ) -> Result<(), Problem> {
     let reader = &gateway.reader;
-    let mut fences = page.fences.clone();
     if let DocumentScope::Conversation(conversation) = scope {
-        fences.extend(scope::last_position(gateway, access, conversation, page.deadline).await?);
+        scope::wait_for_rows(gateway, access, conversation, page.deadline).await?;
     }
-    if fences.is_empty() {
+    if page.fences.is_empty() {
         return Ok(());
     }
-    let reached = wait_until_reached(&reader.read_model, &fences, reader.fence_wait);
+    let reached = wait_until_reached(&reader.read_model, &page.fences, reader.fence_wait);
     let is_reached = page.deadline.rows(reached).await?;
     is_reached.then_some(()).ok_or_else(position_not_reached)
 }
