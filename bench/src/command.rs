@@ -33,7 +33,7 @@ const PAST_THRESHOLD: u8 = 4;
     after_help = "\
 Examples:
   bench --own-stack
-  bench --own-stack --suite unary,stream --in-flight 512 --json
+  bench --own-stack --suite append,stream --in-flight 512 --json
   bench --agent demo --nats-url nats://127.0.0.1:7320 --database-url postgres://hansard@127.0.0.1:7330/hansard
   bench --own-stack --check || echo 'a figure misses its threshold'
 
@@ -110,7 +110,7 @@ pub(crate) async fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if args.suite.is_empty() {
         args.suite = Suite::value_variants().to_vec();
     }
-    args.plan.conversations = args.plan.conversations.max(args.plan.in_flight);
+    args.plan.conversations = args.plan.conversations.max(args.plan.in_flight_max());
     let report = tokio::select! {
         report = measure(&args) => report?,
         // Dropping the measurement stops its own servers and roles.
@@ -132,7 +132,7 @@ async fn measure(args: &Args) -> anyhow::Result<Report> {
     let (suites, plan) = (&args.suite, &args.plan);
     if !args.own_stack {
         let target =
-            Target::connect(&args.running.addresses()?, plan.writers, plan.readers).await?;
+            Target::connect(&args.running.addresses()?, plan.writers, plan.readers_max()).await?;
         return crate::run(suites, plan, &target).await;
     }
     let parent = match &args.data_dir {
@@ -144,9 +144,10 @@ async fn measure(args: &Args) -> anyhow::Result<Report> {
         None => std::env::current_exe()?,
     };
     let own = OwnStack::start(program, parent, &args.set).await?;
-    let mut target = Target::connect(&own.addresses, plan.writers, plan.readers).await?;
+    let mut target = Target::connect(&own.addresses, plan.writers, plan.readers_max()).await?;
     target.projector = Some(Arc::clone(&own.projector));
     target.gateways = Some(own.gateways.clone());
+    target.cpu = Some(own.cpu_meter().await);
     let outcome = crate::run(suites, plan, &target).await;
     let memory = own.memory().await;
     drop(target);
@@ -208,7 +209,7 @@ mod tests {
             let outcome = Args::try_parse_from(line.split(' '));
             assert_eq!(outcome.is_ok(), understood, "{line}: {:?}", outcome.err());
         };
-        check("bench --own-stack --suite unary,lag --check", true);
+        check("bench --own-stack --suite append,lag --check", true);
         check("bench --own-stack --program target/release/hansard", true);
         check("bench --suite nothing", false);
         check("bench --data-dir x", false);

@@ -10,6 +10,7 @@
 mod addresses;
 mod baseline;
 mod command;
+mod cpu;
 mod latency;
 mod own_stack;
 mod pace;
@@ -46,8 +47,8 @@ fn main() -> ExitCode {
 /// A suite of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Suite {
-    /// Acknowledged commits by unary calls, compared with raw publishes.
-    Unary,
+    /// Acknowledged commits by unary calls, compared with raw publishes and plain inserts.
+    Append,
     /// Acknowledged commits by streams, compared with raw publishes.
     Stream,
     /// Projection of a backlog, compared with plain inserts.
@@ -55,7 +56,7 @@ enum Suite {
     /// Lag of the rows at half the load of streams.
     Lag,
     /// Fresh contexts of 20 messages, compared with a plain select of the same rows.
-    Context,
+    Contexts,
     /// Contexts of forks of depth 8, compared with conversations of as many own messages.
     Forks,
     /// Contexts and appends of conversations with 10,000 messages, compared with 10.
@@ -80,9 +81,13 @@ struct Plan {
     /// Number of writing connections.
     #[arg(long, default_value_t = 4, value_parser = number(1..=1_000))]
     writers: usize,
-    /// Concurrent commits over all connections; equal for the baseline.
-    #[arg(long, default_value_t = 256, value_parser = number(1..=4_096))]
-    in_flight: usize,
+    /// Concurrent commits over all connections; equal for the baseline. The suite append measures each, the others the
+    /// largest.
+    #[arg(
+        long, value_name = "COMMITS", default_value = "1,32,256", value_delimiter = ',',
+        value_parser = number(1..=4_096)
+    )]
+    in_flight: Vec<usize>,
     /// Events per commit.
     #[arg(long, default_value_t = 1, value_parser = number(1..=500))]
     events_per_commit: usize,
@@ -92,9 +97,12 @@ struct Plan {
     /// Conversations to write to; at least as many as `--in-flight`.
     #[arg(long, default_value_t = 4_096, value_parser = number(0..))]
     conversations: usize,
-    /// Concurrent reads.
-    #[arg(long, default_value_t = 1, value_parser = number(1..=100))]
-    readers: usize,
+    /// Concurrent reads. The suite contexts measures each, the others the first.
+    #[arg(
+        long, value_name = "READS", default_value = "1,32", value_delimiter = ',',
+        value_parser = number(1..=100)
+    )]
+    readers: Vec<usize>,
     /// Rounds per comparison.
     #[arg(long, default_value_t = 3, value_parser = number(1..=100))]
     rounds: usize,
@@ -110,6 +118,21 @@ struct Plan {
 }
 
 impl Plan {
+    /// The largest number of concurrent commits.
+    fn in_flight_max(&self) -> usize {
+        self.in_flight.iter().copied().max().unwrap_or(1)
+    }
+
+    /// The number of concurrent reads of the suites that measure one.
+    fn readers(&self) -> usize {
+        self.readers.first().copied().unwrap_or(1)
+    }
+
+    /// The largest number of concurrent reads.
+    fn readers_max(&self) -> usize {
+        self.readers.iter().copied().max().unwrap_or(1)
+    }
+
     /// A load of the planned duration.
     fn closed_loop(&self, in_flight: usize) -> ClosedLoop {
         ClosedLoop {

@@ -26,6 +26,7 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::PRODUCT;
 use super::addresses::{Addresses, Servers};
+use super::cpu::CpuMeter;
 use super::pace::until;
 use super::report::Memory;
 use super::role_process::RoleProcess;
@@ -118,6 +119,27 @@ impl OwnStack {
             .into_iter()
             .filter_map(RoleProcess::memory)
             .collect()
+    }
+
+    /// Measures the processor time of the roles, the servers and this process.
+    pub(crate) async fn cpu_meter(&self) -> CpuMeter {
+        let projector = self.projector.lock().await;
+        let processes = [
+            ("writer", self.writer.pid()),
+            ("projector", projector.pid()),
+            (GATEWAY, self.gateway.pid()),
+            (
+                "nats-server",
+                self.stack.nats().and_then(devstack::Daemon::pid),
+            ),
+            (
+                "postgres",
+                self.stack.postgres().and_then(devstack::Daemon::pid),
+            ),
+            ("load generator", Some(std::process::id())),
+        ];
+        let known = processes.into_iter();
+        CpuMeter::of(known.filter_map(|(role, pid)| Some((role, pid?))).collect())
     }
 
     /// Stops the roles, then the servers.

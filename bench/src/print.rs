@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use hansard::table;
 
+use super::cpu::CpuPerCall;
 use super::latency::{Measure, real};
 use super::report::{Comparison, Report, Round, Threshold, Verdict};
 
@@ -45,10 +46,26 @@ fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result
     for verdict in &comparison.verdicts {
         writeln!(out, "  {}", sentence(verdict))?;
     }
+    if !comparison.cpu.is_empty() {
+        writeln!(out, "  {}", cpu_line(&comparison.cpu))?;
+    }
     for note in &comparison.notes {
         writeln!(out, "  {note}")?;
     }
     Ok(())
+}
+
+/// The processor time of a call in all processes and in each role.
+fn cpu_line(cpu: &[CpuPerCall]) -> String {
+    let total: f64 = cpu.iter().map(|role| role.micros).sum();
+    let roles: Vec<String> = cpu
+        .iter()
+        .map(|role| format!("{} {:.0}", role.role, role.micros))
+        .collect();
+    format!(
+        "processor time per call, µs: {total:.0} ({})",
+        roles.join(", ")
+    )
 }
 
 fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
@@ -129,6 +146,16 @@ mod tests {
                 verdicts: vec![
                     Verdict::of("throughput / baseline", 0.692, Threshold::AtLeast(0.65)),
                     Verdict::of("p99 / baseline", 4.0, Threshold::AtMost(3.0)),
+                ],
+                cpu: vec![
+                    CpuPerCall {
+                        role: "nats-server",
+                        micros: 45.4,
+                    },
+                    CpuPerCall {
+                        role: "writer",
+                        micros: 50.0,
+                    },
                 ],
                 notes: vec!["the projector caught up within 12 ms".to_owned()],
             }],

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Plan;
+use super::cpu::CpuPerCall;
 use super::latency::Measure;
 
 #[derive(Debug, Clone, Serialize)]
@@ -29,6 +30,9 @@ pub(crate) struct Comparison {
     pub(crate) system: &'static str,
     pub(crate) rounds: Vec<Round>,
     pub(crate) verdicts: Vec<Verdict>,
+    /// The processor time of a call, by role; empty if the roles are not this program's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) cpu: Vec<CpuPerCall>,
     pub(crate) notes: Vec<String>,
 }
 

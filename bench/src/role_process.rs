@@ -66,6 +66,11 @@ impl RoleProcess {
         }
     }
 
+    /// The process id, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     /// Its peak memory; `None` if the system does not report it.
     pub(crate) fn memory(&self) -> Option<Memory> {
         Some(Memory {

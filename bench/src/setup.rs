@@ -18,9 +18,9 @@ const IN_FLIGHT: usize = 512;
 const MESSAGES_PER_COMMIT: usize = 100;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fill {
+pub(super) struct Fill<'a> {
     /// Part of their ids and of their owner's session id.
-    pub(super) name: &'static str,
+    pub(super) name: &'a str,
     pub(super) conversations: usize,
     pub(super) messages: usize,
     /// Bytes of text per message.
@@ -28,7 +28,10 @@ pub(super) struct Fill {
 }
 
 /// Creates conversations; returns their ids.
-pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result<Arc<[String]>> {
+pub(super) async fn conversations(
+    target: &Target,
+    fill: Fill<'_>,
+) -> anyhow::Result<Arc<[String]>> {
     let writer = target.writer()?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let make = |number| {

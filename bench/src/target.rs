@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::addresses::Addresses;
 use super::baseline::Baselines;
+use super::cpu::CpuMeter;
 use super::own_stack::GatewayFactory;
 use super::role_process::RoleProcess;
 use super::watch::caught_up;
@@ -24,6 +25,8 @@ pub(crate) struct Target {
     /// The projector of the own stack, which suites stop and start.
     pub(crate) projector: Option<Arc<Mutex<RoleProcess>>>,
     pub(crate) gateways: Option<GatewayFactory>,
+    /// The processes of the own stack.
+    pub(crate) cpu: Option<CpuMeter>,
     /// Part of every id, so that ids of runs differ.
     pub(crate) run: String,
 }
@@ -68,6 +71,7 @@ impl Target {
             baselines,
             projector: None,
             gateways: None,
+            cpu: None,
             run: Uuid::now_v7().simple().to_string(),
         })
     }

@@ -12,6 +12,7 @@ use wire::proto::write::v1::append_stream_request::Command;
 
 use crate::Plan;
 use crate::baseline::{Baselines, Committed, Inserts};
+use crate::cpu::{CpuMeter, CpuTotals};
 use crate::latency::Measure;
 use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
@@ -20,6 +21,7 @@ use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
 
+pub(super) const TITLE: &str = "acknowledged commits by unary calls";
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
 /// Throughput / commits to Postgres alone.
@@ -63,29 +65,38 @@ impl Transport for AppendStream {
 /// The name of commits to Postgres alone in the report.
 const INSERTS: &str = "postgres insert";
 
-pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let load = Load::<Writer>::prepare("unary", plan, target).await?;
+pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
+    let mut comparisons = Vec::new();
+    for in_flight in &plan.in_flight {
+        comparisons.push(unary_of(plan, target, *in_flight).await?);
+    }
+    Ok(comparisons)
+}
+
+async fn unary_of(plan: &Plan, target: &Target, in_flight: usize) -> anyhow::Result<Comparison> {
+    let load =
+        Load::<Writer>::prepare(&format!("unary-{in_flight}"), (plan, in_flight), target).await?;
     let inserts = match &target.baselines {
-        Some(baselines) => Some(baselines.inserts(plan.in_flight, load.per_worker).await?),
+        Some(baselines) => Some(baselines.inserts(in_flight, load.per_worker).await?),
         None => None,
     };
     let measured = measure(&load, inserts.as_ref()).await;
     if let Some(inserts) = inserts {
         inserts.remove_tables().await?;
     }
-    let title = super::title(crate::Suite::Unary).to_owned();
+    let title = TITLE.to_owned();
     Ok(Comparison { title, ..measured? })
 }
 
 pub(super) async fn stream(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let load = Load::<AppendStream>::prepare("stream", plan, target).await?;
-    measure(&load, None).await
+    let load = Load::<AppendStream>::prepare("stream", (plan, plan.in_flight_max()), target);
+    measure(&load.await?, None).await
 }
 
 /// The throughput of streams, without a baseline.
 pub(super) async fn stream_alone(plan: &Plan, target: &Target) -> anyhow::Result<f64> {
-    let load = Load::<AppendStream>::prepare("alone", plan, target).await?;
-    Ok(load.measure().await?.per_second)
+    let load = Load::<AppendStream>::prepare("alone", (plan, plan.in_flight_max()), target);
+    Ok(load.await?.measure().await?.per_second)
 }
 
 async fn measure<D: Transport>(
@@ -93,11 +104,12 @@ async fn measure<D: Transport>(
     inserts: Option<&Inserts>,
 ) -> anyhow::Result<Comparison> {
     let mut catching_up = Duration::ZERO;
+    let mut cpu = CpuTotals::default();
     let rounds = match &load.target.baselines {
         None => alone(load.plan.rounds, || load.measure()).await?,
         Some(baselines) => {
             baselines.publisher.make_streams().await?;
-            let rounds = against(load, baselines, inserts, &mut catching_up).await;
+            let rounds = against(load, baselines, inserts, (&mut catching_up, &mut cpu)).await;
             baselines.publisher.remove_streams().await;
             rounds?
         }
@@ -110,17 +122,19 @@ async fn measure<D: Transport>(
         beside: inserts.map(|_| INSERTS),
         system: "hansard",
         verdicts: verdicts(&rounds, catching_up),
+        cpu: cpu.per_call(),
         rounds,
         ..Comparison::default()
     })
 }
 
-/// Alternates with the baselines; `catching_up` becomes the longest time until the rows had a round's commits.
+/// Alternates with the baselines; `catching_up` becomes the longest time until the rows had a round's commits, `cpu` the
+/// processor time of the rounds.
 async fn against<D: Transport>(
     load: &Load<'_, D>,
     baselines: &Baselines,
     inserts: Option<&Inserts>,
-    catching_up: &mut Duration,
+    (catching_up, cpu): (&mut Duration, &mut CpuTotals),
 ) -> anyhow::Result<Vec<Round>> {
     let payload = load.recorded(baselines).await?;
     let committed = load.committed(baselines).await?;
@@ -134,7 +148,11 @@ async fn against<D: Transport>(
         Ok((Some(published.await?), beside))
     };
     let system = async || {
+        let metered = load.target.cpu.as_ref().map(CpuMeter::start);
         let measure = load.measure().await?;
+        if let Some(metered) = metered {
+            cpu.add(&metered.stop(), measure.per_second);
+        }
         *catching_up = caught_up(baselines).await?.max(*catching_up);
         Ok(measure)
     };
@@ -173,14 +191,14 @@ struct Load<'a, D> {
 
 impl<'a, D: Transport> Load<'a, D> {
     async fn prepare(
-        name: &'static str,
-        plan: &'a Plan,
+        name: &str,
+        (plan, in_flight): (&'a Plan, usize),
         target: &'a Target,
     ) -> anyhow::Result<Self> {
-        let per_worker = plan.conversations.div_ceil(plan.in_flight);
+        let per_worker = plan.conversations.div_ceil(in_flight);
         let fill = Fill {
             name,
-            conversations: per_worker * plan.in_flight,
+            conversations: per_worker * in_flight,
             messages: 0,
             event_bytes: plan.event_bytes,
         };
@@ -188,14 +206,14 @@ impl<'a, D: Transport> Load<'a, D> {
         let transports = target
             .writers
             .iter()
-            .map(|writer| D::open(writer, plan.in_flight));
+            .map(|writer| D::open(writer, in_flight));
         Ok(Self {
             target,
             plan,
             transports: transports.collect(),
             conversations,
             per_worker,
-            closed: plan.closed_loop(plan.in_flight),
+            closed: plan.closed_loop(in_flight),
         })
     }
 
@@ -203,7 +221,7 @@ impl<'a, D: Transport> Load<'a, D> {
         let plan = self.plan;
         format!(
             "{} in flight over {} connections, {} events of {} bytes per commit, {} conversations",
-            plan.in_flight,
+            self.closed.in_flight,
             plan.writers,
             plan.events_per_commit,
             plan.event_bytes,

@@ -7,15 +7,19 @@ use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
 
 use crate::Plan;
 use crate::baseline::VersionRange;
+use crate::cpu::{CpuMeter, CpuTotals};
 use crate::latency::Measure;
-use crate::pace::pick;
+use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Threshold, Verdict};
 use crate::rounds::{alone, alternate, median_ratio};
 use crate::setup::{self, Fill};
 use crate::target::Target;
 use crate::watch::caught_up;
 
-/// Times the plain select.
+pub(super) const TITLE: &str = "fresh contexts of 20 messages";
+/// Of the rate of the plain select, with several readers.
+const RATE: Threshold = Threshold::AtLeast(0.5);
+/// Times the plain select, with one reader.
 const P50: Threshold = Threshold::AtMost(2.2);
 /// Times the plain select.
 const P99: Threshold = Threshold::AtMost(3.0);
@@ -25,7 +29,7 @@ const MESSAGES: usize = 20;
 const CONVERSATION_MESSAGES: usize = 60;
 const CONVERSATIONS: usize = 500;
 
-pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
+pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
     let fill = Fill {
         name: "context",
         conversations: CONVERSATIONS,
@@ -33,37 +37,61 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;
-    let closed = plan.closed_loop(plan.readers);
-    let system = || contexts(target, plan, MESSAGES, Arc::clone(&conversations));
+    let mut comparisons = Vec::new();
+    for readers in &plan.readers {
+        let closed = plan.closed_loop(*readers);
+        comparisons.push(measure_of(plan, target, closed, &conversations).await?);
+    }
+    Ok(comparisons)
+}
+
+async fn measure_of(
+    plan: &Plan,
+    target: &Target,
+    closed: ClosedLoop,
+    conversations: &Arc<[String]>,
+) -> anyhow::Result<Comparison> {
+    let mut cpu = CpuTotals::default();
+    let system = async || {
+        let metered = target.cpu.as_ref().map(CpuMeter::start);
+        let measure = contexts(target, closed, MESSAGES, Arc::clone(conversations)).await?;
+        if let Some(metered) = metered {
+            cpu.add(&metered.stop(), measure.per_second);
+        }
+        Ok(measure)
+    };
     let rounds = match &target.baselines {
         None => alone(plan.rounds, system).await?,
         Some(baselines) => {
             caught_up(baselines).await?;
             let first = conversations.first().context("no conversation")?;
             let tenant = baselines.rows.tenant_of(first).await?;
-            let ranges = ranges(&conversations)?;
+            let ranges = ranges(conversations)?;
             let base = || baselines.rows.select(closed, &tenant, Arc::clone(&ranges));
             alternate(plan.rounds, base, system).await?
         }
     };
+    let rate = median_ratio(&rounds, |measure| measure.per_second);
     let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
     let p99 = median_ratio(&rounds, |measure| measure.latency.p99_ms);
-    let verdicts = [
-        p50.map(|ratio| Verdict::of("p50 / select", ratio, P50)),
-        p99.map(|ratio| Verdict::of("p99 / select", ratio, P99)),
-    ];
+    let verdicts = match closed.in_flight {
+        1 => p50.map(|ratio| Verdict::of("p50 / select", ratio, P50)),
+        _ => rate.map(|ratio| Verdict::of("throughput / select", ratio, RATE)),
+    };
+    let p99 = p99.map(|ratio| Verdict::of("p99 / select", ratio, P99));
     Ok(Comparison {
-        title: "fresh contexts of 20 messages".to_owned(),
+        title: TITLE.to_owned(),
         load: format!(
             "{} readers, {CONVERSATIONS} conversations of {CONVERSATION_MESSAGES} messages of {} \
              bytes",
-            plan.readers, plan.event_bytes
+            closed.in_flight, plan.event_bytes
         ),
         unit: "contexts",
         base: "plain select",
         system: "gateway",
         rounds,
-        verdicts: verdicts.into_iter().flatten().collect(),
+        verdicts: verdicts.into_iter().chain(p99).collect(),
+        cpu: cpu.per_call(),
         notes: vec![SELECT.to_owned()],
         ..Comparison::default()
     })
@@ -85,13 +113,12 @@ fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
 /// Assembles contexts, conversation by conversation.
 pub(super) async fn contexts(
     target: &Target,
-    plan: &Plan,
+    closed: ClosedLoop,
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     let messages_max = u32::try_from(messages)?;
-    let closed = plan.closed_loop(plan.readers);
     closed
         .measure(
             shared,

@@ -73,7 +73,13 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
     target.caught_up().await?;
     let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMATS.len()];
     for _ in 0..plan.rounds {
-        let stored = contexts(target, plan, MESSAGES, Arc::clone(&conversations)).await?;
+        let stored = contexts(
+            target,
+            plan.closed_loop(plan.readers()),
+            MESSAGES,
+            Arc::clone(&conversations),
+        )
+        .await?;
         for ((_, format), rounds) in FORMATS.into_iter().zip(&mut rounds) {
             let query = ContextQuery {
                 format,
@@ -92,7 +98,7 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
 fn comparison(plan: &Plan, name: &str, rounds: Vec<Round>) -> Comparison {
     Comparison {
         title: format!("contexts of {MESSAGES} messages: {name}"),
-        load: format!("{} readers, {CONVERSATIONS} conversations", plan.readers),
+        load: format!("{} readers, {CONVERSATIONS} conversations", plan.readers()),
         unit: "contexts",
         base: "stored messages",
         system: "in the format",
@@ -108,7 +114,7 @@ async fn in_format(
     query: ContextQuery,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = plan.closed_loop(plan.readers);
+    let closed = plan.closed_loop(plan.readers());
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     closed
         .measure(shared, move |(mut reader, agent, ids), call| async move {

@@ -39,11 +39,15 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         .await?;
     let forks: Arc<[String]> = forks.into();
     target.caught_up().await?;
-    let read = |ids: &Arc<[String]>| contexts(target, plan, MESSAGES, Arc::clone(ids));
+    let closed = plan.closed_loop(plan.readers());
+    let read = |ids: &Arc<[String]>| contexts(target, closed, MESSAGES, Arc::clone(ids));
     let rounds = alternate(plan.rounds, || read(&unforked), || read(&forks)).await?;
     Ok(Comparison {
         title: format!("contexts of forks of depth {DEPTH}"),
-        load: format!("contexts of {MESSAGES} messages, {} readers", plan.readers),
+        load: format!(
+            "contexts of {MESSAGES} messages, {} readers",
+            plan.readers()
+        ),
         unit: "contexts",
         base: "no fork",
         system: "fork",

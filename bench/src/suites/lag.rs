@@ -41,11 +41,11 @@ pub(super) async fn measure(
     caught_up(baselines).await?;
     let paced = OpenLoop {
         per_second: at_most * HALF,
-        in_flight_max: plan.in_flight,
+        in_flight_max: plan.in_flight_max(),
         duration: plan.duration,
     };
     let streams = target.writers.iter();
-    let streams = streams.map(|writer| AppendStream::to(writer, plan.in_flight));
+    let streams = streams.map(|writer| AppendStream::to(writer, plan.in_flight_max()));
     let messages = setup::messages(plan.events_per_commit, plan.event_bytes);
     let commits = Arc::new(Commits {
         streams: streams.collect(),

@@ -33,11 +33,12 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
     let short = setup::conversations(target, short).await?;
     let long = setup::conversations(target, long).await?;
     target.caught_up().await?;
-    let read = |ids: &Arc<[String]>| contexts(target, plan, SHORT_MESSAGES, Arc::clone(ids));
+    let closed = plan.closed_loop(plan.readers());
+    let read = |ids: &Arc<[String]>| contexts(target, closed, SHORT_MESSAGES, Arc::clone(ids));
     let reads = alternate(plan.rounds, || read(&short), || read(&long)).await?;
     let append = |ids: &Arc<[String]>| appends(plan, target, Arc::clone(ids));
     let appends = alternate(plan.rounds, || append(&short), || append(&long)).await?;
-    let readers = plan.readers;
+    let readers = plan.readers();
     let load = format!("contexts of {SHORT_MESSAGES} messages, {readers} readers");
     let appended = "appends to long conversations";
     Ok(vec![

@@ -39,7 +39,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         title: "pages of a long list".to_owned(),
         load: format!(
             "{} readers, pages of {PAGE}: all {} pages of {} conversations, compared with the first of {SHORT}",
-            plan.readers,
+            plan.readers(),
             grouped(u64::try_from(pages)?),
             grouped(u64::try_from(plan.list_conversations)?),
         ),
@@ -86,7 +86,7 @@ async fn lists(
     target: &Target,
     requests: Arc<[ListConversationsRequest]>,
 ) -> anyhow::Result<Measure> {
-    let closed = plan.closed_loop(plan.readers);
+    let closed = plan.closed_loop(plan.readers());
     let shared = (target.gateway.reader(), requests);
     closed
         .measure(shared, move |(mut reader, requests), call| async move {

@@ -23,11 +23,11 @@ use super::{Plan, Suite};
 
 pub(super) fn title(suite: Suite) -> &'static str {
     match suite {
-        Suite::Unary => "acknowledged commits by unary calls",
+        Suite::Append => append::TITLE,
         Suite::Stream => append::STREAM_TITLE,
         Suite::Projection => "projection of a backlog",
         Suite::Lag => "lag of the rows at half load",
-        Suite::Context => "fresh contexts of 20 messages",
+        Suite::Contexts => context::TITLE,
         Suite::Forks => "contexts of forks, compared with other conversations",
         Suite::Length => "long conversations, compared with short ones",
         Suite::List => "pages of a long list",
@@ -46,11 +46,11 @@ pub(super) async fn run(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let comparisons = match suite {
-        Suite::Unary => vec![append::unary(plan, target).await?],
+        Suite::Append => append::unary(plan, target).await?,
         Suite::Stream => vec![append::stream(plan, target).await?],
         Suite::Projection => projection::measure(plan, target).await?,
         Suite::Lag => vec![lag::measure(plan, target, report).await?],
-        Suite::Context => vec![context::measure(plan, target).await?],
+        Suite::Contexts => context::measure(plan, target).await?,
         Suite::Forks => vec![forks::measure(plan, target).await?],
         Suite::Length => length::measure(plan, target).await?,
         Suite::List => vec![list::measure(plan, target).await?],

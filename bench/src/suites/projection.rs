@@ -115,6 +115,7 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
         rounds,
         verdicts: of_base.into_iter().collect(),
         notes: note.into_iter().collect(),
+        ..Comparison::default()
     })
 }
 

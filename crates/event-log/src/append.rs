@@ -69,10 +69,8 @@ impl Record {
     ) -> Result<AppendOutcome, Unavailable> {
         let deadline = self.deadline();
         let route = self.route(key);
-        let id = append.commit.to_string();
-        let publication = publication(&route, &append, &id);
         let ack_deadline = Self::ack_deadline(deadline);
-        match self.connection().publish(publication, ack_deadline).await {
+        match self.publish_commit(&route, &append, ack_deadline).await {
             Ok(Ack::Stored(sequence)) => Ok(AppendOutcome::Committed { sequence }),
             unresolved => self.resolve(&route, &append, unresolved, deadline).await,
         }

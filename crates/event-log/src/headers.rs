@@ -16,6 +16,10 @@ pub(crate) const TRACESTATE: &str = "tracestate";
 const TRACE_BYTES_MAX: usize = 512;
 /// Header name: how many more messages the subject of a batch has.
 const NUM_PENDING: &str = "Nats-Num-Pending";
+/// Header names of atomic batches.
+const BATCH_ID: &str = "Nats-Batch-Id";
+const BATCH_SEQUENCE: &str = "Nats-Batch-Sequence";
+const BATCH_COMMIT: &str = "Nats-Batch-Commit";
 
 /// The trace context of a commit (W3C Trace Context); empty without tracing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +48,26 @@ impl TraceHeaders {
             TRACESTATE => self.tracestate.as_deref(),
             _ => None,
         }
+    }
+}
+
+/// The place of a message in an atomic batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchPlace<'a> {
+    /// The id of the batch, at most 64 characters.
+    pub(crate) batch: &'a str,
+    /// The number of the message, from 1.
+    pub(crate) number: usize,
+    /// The last message stores the batch.
+    pub(crate) is_last: bool,
+}
+
+/// Adds the headers of a message of an atomic batch.
+pub(crate) fn add_batch_place(headers: &mut HeaderMap, place: BatchPlace<'_>) {
+    headers.insert(BATCH_ID, place.batch);
+    headers.insert(BATCH_SEQUENCE, HeaderValue::from(place.number));
+    if place.is_last {
+        headers.insert(BATCH_COMMIT, "1");
     }
 }
 

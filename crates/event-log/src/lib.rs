@@ -7,6 +7,7 @@
 mod address;
 mod append;
 mod archive;
+mod atomic_batch;
 mod batch;
 mod config;
 mod connection;
@@ -19,6 +20,7 @@ mod feed;
 mod find;
 mod follow;
 mod get;
+mod group_commit;
 mod headers;
 mod jitter;
 mod last;

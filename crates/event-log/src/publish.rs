@@ -56,8 +56,15 @@ impl Connection {
         publication: Publication<'_>,
         deadline: Instant,
     ) -> Result<Ack, Unavailable> {
+        let reply = self.request(publication.into(), deadline).await?;
+        read(&reply.payload)
+    }
+}
+
+impl From<Publication<'_>> for Outgoing {
+    fn from(publication: Publication<'_>) -> Self {
         let expected = publication.expected.map_or(0, |sequence| sequence.0);
-        let outgoing = Outgoing {
+        Self {
             subject: publication.subject,
             headers: Some(headers::for_publish(
                 publication.id,
@@ -65,9 +72,7 @@ impl Connection {
                 publication.trace,
             )),
             payload: publication.payload,
-        };
-        let reply = self.request(outgoing, deadline).await?;
-        read(&reply.payload)
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::Connection;
+use crate::group_commit::GroupCommit;
 use crate::topology::{self, Identity, StreamInfo};
 use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
@@ -26,6 +27,8 @@ struct Inner {
     connection: Connection,
     identity: Identity,
     config: RecordConfig,
+    /// `None`: the streams do not accept batches.
+    group_commit: Option<GroupCommit>,
 }
 
 impl Record {
@@ -60,8 +63,10 @@ impl Record {
 
     async fn attach(connection: Connection, config: RecordConfig) -> Result<Self, RecordError> {
         let deadline = Instant::now() + config.request_timeout();
-        let (identity, _) = topology::check(&connection, &config, deadline).await?;
+        let (identity, streams) = topology::check(&connection, &config, deadline).await?;
         Ok(Self(Arc::new(Inner {
+            group_commit: topology::accept_batches(identity, &streams)
+                .map(|replicas| GroupCommit::new(identity.partitions, replicas)),
             connection,
             identity,
             config,
@@ -78,6 +83,12 @@ impl Record {
     #[must_use]
     pub fn partitions(&self) -> u16 {
         self.0.identity.partitions
+    }
+
+    /// Whether the streams accept batches, so that concurrent commits share a sync; as read when the record was opened.
+    #[must_use]
+    pub fn accepts_batches(&self) -> bool {
+        self.0.group_commit.is_some()
     }
 
     /// The partition of a conversation.
@@ -156,6 +167,11 @@ impl Record {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.0.connection
+    }
+
+    /// The queues of commits; `None`: the streams do not accept batches, and every commit is published alone.
+    pub(crate) fn group_commit(&self) -> Option<&GroupCommit> {
+        self.0.group_commit.as_ref()
     }
 
     pub(crate) fn identity(&self) -> Identity {

@@ -7,6 +7,7 @@
 //! without them can be opened. The next writer that starts creates them; until then parts and logs are unavailable, and
 //! the archive is empty.
 
+mod batches;
 pub(crate) mod erasures;
 pub(crate) mod logs;
 pub(crate) mod stream_config;
@@ -24,6 +25,7 @@ use wire::token::RecordId;
 use crate::connection::{ApiFailure, Connection};
 use crate::{RecordConfig, RecordError, Unavailable};
 
+pub(crate) use batches::accept_batches;
 pub use stream_info::PartitionBounds;
 pub(crate) use stream_info::StreamInfo;
 
@@ -125,13 +127,21 @@ pub(crate) async fn create(
         id: RecordId(rand::random()),
         partitions: config.partitions,
     };
-    let stream = stream_config::partition(Partition(0), own, config);
-    let info = ensure(connection, stream, deadline).await?;
+    let batches = batches::allowed_by(connection);
+    let partition = |partition, identity| Config {
+        allow_atomic_publish: batches,
+        ..stream_config::partition(Partition(partition), identity, config)
+    };
+    let info = ensure(connection, partition(0, own), deadline).await?;
     let identity = identity_of(&first, &info.config)?;
     check_partitions(identity, config)?;
-    for partition in 1..config.partitions {
-        let stream = stream_config::partition(Partition(partition), identity, config);
-        ensure(connection, stream, deadline).await?;
+    let mut streams = vec![info.config];
+    for number in 1..config.partitions {
+        let info = ensure(connection, partition(number, identity), deadline).await?;
+        streams.push(info.config);
+    }
+    if batches {
+        batches::allow(connection, streams, deadline).await;
     }
     let registry = stream_config::registry(identity, config);
     ensure(connection, registry, deadline).await?;

@@ -21,13 +21,13 @@ const BUDGET: ContextQuery = ContextQuery {
     policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#,
     messages_max: 0,
 };
-const SHORT: Fill = Fill {
+const SHORT: Fill<'_> = Fill {
     name: "budget-short",
     conversations: 64,
     messages: 300,
     event_bytes: 500,
 };
-const LONG: Fill = Fill {
+const LONG: Fill<'_> = Fill {
     name: "budget-long",
     conversations: 8,
     messages: 10_000,
@@ -41,7 +41,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let short = setup::conversations(target, SHORT).await?;
     let long = setup::conversations(target, LONG).await?;
     target.caught_up().await?;
-    let read = |fill: Fill, conversations: &Arc<[String]>| {
+    let read = |fill: Fill<'_>, conversations: &Arc<[String]>| {
         budgeted(plan, target, fill.messages, Arc::clone(conversations))
     };
     let rounds = alternate(plan.rounds, || read(SHORT, &short), || read(LONG, &long)).await?;
@@ -49,7 +49,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         title: "contexts of 16,000 tokens of long conversations".to_owned(),
         load: format!(
             "{} readers, at each of the latest {VERSIONS} versions",
-            plan.readers
+            plan.readers()
         ),
         unit: "contexts",
         base: "300 messages",
@@ -66,7 +66,7 @@ async fn budgeted(
     messages: usize,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let closed = plan.closed_loop(plan.readers);
+    let closed = plan.closed_loop(plan.readers());
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     closed
         .measure(shared, move |(mut reader, agent, ids), call| async move {

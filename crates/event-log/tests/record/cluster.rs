@@ -130,6 +130,53 @@ async fn one_id_in_two_conversations_is_two_commits() {
     }
 }
 
+/// Batches on three replicas, while the leader is killed: every commit is stored once.
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_on_three_replicas_are_stored_once_despite_kills() {
+    const CONVERSATIONS: usize = 100;
+    const ROUNDS: usize = 12;
+    let Cluster {
+        mut servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let mut writers: Vec<_> = (0..CONVERSATIONS)
+        .map(|n| Writer::of(&format!("c{n}")))
+        .collect();
+    for round in 0..ROUNDS {
+        let appending = writers.iter_mut().map(async |writer| {
+            let sealed = writer.seal(&round.to_string());
+            let outcome = loop {
+                let outcome = record.append(&writer.key, sealed.append.clone()).await;
+                if outcome.is_ok() {
+                    break outcome;
+                }
+            };
+            writer.advance(sealed, outcome);
+        });
+        let appending = futures::future::join_all(appending);
+        // Each server in turn, so that a leader is among them; two are a quorum.
+        let server = &mut servers[round / 4];
+        let killing = async {
+            match round % 4 {
+                1 => server.kill(),
+                3 => server.restart().await.unwrap(),
+                _ => {}
+            }
+        };
+        tokio::join!(appending, killing);
+    }
+    for writer in &writers {
+        let whole = || async {
+            let bounds = TailBounds::default();
+            let tail = record.tail(&writer.key, Sequence(0), bounds).await;
+            tail.is_ok_and(|tail| tail.commits.len() == ROUNDS)
+        };
+        until("every commit, once", whole).await;
+        let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
+        assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
+    }
+}
+
 /// The folder of Raft logs inside a server's folder.
 const RAFT_LOGS: &str = "store/jetstream/$SYS/_js_";
 

@@ -9,6 +9,7 @@ mod cluster;
 mod erasures;
 mod follows;
 mod frontends;
+mod group_commits;
 mod last_commits;
 mod lives;
 mod logs;

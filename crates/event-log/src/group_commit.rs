@@ -1,0 +1,303 @@
+//! Group commit: the commits that wait for a partition while others are published go out as one atomic batch.
+//!
+//! A commit stays one message on its own subject. Its outcome is resolved as that of a single publish: a batch only replaces
+//! the first publish. When the server rejects a batch, nothing of it is stored. If it names the commit whose check failed,
+//! that commit is resolved and the others are sent again at once; otherwise each is published alone.
+
+mod queue;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::{Partition, Sequence};
+use futures::future::join_all;
+use metrics::{counter, histogram};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
+
+use self::queue::{GROUPED_BYTES_MAX, Grouped, Next, Queue, Ticket};
+use crate::append::{Route, publication};
+use crate::atomic_batch::BatchAck;
+use crate::get::MessageQuery;
+use crate::publish::{Ack, Publication};
+use crate::{Append, Record, TraceHeaders, Unavailable, topology};
+
+/// From this number of commits on, a batch costs the server less than single publishes, on one replica.
+const BATCH_COMMITS_MIN: usize = 24;
+/// The same on several replicas, whose leader stages batches in memory.
+const REPLICATED_BATCH_COMMITS_MIN: usize = 8;
+/// How often the rest of a rejected batch is sent again as a batch.
+const BATCH_RETRIES_MAX: u32 = 3;
+/// Maximum wait of a commit for the publishes before it. Then it is published alone.
+const WAIT_MAX: Duration = Duration::from_millis(250);
+const BATCH_COMMITS: &str = "hansard_append_batch_commits";
+const BATCHES_REFUSED: &str = "hansard_append_batches_refused_total";
+
+/// The queues of the partitions whose streams accept atomic batches.
+#[derive(Debug)]
+pub(crate) struct GroupCommit(Box<[Mutex<Queue<Waiting>>]>);
+
+/// A waiting commit.
+#[derive(Debug)]
+struct Waiting {
+    commit: Commit,
+    deadline: Instant,
+    turn: oneshot::Sender<Turn>,
+}
+
+#[derive(Debug)]
+struct Commit {
+    subject: String,
+    id: String,
+    expected: Option<Sequence>,
+    trace: TraceHeaders,
+    payload: Bytes,
+}
+
+/// The end of a wait.
+#[derive(Debug)]
+enum Turn {
+    /// Publish the commit alone.
+    Alone(Slot),
+    /// The commit was published in a batch.
+    Published(Result<Ack, Unavailable>),
+}
+
+/// A publish in flight. A drop lets the next commits follow.
+#[derive(Debug)]
+struct Slot {
+    record: Record,
+    partition: Partition,
+    kind: SlotKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum SlotKind {
+    Single,
+    Batch,
+}
+
+enum Entry {
+    /// Publish at once; `None`: the commit is not counted.
+    Alone(Option<Slot>),
+    Waits(Ticket, oneshot::Receiver<Turn>),
+}
+
+impl GroupCommit {
+    /// Queues for `partitions` streams of `replicas` replicas.
+    pub(crate) fn new(partitions: u16, replicas: usize) -> Self {
+        let commits_min = match replicas {
+            0 | 1 => BATCH_COMMITS_MIN,
+            _ => REPLICATED_BATCH_COMMITS_MIN,
+        };
+        let queue = |_| Mutex::new(Queue::new(commits_min));
+        Self((0..partitions).map(queue).collect())
+    }
+}
+
+impl Grouped for Waiting {
+    fn subject(&self) -> &str {
+        &self.commit.subject
+    }
+
+    fn bytes(&self) -> usize {
+        self.commit.payload.len()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.turn.is_closed()
+    }
+}
+
+impl Waiting {
+    /// Ends the wait; the caller may be gone.
+    fn end(self, ack: Result<Ack, Unavailable>) {
+        drop(self.turn.send(Turn::Published(ack)));
+    }
+}
+
+impl Commit {
+    fn publication(&self) -> Publication<'_> {
+        Publication {
+            subject: self.subject.clone(),
+            id: Some(&self.id),
+            expected: self.expected,
+            trace: Some(&self.trace),
+            payload: self.payload.clone(),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let next = self
+            .record
+            .queue(self.partition)
+            .map(|mut queue| match self.kind {
+                SlotKind::Single => queue.single_ended(),
+                SlotKind::Batch => queue.batch_ended(),
+            });
+        match next {
+            Some(Next::Alone(commits)) => {
+                for waiting in commits {
+                    let slot = self.record.slot(self.partition, SlotKind::Single);
+                    drop(waiting.turn.send(Turn::Alone(slot)));
+                }
+            }
+            Some(Next::Batch(commits)) => {
+                let slot = self.record.slot(self.partition, SlotKind::Batch);
+                // Without a runtime the process ends.
+                if let Ok(runtime) = Handle::try_current() {
+                    runtime.spawn(slot.publish_batch(commits));
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+impl Record {
+    /// Publishes a commit, alone or in a batch.
+    pub(crate) async fn publish_commit(
+        &self,
+        route: &Route,
+        append: &Append,
+        deadline: Instant,
+    ) -> Result<Ack, Unavailable> {
+        let id = append.commit.to_string();
+        let slot = match self.enter(route, append, &id, deadline) {
+            Entry::Alone(slot) => slot,
+            Entry::Waits(ticket, turn) => match self.wait_for_turn(route, ticket, turn).await? {
+                Some(Turn::Alone(slot)) => Some(slot),
+                Some(Turn::Published(ack)) => return ack,
+                None => None,
+            },
+        };
+        let publication = publication(route, append, &id);
+        let ack = self.connection().publish(publication, deadline).await;
+        drop(slot);
+        ack
+    }
+
+    fn enter(&self, route: &Route, append: &Append, id: &str, deadline: Instant) -> Entry {
+        let Some(mut queue) = self.queue(route.partition) else {
+            return Entry::Alone(None);
+        };
+        if append.message.len() > GROUPED_BYTES_MAX {
+            return Entry::Alone(None);
+        }
+        if queue.try_single() {
+            return Entry::Alone(Some(self.slot(route.partition, SlotKind::Single)));
+        }
+        let (sender, turn) = oneshot::channel();
+        let ticket = queue.wait(Waiting {
+            commit: Commit {
+                subject: route.subject.clone(),
+                id: id.to_owned(),
+                expected: append.expected,
+                trace: append.trace.clone(),
+                payload: append.message.clone(),
+            },
+            deadline,
+            turn: sender,
+        });
+        Entry::Waits(ticket, turn)
+    }
+
+    /// The turn of a waiting commit; `None`: it has waited long enough, and is published alone without a slot.
+    async fn wait_for_turn(
+        &self,
+        route: &Route,
+        ticket: Ticket,
+        mut turn: oneshot::Receiver<Turn>,
+    ) -> Result<Option<Turn>, Unavailable> {
+        let abandoned = Unavailable::new("a batch was abandoned");
+        if let Ok(turn) = timeout(WAIT_MAX, &mut turn).await {
+            return turn.map(Some).map_err(|_| abandoned);
+        }
+        let waiting = self
+            .queue(route.partition)
+            .and_then(|mut queue| queue.leave(ticket));
+        match waiting {
+            Some(_) => Ok(None),
+            None => turn.await.map(Some).map_err(|_| abandoned),
+        }
+    }
+
+    fn slot(&self, partition: Partition, kind: SlotKind) -> Slot {
+        Slot {
+            record: self.clone(),
+            partition,
+            kind,
+        }
+    }
+
+    fn queue(&self, partition: Partition) -> Option<MutexGuard<'_, Queue<Waiting>>> {
+        let queue = self.group_commit()?.0.get(usize::from(partition.0))?;
+        // The queue is consistent at every unlock: a panic cannot leave it half changed.
+        Some(queue.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Slot {
+    /// Publishes commits in one batch, and ends their waits.
+    async fn publish_batch(self, mut commits: Vec<Waiting>) {
+        let connection = self.record.connection();
+        let deadlines = commits.iter().map(|waiting| waiting.deadline);
+        let deadline = deadlines.min().unwrap_or_else(Instant::now);
+        for _ in 0..=BATCH_RETRIES_MAX {
+            let size = u32::try_from(commits.len()).unwrap_or(u32::MAX);
+            histogram!(BATCH_COMMITS).record(f64::from(size));
+            let publications = commits.iter().map(|waiting| waiting.commit.publication());
+            let ack = connection
+                .publish_batch(publications.collect(), deadline)
+                .await;
+            let (code, last_of_subject) = match ack {
+                Ok(BatchAck::Stored { first }) => return end_stored(commits, first),
+                Ok(BatchAck::Refused {
+                    code,
+                    last_of_subject,
+                }) => (code, last_of_subject),
+                Err(unavailable) => {
+                    return commits
+                        .into_iter()
+                        .for_each(|waiting| waiting.end(Err(unavailable)));
+                }
+            };
+            counter!(BATCHES_REFUSED, "code" => code.to_string()).increment(1);
+            let failed = self.find_failed(&commits, last_of_subject).await;
+            let Some(failed) = failed else {
+                break;
+            };
+            commits.swap_remove(failed).end(Ok(Ack::Refused { code }));
+            if commits.len() < REPLICATED_BATCH_COMMITS_MIN {
+                break;
+            }
+        }
+        join_all(commits.into_iter().map(async |waiting| {
+            let publication = waiting.commit.publication();
+            let ack = connection.publish(publication, deadline).await;
+            waiting.end(ack);
+        }))
+        .await;
+    }
+
+    /// The commit whose check failed, by the last sequence of its subject; `None`: unknown.
+    async fn find_failed(&self, commits: &[Waiting], last: Option<Sequence>) -> Option<usize> {
+        let last = last.filter(|last| last.0 > 0)?;
+        let stream = topology::stream_name(self.partition);
+        let query = MessageQuery::Sequence(last.0);
+        let message = self.record.get_from_leader(&stream, &query).await.ok()??;
+        let is_of_subject = |waiting: &Waiting| waiting.commit.subject == message.subject;
+        commits.iter().position(is_of_subject)
+    }
+}
+
+/// Ends the waits of the commits of a stored batch.
+fn end_stored(commits: Vec<Waiting>, first: Sequence) {
+    for (sequence, waiting) in (first.0..).zip(commits) {
+        waiting.end(Ok(Ack::Stored(Sequence(sequence))));
+    }
+}
