@@ -19,6 +19,16 @@ const TURNS = Array.from({ length: MESSAGES / 2 }, (_, turn) => turn);
  * messages, oldest first. `Pool` is the class of the package `pg`.
  */
 export async function main(peer, Pool) {
+  try {
+    await run(peer, Pool);
+  } catch (error) {
+    // The last line is the cause; an error of several addresses has a code only.
+    console.error(`${error.stack}\n${error.name}: ${error.message || error.code}`);
+    process.exitCode = 1;
+  }
+}
+
+async function run(peer, Pool) {
   const text = { type: 'string' };
   const { values } = parseArgs({ options: { concurrency: text, seconds: text, 'warm-up': text } });
   const levels = values.concurrency.split(',').map(Number);
@@ -112,7 +122,7 @@ function reads(own) {
 async function closedLoop(calls, plan) {
   const beginsAt = performance.now() + plan.warmUpMs;
   const endsAt = beginsAt + plan.ms;
-  const run = async call => {
+  const loop = async call => {
     const times = [];
     while (performance.now() < endsAt || times.length === 0) {
       const start = performance.now();
@@ -123,7 +133,7 @@ async function closedLoop(calls, plan) {
     }
     return times;
   };
-  const callers = await Promise.all(calls.map(run));
+  const callers = await Promise.all(calls.map(loop));
   const elapsedS = (performance.now() - beginsAt) / 1000;
   const times = callers.flat().sort((one, other) => one - other);
   return {

@@ -148,9 +148,12 @@ async def closed_loop(calls: Sequence[Call], plan: Plan) -> dict[str, float]:
 
 async def together(coroutines: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
     """The results of coroutines. The first failure ends all of them."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one) for one in coroutines]
-    return [task.result() for task in tasks]
+    tasks = [asyncio.create_task(one) for one in coroutines]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
@@ -167,7 +170,8 @@ def main() -> None:
     given = parser.parse_args()
     levels = [int(level) for level in given.concurrency.split(",")]
     plan = Plan(given.warm_up, given.seconds)
-    print(json.dumps(asyncio.run(measure(given.peer, levels, plan, os.environ["DATABASE_URL"]))))
+    rows = asyncio.run(measure(given.peer, levels, plan, os.environ["DATABASE_URL"]))
+    print(json.dumps(rows))
 
 
 if __name__ == "__main__":
