@@ -11,7 +11,10 @@ from langgraph.store.postgres import AsyncPostgresStore
 from .work import NEWEST, Conversations, Database, Message
 
 PACKAGE = "langgraph-checkpoint-postgres"
-NOTES = {"append": "one batch of two puts", "read": "a search of the newest 20 items of a namespace"}
+NOTES = {
+    "append": "one batch of two puts",
+    "read": "a search of the newest 20 items of a namespace; a store runs one batch of searches at a time",
+}
 
 
 class Namespace:
