@@ -60,7 +60,7 @@ pub(crate) struct Args {
     running: Running,
     #[command(flatten)]
     plan: Plan,
-    /// What to measure; default: everything.
+    /// What to measure; default: everything except peers.
     #[arg(long, value_enum, value_delimiter = ',')]
     suite: Vec<Suite>,
     /// Exit with 4 when a figure misses its threshold.
@@ -98,7 +98,7 @@ struct Running {
     /// The stack's Postgres, for comparison.
     #[arg(long, value_name = "URL", requires = "nats_url")]
     database_url: Option<String>,
-    /// The number of partitions of the stack's record.
+    /// The number of partitions of the record.
     #[arg(long, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
 }
@@ -108,7 +108,8 @@ pub(crate) async fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals()?;
     if args.suite.is_empty() {
-        args.suite = Suite::value_variants().to_vec();
+        let all = Suite::value_variants().iter().copied();
+        args.suite = all.filter(|suite| *suite != Suite::Peers).collect();
     }
     args.plan.conversations = args.plan.conversations.max(args.plan.in_flight_max());
     let report = tokio::select! {
@@ -143,7 +144,7 @@ async fn measure(args: &Args) -> anyhow::Result<Report> {
         Some(program) => program.clone(),
         None => std::env::current_exe()?,
     };
-    let own = OwnStack::start(program, parent, &args.set).await?;
+    let own = OwnStack::start(program, parent, &args.set, args.running.partitions).await?;
     let mut target = Target::connect(&own.addresses, plan.writers, plan.readers_max()).await?;
     target.projector = Some(Arc::clone(&own.projector));
     target.gateways = Some(own.gateways.clone());

@@ -8,9 +8,12 @@ use serde::Serialize;
 
 use super::latency::real;
 
-/// Processes with their children, by role.
+/// Processes with their children, by role; and this process without them.
 #[derive(Debug, Clone)]
 pub(crate) struct CpuMeter(Vec<(&'static str, u32)>);
+
+/// The name of this process.
+const LOAD_GENERATOR: &str = "load generator";
 
 /// A running measurement.
 #[derive(Debug)]
@@ -35,8 +38,11 @@ pub(crate) struct CpuPerCall {
 }
 
 impl CpuMeter {
-    pub(crate) const fn of(processes: Vec<(&'static str, u32)>) -> Self {
-        Self(processes)
+    pub(crate) fn of(roles: impl IntoIterator<Item = (&'static str, Option<u32>)>) -> Self {
+        let running = roles
+            .into_iter()
+            .filter_map(|(role, pid)| Some((role, pid?)));
+        Self(running.collect())
     }
 
     pub(crate) fn start(&self) -> Metered<'_> {
@@ -50,8 +56,11 @@ impl CpuMeter {
     /// Seconds of each role since the start of its processes.
     fn read(&self) -> Vec<f64> {
         let table = processes();
-        let pids = self.0.iter();
-        pids.map(|(_, pid)| seconds_of(&table, *pid)).collect()
+        let pids = self.0.iter().map(|(_, pid)| *pid);
+        let own = table.get(&std::process::id());
+        pids.map(|pid| seconds_of(&table, pid))
+            .chain(own.map(|own| own.seconds))
+            .collect()
     }
 }
 
@@ -59,6 +68,7 @@ impl Metered<'_> {
     pub(crate) fn stop(self) -> CpuShares {
         let seconds = self.started.elapsed().as_secs_f64();
         let roles = self.meter.0.iter().map(|(role, _)| *role);
+        let roles = roles.chain([LOAD_GENERATOR]);
         let used = self.before.iter().zip(self.meter.read());
         roles
             .zip(used.map(|(before, after)| (after - before) / seconds))
@@ -102,12 +112,12 @@ fn processes() -> HashMap<u32, Process> {
     entries.collect()
 }
 
-/// The processor time of a process with its ended children.
+/// The processor time of a process.
 fn parse(stat: &str) -> Option<Process> {
     // The name in parentheses may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    let ticks = fields.get(11..15)?.iter().map(|ticks| ticks.parse::<u64>());
+    let ticks = fields.get(11..13)?.iter().map(|ticks| ticks.parse::<u64>());
     let ticks = ticks.sum::<Result<u64, _>>().ok()?;
     Some(Process {
         parent: fields.get(1)?.parse().ok()?,
@@ -136,7 +146,7 @@ mod tests {
         let stat = "7 (a) b) S 3 7 7 0 -1 4194304 1 0 0 0 100 50 25 25 20 0 1 0";
         let expected = Process {
             parent: 3,
-            seconds: 200.0 / real(rustix::param::clock_ticks_per_second()),
+            seconds: 150.0 / real(rustix::param::clock_ticks_per_second()),
         };
         assert_eq!(parse(stat), Some(expected));
         assert_eq!(parse("7 (a) S 3 7"), None);
@@ -160,13 +170,14 @@ mod tests {
 
     #[test]
     fn a_busy_process_is_measured() {
-        let meter = CpuMeter::of(vec![("self", std::process::id())]);
+        let meter = CpuMeter::of([("self", Some(std::process::id())), ("none", None)]);
         let metered = meter.start();
         let started = Instant::now();
         while started.elapsed() < Duration::from_millis(200) {
             std::hint::spin_loop();
         }
         let shares = metered.stop();
+        assert_eq!(shares.len(), 2);
         assert!(shares.iter().all(|(_, share)| *share > 0.1), "{shares:?}");
     }
 }

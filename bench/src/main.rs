@@ -73,6 +73,8 @@ enum Suite {
     Completions,
     /// Items of OpenAI's Conversations over HTTP, compared with events over gRPC; needs --own-stack.
     Items,
+    /// Appends and reads of other tools; installs them, and runs only if it is named.
+    Peers,
 }
 
 /// The load of a run.

@@ -57,11 +57,12 @@ pub(crate) struct OwnStack {
 
 impl OwnStack {
     /// Starts servers and roles. `program` is `hansard` or this program; `changes` are settings of roles, such as
-    /// `projector.batch_rows=500`.
+    /// `projector.batch_rows=500`. The record has `partitions`.
     pub(crate) async fn start(
         program: PathBuf,
         parent: PathBuf,
         changes: &[String],
+        partitions: u16,
     ) -> anyhow::Result<Self> {
         let folder = temporary_folder(parent)?;
         let stack = devstack::start(StackConfig::new(folder.path()), &devstack::quiet).await?;
@@ -69,12 +70,13 @@ impl OwnStack {
             record: RecordConfig {
                 monitor_url: stack.nats().map(devstack::NatsServer::monitor_url),
                 client_name: "hansard-bench".to_owned(),
+                partitions,
                 ..RecordConfig::new(stack.nats_url())
             },
             database_url: stack.database_url(),
         };
         create_agent(&servers.record).await?;
-        let operator = bootstrap(&program, &servers.record.nats_url).await?;
+        let operator = bootstrap(&program, &servers.record).await?;
         let (writer, gateway) = (free_address()?, free_address()?);
         let mut addresses = Addresses {
             writer_url: format!("http://{writer}"),
@@ -124,7 +126,7 @@ impl OwnStack {
     /// Measures the processor time of the roles, the servers and this process.
     pub(crate) async fn cpu_meter(&self) -> CpuMeter {
         let projector = self.projector.lock().await;
-        let processes = [
+        CpuMeter::of([
             ("writer", self.writer.pid()),
             ("projector", projector.pid()),
             (GATEWAY, self.gateway.pid()),
@@ -136,10 +138,7 @@ impl OwnStack {
                 "postgres",
                 self.stack.postgres().and_then(devstack::Daemon::pid),
             ),
-            ("load generator", Some(std::process::id())),
-        ];
-        let known = processes.into_iter();
-        CpuMeter::of(known.filter_map(|(role, pid)| Some((role, pid?))).collect())
+        ])
     }
 
     /// Stops the roles, then the servers.
@@ -201,10 +200,11 @@ async fn create_agent(record: &RecordConfig) -> anyhow::Result<()> {
 }
 
 /// Creates the operator's token with the measured program, because earlier versions reject tokens of later ones.
-async fn bootstrap(program: &Path, nats_url: &str) -> anyhow::Result<String> {
+async fn bootstrap(program: &Path, record: &RecordConfig) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command.arg0(PRODUCT).env_clear();
-    command.args(["bootstrap", "--name", NAME, "--nats-url", nats_url]);
+    command.args(["bootstrap", "--name", NAME, "--nats-url", &record.nats_url]);
+    command.args(["--partitions", &record.partitions.to_string()]);
     let created = command.output().await?;
     let (secret, error) = (created.stdout, String::from_utf8_lossy(&created.stderr));
     anyhow::ensure!(created.status.success(), "cannot create a token: {error}");
@@ -265,6 +265,7 @@ fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<S
         "telemetry.log_filter=error".to_owned(),
         format!("admin_addr={}", free_address()?),
         format!("record.nats_url={}", servers.record.nats_url),
+        format!("record.partitions={}", servers.record.partitions),
         format!("record.monitor_url={monitor_url}"),
         format!("read_model.database_url={}", servers.database_url),
     ];

@@ -7,6 +7,7 @@ use hansard::table;
 use super::cpu::CpuPerCall;
 use super::latency::{Measure, real};
 use super::report::{Comparison, Report, Round, Threshold, Verdict};
+use super::suites::PeerFigures;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -22,11 +23,36 @@ pub(crate) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     for comparison in &report.comparisons {
         write_comparison(out, comparison)?;
     }
+    write_peers(out, &report.peers)?;
     for memory in &report.memory {
         let (role, mib) = (memory.role, real(memory.peak_bytes) / MIB);
         writeln!(out, "\nmemory of the {role}: peak {mib:.0} MiB")?;
     }
     Ok(())
+}
+
+fn write_peers(out: &mut impl Write, peers: &[PeerFigures]) -> io::Result<()> {
+    if peers.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nappends of a pair, and reads of the last 20 messages"
+    )?;
+    let header = ["", "operation", "callers", "per second", "p50 ms", "p99 ms"];
+    let rows: Vec<[String; 6]> = peers.iter().map(row_of_peer).collect();
+    table::write(out, header, &rows)
+}
+
+fn row_of_peer(figures: &PeerFigures) -> [String; 6] {
+    [
+        format!("{} {}", figures.peer, figures.version),
+        figures.operation.clone(),
+        figures.concurrency.to_string(),
+        format!("{:.0}", figures.per_second),
+        format!("{:.2}", figures.p50_ms),
+        format!("{:.2}", figures.p99_ms),
+    ]
 }
 
 fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
@@ -158,6 +184,16 @@ mod tests {
                     },
                 ],
                 notes: vec!["the projector caught up within 12 ms".to_owned()],
+            }],
+            peers: vec![PeerFigures {
+                peer: "asyncpg".to_owned(),
+                version: "0.31.0".to_owned(),
+                operation: "append".to_owned(),
+                concurrency: 32,
+                per_second: 4_010.4,
+                p50_ms: 7.891,
+                p99_ms: 12.0,
+                note: String::new(),
             }],
             memory: vec![Memory {
                 role: "writer",

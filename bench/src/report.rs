@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Plan;
 use super::cpu::CpuPerCall;
 use super::latency::Measure;
+use super::suites::PeerFigures;
 
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
@@ -15,6 +16,8 @@ pub(crate) struct Report {
     /// Duration of each measurement, in seconds.
     pub(crate) seconds_per_turn: f64,
     pub(crate) comparisons: Vec<Comparison>,
+    /// The figures of other tools.
+    pub(crate) peers: Vec<PeerFigures>,
     /// The peak memory of each role's process; empty if the system does not report it.
     pub(crate) memory: Vec<Memory>,
 }
@@ -82,6 +85,7 @@ impl Report {
             rounds: plan.rounds,
             seconds_per_turn: plan.duration.as_secs_f64(),
             comparisons: Vec::new(),
+            peers: Vec::new(),
             memory: Vec::new(),
         }
     }

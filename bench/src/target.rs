@@ -18,6 +18,7 @@ use super::watch::caught_up;
 pub(crate) struct Target {
     pub(crate) writers: Vec<Service>,
     pub(crate) gateway: Service,
+    pub(crate) addresses: Addresses,
     /// The agent of the measured conversations.
     pub(crate) agent: String,
     /// NATS and Postgres; without them there are no baselines and no lag.
@@ -67,6 +68,7 @@ impl Target {
         Ok(Self {
             writers: (0..writers).map(|_| writer()).collect::<Result<_, _>>()?,
             gateway: Service::at(&addresses.gateway_url, &addresses.token)?,
+            addresses: addresses.clone(),
             agent: addresses.agent.clone(),
             baselines,
             projector: None,

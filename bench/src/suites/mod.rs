@@ -12,10 +12,13 @@ mod items;
 mod lag;
 mod length;
 mod list;
+mod peers;
 mod prefix;
 mod projection;
 mod streams;
 mod trace;
+
+pub(super) use peers::PeerFigures;
 
 use super::report::Report;
 use super::target::Target;
@@ -36,6 +39,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Streams => streams::TITLE,
         Suite::Completions => completions::TITLE,
         Suite::Items => "items of OpenAI's Conversations",
+        Suite::Peers => peers::TITLE,
     }
 }
 
@@ -59,6 +63,10 @@ pub(super) async fn run(
         Suite::Streams => vec![streams::measure(plan, target).await?],
         Suite::Completions => vec![completions::measure(plan, target).await?],
         Suite::Items => items::measure(plan, target).await?,
+        Suite::Peers => {
+            report.peers = peers::measure(plan, target).await?;
+            Vec::new()
+        }
     };
     report.comparisons.extend(comparisons);
     Ok(())

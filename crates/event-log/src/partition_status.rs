@@ -15,6 +15,8 @@ pub struct PartitionStatus {
     pub size_bytes: u64,
     /// The configured number of replicas.
     pub replicas: usize,
+    /// Whether its stream accepts batches, so that concurrent commits share a sync.
+    pub accepts_batches: bool,
     /// The leader's name; `None`: it has no leader now, or a single server does not return its name.
     pub leader: Option<String>,
     /// The names of replicas that are offline or lag.
@@ -63,6 +65,7 @@ impl Record {
             messages: info.state.messages,
             size_bytes: info.state.bytes,
             replicas: info.config.num_replicas,
+            accepts_batches: info.config.allow_atomic_publish,
             leader: cluster.leader.filter(|leader| !leader.is_empty()),
             behind: behind.map(|replica| replica.name).collect(),
         })
@@ -84,6 +87,7 @@ mod tests {
             messages,
             size_bytes: 0,
             replicas: 1,
+            accepts_batches: true,
             leader: None,
             behind: Vec::new(),
         };

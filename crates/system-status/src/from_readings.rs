@@ -62,6 +62,9 @@ fn record_status(record: &RecordReading) -> RecordStatus {
                 "unknown: give the URL of the server's monitoring port by --monitor-url".to_owned()
             }
         },
+        group_commit_partitions: standings()
+            .filter(|standing| standing.accepts_batches)
+            .count(),
         messages: standings().map(|standing| standing.messages).sum(),
         size_bytes: standings().map(|standing| standing.size_bytes).sum(),
         erasures_pending: record.erasures.count,

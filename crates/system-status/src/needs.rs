@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use event_log::Durability;
 
-use crate::readings::{Readings, RolePresence};
+use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
 use crate::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
 
 /// The age from which an erasure in progress needs an operator.
@@ -39,14 +39,33 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
 
 /// What an operator should know, but needs no action yet.
 pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
-    let record = readings.record.as_ref();
-    let count = record.map_or(0, |record| record.secrets_in_clear);
-    let warning = (count > 0).then(|| {
+    let Ok(record) = &readings.record else {
+        return Vec::new();
+    };
+    let warnings = [of_secrets(record), of_single_publishes(record)];
+    warnings.into_iter().flatten().collect()
+}
+
+fn of_secrets(record: &RecordReading) -> Option<String> {
+    let count = record.secrets_in_clear;
+    (count > 0).then(|| {
         format!(
             "unencrypted secrets in the registry: {count}; set HANSARD_MASTER_KEY_FILE for writers and gateways, then run hansard master-key rotate"
         )
-    });
-    Vec::from_iter(warning)
+    })
+}
+
+fn of_single_publishes(record: &RecordReading) -> Option<String> {
+    let without = |read: &&PartitionReading| !read.standing.accepts_batches;
+    let (count, all) = (
+        record.partitions.iter().filter(without).count(),
+        record.partitions.len(),
+    );
+    (count > 0).then(|| {
+        format!(
+            "commits of {count} of {all} partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap as a NATS user that may change streams, then restart the writers"
+        )
+    })
 }
 
 /// An erasure that takes longer than writers need for the longest conversation.

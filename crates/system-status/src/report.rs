@@ -69,6 +69,8 @@ pub struct RecordStatus {
     pub id: String,
     /// Whether commits survive a power failure: `durable`, `not durable: …` or `unknown: …`.
     pub durability: String,
+    /// The number of partitions whose concurrent commits share a sync.
+    pub group_commit_partitions: usize,
     /// The number of messages, one per commit.
     pub messages: u64,
     /// Their size, in bytes.

@@ -41,12 +41,21 @@ fn record(status: &Status) -> String {
     match &status.record {
         Answer::Failed { error } => format!("no answer: {error}"),
         Answer::Received(record) => format!(
-            "{} partitions, {} messages, {} bytes; {}",
+            "{} partitions, {} messages, {} bytes; {}; group commit {}",
             status.partitions.len(),
             grouped(record.messages),
             grouped(record.size_bytes),
             record.durability,
+            group_commit(record.group_commit_partitions, status.partitions.len()),
         ),
+    }
+}
+
+fn group_commit(partitions: usize, all: usize) -> String {
+    match partitions {
+        0 => "off".to_owned(),
+        _ if partitions == all => "on".to_owned(),
+        _ => format!("in {partitions} of {all} partitions"),
     }
 }
 

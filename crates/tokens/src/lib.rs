@@ -5,6 +5,7 @@
 
 mod embedded_text;
 mod fact;
+mod piece_cache;
 mod text;
 
 pub use embedded_text::EmbeddedText;

@@ -1,6 +1,6 @@
 //! Three nats-servers with three replicas: the leader killed or partitioned, and all servers restarted in turn.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Crowd, Fixture};
 use crate::injection::run_with_faults;
 use crate::three_servers::{SERVERS, ThreeServers, leader, repeat_erasures, wait_for_new_leaders};
 use crate::workload::Workload;
@@ -18,15 +18,27 @@ enum Fault {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn three_replicas_lose_duplicate_and_reorder_nothing() {
-    let (three, mut fixture) = ThreeServers::start().await;
     let faults = [Fault::KillLeader, Fault::PartLeader, Fault::RollingRestart];
-    let run = run_with_faults(&mut fixture, &faults, async |fixture, load, fault| {
+    let title = "three nats-servers: leader killed, leader cut off, rolling restart";
+    disturb(title, Crowd::None, &faults).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_replicas_lose_duplicate_and_reorder_no_batch() {
+    let faults = [Fault::KillLeader, Fault::PartLeader];
+    let title = "three nats-servers: leader killed, leader cut off, commits in batches";
+    disturb(title, Crowd::OfOnePartition, &faults).await;
+}
+
+async fn disturb(title: &str, crowd: Crowd, faults: &[Fault]) {
+    let (three, mut fixture) = ThreeServers::start().await;
+    fixture.crowd = crowd;
+    let run = run_with_faults(&mut fixture, faults, async |fixture, load, fault| {
         inject(fixture, load, &three, fault).await;
     });
     let run = run.await;
     let kept = repeat_erasures(&fixture).await;
     let run = run.with("removed commits that a server still held", kept.to_string());
-    let title = "three nats-servers: leader killed, leader cut off, rolling restart";
     run.check(title, &mut fixture).await;
 }
 

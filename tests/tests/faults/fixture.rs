@@ -6,6 +6,7 @@ use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use rustix::process::Signal;
+use tests::admin;
 use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
@@ -74,6 +75,14 @@ impl FaultTarget {
     }
 }
 
+/// Callers besides those of the usual load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Crowd {
+    None,
+    /// So many callers append to one partition that its commits are published in batches.
+    OfOnePartition,
+}
+
 /// A system for faults. It ends when dropped.
 #[derive(Debug)]
 pub(crate) struct Fixture {
@@ -82,6 +91,7 @@ pub(crate) struct Fixture {
     pub(crate) stack: Stack,
     pub(crate) agent: Agent,
     pub(crate) record_id: RecordId,
+    pub(crate) crowd: Crowd,
     // The last field: the lock is released after everything has ended.
     _turn: MutexGuard<'static, ()>,
 }
@@ -133,6 +143,7 @@ impl PreparedFixture {
             stack: self.stack,
             agent,
             record_id: record.expect("a record").id(),
+            crowd: Crowd::None,
             _turn: self.turn,
         }
     }
@@ -154,6 +165,28 @@ impl Fixture {
     /// One nats-server and one Postgres of the test.
     pub(crate) fn setup() -> Setup {
         Setup::processes(tests::program!()).with_own_postgres()
+    }
+
+    /// With a crowd in the load.
+    pub(crate) fn crowded(self) -> Self {
+        Self {
+            crowd: Crowd::OfOnePartition,
+            ..self
+        }
+    }
+
+    /// The number of batches that the writers have published since their start.
+    pub(crate) async fn batches(&self) -> u64 {
+        let mut batches = 0;
+        for writer in [&self.stack.writer, &self.second_writer] {
+            let page = admin::get(writer.admin_addr(), "/metrics").await;
+            let page = page.expect("metrics").body;
+            let mut lines = page.lines();
+            let count =
+                lines.find_map(|line| line.strip_prefix("hansard_append_batch_commits_count "));
+            batches += count.map_or(0, |count| count.parse::<u64>().expect("a count"));
+        }
+        batches
     }
 
     /// A caller for each writer.

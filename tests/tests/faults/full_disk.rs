@@ -12,7 +12,7 @@ use tests::servers::nats_page;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Crowd, Fixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::table::permitted;
 use crate::workload::{Request, Workload};
@@ -37,12 +37,22 @@ struct Observations {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_fail_clearly_and_nothing_is_lost() {
-    let title = "a full disk of nats-server";
+    fill_disk("a full disk of nats-server", Crowd::None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_fail_clearly_and_nothing_is_lost() {
+    let title = "a full disk of nats-server, commits in batches";
+    fill_disk(title, Crowd::OfOnePartition).await;
+}
+
+async fn fill_disk(title: &str, crowd: Crowd) {
     let Some(disk) = permitted(title, Disk::small(DISK_BYTES)) else {
         return;
     };
     let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
     let mut fixture = Fixture::on(setup).await;
+    fixture.crowd = crowd;
     let mut observations = Observations::default();
     let run = run_with_faults(&mut fixture, &[()], async |fixture, load, ()| {
         fill_and_clear(fixture, load, &disk, &mut observations).await;

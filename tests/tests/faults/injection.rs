@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Crowd, Fixture};
 use crate::verdict::check_all;
 use crate::workload::{Workload, WorkloadResult};
 
@@ -12,6 +12,8 @@ const ROUNDS_SHORT: usize = 2;
 const ROUNDS_LONG: usize = 20;
 /// Acknowledgements between two faults, at random.
 const BETWEEN: std::ops::Range<usize> = 100..300;
+/// Times as many, if the load has a crowd.
+const CROWDED: usize = 4;
 /// How often the effect of a fault is observed before it ends.
 pub(crate) const OBSERVATIONS: usize = 12;
 
@@ -55,20 +57,30 @@ pub(crate) async fn run_with_faults<S: Copy>(
     let mut rng = StdRng::seed_from_u64(seed);
     let mut load = Workload::start(fixture, seed).await;
     let count = rounds().max(faults.len());
+    let times = match fixture.crowd {
+        Crowd::None => 1,
+        Crowd::OfOnePartition => CROWDED,
+    };
     for one in faults.iter().cycle().take(count) {
-        load.wait_for_acknowledgements(rng.random_range(BETWEEN))
-            .await;
+        let more = rng.random_range(BETWEEN) * times;
+        load.wait_for_acknowledgements(more).await;
         inject(fixture, &mut load, *one).await;
     }
-    load.wait_for_acknowledgements(BETWEEN.end).await;
+    load.wait_for_acknowledgements(BETWEEN.end * times).await;
+    let batches = fixture.batches().await;
+    let is_crowded = fixture.crowd != Crowd::None;
+    assert!(batches > 0 || !is_crowded, "no batch was published");
     let unanswered = load.journal.unanswered();
     let unread = load.journal.unread();
     let tried = load.finish().await;
-    let lines = vec![
+    let mut lines = vec![
         ("strikes", count.to_string()),
         ("tries without an answer", unanswered.to_string()),
         ("fresh reads that failed", unread.to_string()),
     ];
+    if is_crowded {
+        lines.push(("batches", batches.to_string()));
+    }
     LoadRun { tried, lines }
 }
 

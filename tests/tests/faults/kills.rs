@@ -81,6 +81,15 @@ async fn nats() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nats_while_batches_are_staged_and_stored() {
+    let mut fixture = Fixture::start().await.crowded();
+    let faults = [ProcessFault::Kill(FaultTarget::Nats)];
+    let run = run_with_faults(&mut fixture, &faults, inject).await;
+    run.check("kill -9 of nats-server, commits in batches", &mut fixture)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
     check(
         "kill -9 of Postgres",

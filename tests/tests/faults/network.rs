@@ -8,7 +8,7 @@ use tests::eventually::eventually_true;
 use tests::port;
 use tests::proxy::{Direction, Network, Proxy};
 
-use crate::fixture::{Fixture, PreparedFixture};
+use crate::fixture::{Crowd, Fixture, PreparedFixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::Workload;
 
@@ -43,6 +43,20 @@ const COMMIT: &[u8] = b"COMMIT";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn between_roles_and_nats() {
+    let mut faults = FAULTS.to_vec();
+    faults.push(Fault::LoseAnswers(PUBLISH));
+    let title = "the network to nats-server: cut, slow, mute, answers lost after the publish";
+    disturb_nats(title, Crowd::None, &faults).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn between_roles_and_nats_after_batches() {
+    let faults = [Fault::LoseAnswers(PUBLISH), Fault::Cut];
+    let title = "the network to nats-server: answers lost after a batch, cut";
+    disturb_nats(title, Crowd::OfOnePartition, &faults).await;
+}
+
+async fn disturb_nats(title: &str, crowd: Crowd, faults: &[Fault]) {
     let mut prepared = PreparedFixture::of(Fixture::setup()).await;
     let url = prepared.stack.servers.nats().url();
     let server = url.trim_start_matches("nats://").parse().unwrap();
@@ -54,10 +68,8 @@ async fn between_roles_and_nats() {
         settings.gateway.record.nats_url.clone_from(&url);
     });
     let mut fixture = prepared.start().await;
-    let mut faults = FAULTS.to_vec();
-    faults.push(Fault::LoseAnswers(PUBLISH));
-    let title = "the network to nats-server: cut, slow, mute, answers lost after the publish";
-    let run = run_with_faults(&mut fixture, &faults, async |_, load, fault| {
+    fixture.crowd = crowd;
+    let run = run_with_faults(&mut fixture, faults, async |_, load, fault| {
         let enough = load.journal.unanswered() + OBSERVATIONS;
         let is_observed = || load.journal.unanswered() >= enough;
         inject(&proxy, load, fault, is_observed).await;

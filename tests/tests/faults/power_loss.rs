@@ -7,7 +7,7 @@ use devstack::{Durability, NatsConfig};
 use tests::checker::{Kind, RecordContents, Report, check_answers};
 use tests::disk::Disk;
 
-use crate::fixture::{Fixture, PreparedFixture};
+use crate::fixture::{Crowd, Fixture, PreparedFixture};
 use crate::injection::{run_with_faults, seed};
 use crate::table::{Row, add, permitted, print};
 use crate::verdict::report;
@@ -20,11 +20,22 @@ const ACKNOWLEDGED: usize = 300;
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_commits_survive_a_power_loss() {
     let title = "power failure of nats-server, `sync_interval: always`";
+    lose_power(title, Crowd::None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acknowledged_batches_survive_a_power_loss() {
+    let title = "power failure of nats-server, commits in batches";
+    lose_power(title, Crowd::OfOnePartition).await;
+}
+
+async fn lose_power(title: &str, crowd: Crowd) {
     let Some(disk) = permitted(title, Disk::journalled(DISK_BYTES)) else {
         return;
     };
-    let mut fixture =
-        Fixture::on(Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())])).await;
+    let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
+    let mut fixture = Fixture::on(setup).await;
+    fixture.crowd = crowd;
     let run = run_with_faults(&mut fixture, &[()], async |fixture, _, ()| {
         cut_and_restore_power(fixture, &disk).await;
     });

@@ -13,7 +13,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ConversationKey, TenantId};
+use domain::{ConversationId, ConversationKey, Partition, TenantId};
+use event_log::PARTITIONS_DEFAULT;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use tests::checker::{Call, FreshRead};
@@ -26,10 +27,12 @@ pub(crate) use journal::{Journal, Pending};
 pub(crate) use request::Request;
 pub(crate) use workers::{ExpectVersion, append_times};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Crowd, Fixture, TENANT};
 
 /// The maximum number of commands of one caller.
 const COMMANDS_MAX: usize = 5_000;
+/// Callers of a crowd: each of two writers has more commits in flight than it publishes alone.
+const CROWD_CALLERS: usize = 128;
 /// A conversation with many writers.
 pub(crate) const HOT: &str = "hot-0";
 /// The timeout for settling the current commands after the stop.
@@ -51,7 +54,7 @@ impl Workload {
         let journal = Arc::new(Journal::new());
         let endpoints = Endpoints {
             writers: fixture.callers(),
-            tenant: TenantId::parse(crate::fixture::TENANT).unwrap(),
+            tenant: TenantId::parse(TENANT).unwrap(),
             agent: crate::fixture::AGENT.to_owned(),
             record: fixture.record_id,
             fence: match fixture.stack.servers.cluster() {
@@ -128,6 +131,11 @@ impl Workload {
         let both: Vec<String> = streamed.iter().chain(&hot).cloned().collect();
         load.spawn_many(2, |client| stream::append_on_streams(client, both.clone()));
         load.spawn_many(2, |client| workers::read(client, hot.clone()));
+        if fixture.crowd == Crowd::OfOnePartition {
+            for name in names_of_one_partition().take(CROWD_CALLERS) {
+                load.spawn_many(1, |client| workers::append_to_own(client, name.clone()));
+            }
+        }
         load
     }
 
@@ -192,6 +200,16 @@ impl Workload {
         });
         ended.await.expect("the end of all callers");
     }
+}
+
+/// Names of conversations of the first partition.
+fn names_of_one_partition() -> impl Iterator<Item = String> {
+    let names = (0..).map(|number| format!("crowd-{number}"));
+    names.filter(|name| {
+        let tenant = TenantId::parse(TENANT).unwrap();
+        let conversation = ConversationId::parse(name.as_str()).unwrap();
+        Partition::of(&tenant, &conversation, PARTITIONS_DEFAULT) == Partition(0)
+    })
 }
 
 /// The result of a workload.

@@ -16,6 +16,12 @@ pub(crate) async fn append_to_busy(mut client: Client, conversations: Vec<String
     }
 }
 
+/// Creates a conversation and appends to it.
+pub(crate) async fn append_to_own(mut client: Client, conversation: String) {
+    client.create(&conversation).await;
+    append_to_busy(client, vec![conversation]).await;
+}
+
 /// Appends to one shared conversation at the last known version.
 pub(crate) async fn append_to_contended(mut client: Client, conversation: String) {
     let mut version = Version(1);

@@ -29,6 +29,7 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
     PartitionReading {
         partition: Partition(number),
         standing: PartitionStatus {
+            accepts_batches: true,
             bounds: PartitionBounds {
                 first: Sequence(first),
                 last: Sequence(last),
@@ -215,6 +216,23 @@ fn unencrypted_secrets_are_only_a_warning() {
         "{shown}"
     );
     assert!(shown.ends_with("\nhealthy\n"), "{shown}");
+}
+
+#[test]
+fn single_publishes_are_only_a_warning() {
+    let mut readings = healthy();
+    record(&mut readings).partitions[1].standing.accepts_batches = false;
+    let status = Status::from_readings(&readings, LIMITS);
+    assert_eq!(status.needs, [""; 0]);
+    let expected = "commits of 1 of 2 partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap as a NATS user that may change streams, then restart the writers";
+    assert_eq!(status.warnings, [expected]);
+    let mut shown = Vec::new();
+    write(&mut shown, &status).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(
+        shown.contains("group commit in 1 of 2 partitions"),
+        "{shown}"
+    );
 }
 
 #[test]
