@@ -173,16 +173,9 @@ mod tests {
                     Verdict::of("throughput / baseline", 0.692, Threshold::AtLeast(0.65)),
                     Verdict::of("p99 / baseline", 4.0, Threshold::AtMost(3.0)),
                 ],
-                cpu: vec![
-                    CpuPerCall {
-                        role: "nats-server",
-                        micros: 45.4,
-                    },
-                    CpuPerCall {
-                        role: "writer",
-                        micros: 50.0,
-                    },
-                ],
+                cpu: [("nats-server", 45.4), ("writer", 50.0)]
+                    .map(|(role, micros)| CpuPerCall { role, micros })
+                    .into(),
                 notes: vec!["the projector caught up within 12 ms".to_owned()],
             }],
             peers: vec![PeerFigures {

@@ -152,9 +152,9 @@ mod tests {
         }
     }
 
-    fn commit(subject: impl ToString) -> Commit {
+    fn commit(subject: &str) -> Commit {
         Commit {
-            subject: subject.to_string(),
+            subject: subject.to_owned(),
             bytes: 1,
             is_abandoned: false,
         }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     /// The subjects of the commits that a busy queue publishes next, after these arrived.
-    fn check(arrived: Vec<Commit>, expected: Next<&str>) -> Queue<Commit> {
+    fn check(arrived: Vec<Commit>, expected: &Next<&str>) -> Queue<Commit> {
         let mut queue = busy();
         for commit in arrived {
             queue.wait(commit);
@@ -181,17 +181,17 @@ mod tests {
             Next::Alone(commits) => Next::Alone(commits.iter().map(Grouped::subject).collect()),
             Next::Batch(commits) => Next::Batch(commits.iter().map(Grouped::subject).collect()),
         };
-        assert_eq!(subjects, expected);
+        assert_eq!(subjects, *expected);
         queue
     }
 
     #[test]
     fn few_commits_are_published_alone_and_many_in_a_batch() {
-        check(vec![], Next::Alone(vec![]));
-        check(vec![commit("a")], Next::Alone(vec!["a"]));
-        check(vec![commit("a"), commit("b")], Next::Alone(vec!["a"]));
+        check(vec![], &Next::Alone(vec![]));
+        check(vec![commit("a")], &Next::Alone(vec!["a"]));
+        check(vec![commit("a"), commit("b")], &Next::Alone(vec!["a"]));
         let three = || vec![commit("a"), commit("b"), commit("c")];
-        let mut queue = check(three(), Next::Batch(vec!["a", "b", "c"]));
+        let mut queue = check(three(), &Next::Batch(vec!["a", "b", "c"]));
         // While a batch is in flight, everything waits.
         assert!(!queue.try_single());
         let late = queue.wait(commit("late"));
@@ -205,14 +205,19 @@ mod tests {
     #[test]
     fn a_batch_has_one_commit_of_a_subject() {
         let arrived = ["a", "b", "a", "c", "a"].map(commit).to_vec();
-        let mut queue = check(arrived, Next::Batch(vec!["a", "b", "c"]));
-        let alone = queue.batch_ended();
-        assert_eq!(alone, Next::Alone(vec![commit("a"), commit("a")]));
+        let mut queue = check(arrived, &Next::Batch(vec!["a", "b", "c"]));
+        for next in [queue.batch_ended(), queue.single_ended()] {
+            assert_eq!(next, Next::Alone(vec![commit("a")]));
+        }
     }
 
     #[test]
     fn a_batch_is_bounded_in_commits_and_bytes() {
-        let of = |count: usize| (0..count).map(commit).collect::<Vec<_>>();
+        let of = |count: usize| {
+            (0..count)
+                .map(|n| commit(&n.to_string()))
+                .collect::<Vec<_>>()
+        };
         let taken = |arrived: Vec<Commit>| {
             let mut queue = busy();
             for commit in arrived {
@@ -243,6 +248,6 @@ mod tests {
             ..commit(subject)
         };
         let arrived = vec![abandoned("a"), commit("b"), abandoned("c"), commit("d")];
-        check(arrived, Next::Alone(vec!["b"]));
+        check(arrived, &Next::Alone(vec!["b"]));
     }
 }

@@ -156,11 +156,11 @@ async fn duplicate_ids_do_not_fail_the_others() {
     let record = record_of_one(&server).await;
     let mut first = writers("first", APPENDS);
     let outcomes = append_all(&record, &first).await;
-    let retried: Vec<_> = outcomes.iter().map(|(sealed, _)| sealed.clone()).collect();
+    let stored: Vec<_> = outcomes.iter().map(|(sealed, _)| sealed.clone()).collect();
     let at = advance_all(&mut first, outcomes);
     let mut second = writers("second", APPENDS);
     let ids = |n: usize| match n {
-        0..10 => retried[n].append.commit,
+        0..10 => stored[n].append.commit,
         _ => CommitId(Uuid::now_v7()),
     };
     let appending = second.iter().enumerate().map(async |(n, writer)| {
@@ -168,7 +168,7 @@ async fn duplicate_ids_do_not_fail_the_others() {
         let outcome = record.append(&writer.key, sealed.append.clone()).await;
         (sealed, outcome)
     });
-    let retrying = first.iter().zip(&retried).take(10);
+    let retrying = first.iter().zip(&stored).take(10);
     let retrying =
         retrying.map(|(writer, sealed)| record.append(&writer.key, sealed.append.clone()));
     let (outcomes, retries) = tokio::join!(join_all(appending), join_all(retrying));

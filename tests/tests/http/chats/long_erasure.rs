@@ -1,6 +1,7 @@
 //! A `DELETE` of a long conversation: durable at once, and finished in the background, also after the connection
 //! closes.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 use std::pin::pin;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde_json::json;
 use tests::agent::Agent;
 use tests::events::user;
 use tests::eventually::{TIMEOUT, eventually};
+use tests::http_client::HttpClient;
 use tokio::time::Instant;
 use tonic::Code;
 use uuid::Uuid;
@@ -100,6 +102,20 @@ fn percentiles(mut times: Vec<Duration>) -> String {
     )
 }
 
+/// Sends a `DELETE` and waits longer than for the answer. It is repeated as clients do: while the rows are far behind, the
+/// answer is 503.
+async fn delete_until_accepted(session: &HttpClient, path: &str) -> Infallible {
+    loop {
+        let answer = session.request(Method::DELETE, path).send().await.unwrap();
+        let status = answer.status();
+        if status != StatusCode::SERVICE_UNAVAILABLE {
+            let body = answer.text().await.unwrap();
+            assert!(status.is_success(), "{status}: {body}");
+            return std::future::pending().await;
+        }
+    }
+}
+
 async fn sleep_for(time: Duration) -> Duration {
     tokio::time::sleep(time).await;
     time
@@ -132,21 +148,9 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
     let (_, before) = beside.appends(sleep_for(alone)).await;
     let path = format!("/api/chats/{chat}");
     let named = session.with("idempotency-key", &Uuid::now_v7().to_string());
-    // Repeated as clients do: while the rows are far behind, the answer is 503.
-    let cut = async {
-        loop {
-            let answer = named.request(Method::DELETE, &path).send().await.unwrap();
-            let status = answer.status();
-            if status != StatusCode::SERVICE_UNAVAILABLE {
-                let body = answer.text().await.unwrap();
-                assert!(status.is_success(), "{status}: {body}");
-                return;
-            }
-        }
-    };
     tokio::select! {
         () = eventually("a tombstone", || is_tombstone(&record, &key)) => {}
-        () = async { cut.await; std::future::pending().await } => {}
+        never = delete_until_accepted(&named, &path) => match never {},
     }
     eventually("a conversation that is gone for readers", || async {
         (session.get(&path).await.status == 404).then_some(())
