@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::Instant;
 
-use serde::Serialize;
-
 use super::latency::real;
+use super::report::CpuPerCall;
 
 /// Processes with their children, by role; and this process without them.
 #[derive(Debug, Clone)]
@@ -29,13 +28,6 @@ pub(crate) type CpuShares = Vec<(&'static str, f64)>;
 /// Sums over the rounds of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct CpuTotals(BTreeMap<&'static str, Vec<f64>>);
-
-/// The processor time of a role.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct CpuPerCall {
-    pub(crate) role: &'static str,
-    pub(crate) micros: f64,
-}
 
 impl CpuMeter {
     pub(crate) fn of(roles: impl IntoIterator<Item = (&'static str, Option<u32>)>) -> Self {

@@ -4,10 +4,8 @@ use std::io::{self, Write};
 
 use hansard::table;
 
-use super::cpu::CpuPerCall;
 use super::latency::{Measure, real};
-use super::report::{Comparison, Report, Round, Threshold, Verdict};
-use super::suites::PeerFigures;
+use super::report::{Comparison, CpuPerCall, PeerFigures, Report, Round, Threshold, Verdict};
 
 const MIB: f64 = 1_048_576.0;
 

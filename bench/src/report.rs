@@ -1,11 +1,9 @@
 //! The report as JSON; [`super::print`] prints it as text.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use super::cpu::CpuPerCall;
 use super::latency::Measure;
-use super::suites::PeerFigures;
 
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
@@ -61,6 +59,28 @@ pub(crate) struct Verdict {
 pub(crate) enum Threshold {
     AtLeast(f64),
     AtMost(f64),
+}
+
+/// The processor time of a call in a role.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CpuPerCall {
+    pub(crate) role: &'static str,
+    pub(crate) micros: f64,
+}
+
+/// The figures of one operation of one tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PeerFigures {
+    pub(crate) peer: String,
+    /// The version of the tool.
+    pub(crate) version: String,
+    pub(crate) operation: String,
+    /// Concurrent callers.
+    pub(crate) concurrency: usize,
+    pub(crate) per_second: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) note: String,
 }
 
 /// The physical memory of a role's process.

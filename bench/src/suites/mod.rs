@@ -18,8 +18,6 @@ mod projection;
 mod streams;
 mod trace;
 
-pub(super) use peers::PeerFigures;
-
 use super::report::Report;
 use super::target::Target;
 use super::{Plan, Suite};

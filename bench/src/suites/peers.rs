@@ -4,31 +4,16 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
 use crate::Plan;
 use crate::addresses::Addresses;
+use crate::report::PeerFigures;
 use crate::target::Target;
 
 pub(super) const TITLE: &str = "appends and reads of other tools";
 /// The script, which installs the tools and runs the programs.
 const SCRIPT: &str = "peers/run";
-
-/// The figures of one operation of one tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PeerFigures {
-    pub(crate) peer: String,
-    /// The version of the tool.
-    pub(crate) version: String,
-    pub(crate) operation: String,
-    /// Concurrent callers.
-    pub(crate) concurrency: usize,
-    pub(crate) per_second: f64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) note: String,
-}
 
 /// Installs the tools, and measures each with one and with 32 callers, on the Postgres of the stack.
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<PeerFigures>> {

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use domain::{CommitId, ConversationKey, Partition, Sequence};
+use tokio::time::Instant;
 
+use crate::group_commit::Commit;
 use crate::publish::{Ack, Publication};
 use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
 
@@ -74,6 +76,28 @@ impl Record {
             Ok(Ack::Stored(sequence)) => Ok(AppendOutcome::Committed { sequence }),
             unresolved => self.resolve(&route, &append, unresolved, deadline).await,
         }
+    }
+
+    /// Publishes a commit for the first time, alone or in a batch.
+    async fn publish_commit(
+        &self,
+        route: &Route,
+        append: &Append,
+        deadline: Instant,
+    ) -> Result<Ack, Unavailable> {
+        let commit = Commit {
+            subject: route.subject.clone(),
+            id: append.commit.to_string(),
+            expected: append.expected,
+            trace: append.trace.clone(),
+            payload: append.message.clone(),
+        };
+        let queues = self.group_commit();
+        if let Some(queue) = queues.and_then(|queues| queues.partition(route.partition)) {
+            return queue.publish(commit, deadline).await;
+        }
+        let connection = self.connection();
+        connection.publish(commit.publication(), deadline).await
     }
 
     pub(crate) fn route(&self, key: &ConversationKey) -> Route {

@@ -6,7 +6,7 @@
 
 mod queue;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,11 +18,11 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use self::queue::{GROUPED_BYTES_MAX, Grouped, Next, Queue, Ticket};
-use crate::append::{Route, publication};
 use crate::atomic_batch::BatchAck;
+use crate::connection::Connection;
 use crate::get::MessageQuery;
 use crate::publish::{Ack, Publication};
-use crate::{Append, Record, TraceHeaders, Unavailable, topology};
+use crate::{TraceHeaders, Unavailable, topology};
 
 /// From this number of commits on, a batch costs the server less than single publishes, on one replica.
 const BATCH_COMMITS_MIN: usize = 24;
@@ -35,9 +35,29 @@ const WAIT_MAX: Duration = Duration::from_millis(250);
 const BATCH_COMMITS: &str = "hansard_append_batch_commits";
 const BATCHES_REFUSED: &str = "hansard_append_batches_refused_total";
 
-/// The queues of the partitions whose streams accept atomic batches.
+/// The queues of the partitions of a record whose streams accept batches.
 #[derive(Debug)]
-pub(crate) struct GroupCommit(Box<[Mutex<Queue<Waiting>>]>);
+pub(crate) struct GroupCommit(Box<[Arc<PartitionQueue>]>);
+
+/// The commits of one partition.
+#[derive(Debug)]
+pub(crate) struct PartitionQueue {
+    connection: Arc<Connection>,
+    stream: String,
+    queue: Mutex<Queue<Waiting>>,
+}
+
+/// A commit to publish.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) subject: String,
+    /// The message id.
+    pub(crate) id: String,
+    /// The sequence of the subject's last message; `None`: it has none.
+    pub(crate) expected: Option<Sequence>,
+    pub(crate) trace: TraceHeaders,
+    pub(crate) payload: Bytes,
+}
 
 /// A waiting commit.
 #[derive(Debug)]
@@ -47,20 +67,11 @@ struct Waiting {
     turn: oneshot::Sender<Turn>,
 }
 
-#[derive(Debug)]
-struct Commit {
-    subject: String,
-    id: String,
-    expected: Option<Sequence>,
-    trace: TraceHeaders,
-    payload: Bytes,
-}
-
 /// The end of a wait.
 #[derive(Debug)]
 enum Turn {
-    /// Publish the commit alone.
-    Alone(Slot),
+    /// The caller publishes the commit alone; `None`: it has waited long enough, and is not counted.
+    Alone(Commit, Option<Slot>),
     /// The commit was published in a batch.
     Published(Result<Ack, Unavailable>),
 }
@@ -68,8 +79,7 @@ enum Turn {
 /// A publish in flight. A drop lets the next commits follow.
 #[derive(Debug)]
 struct Slot {
-    record: Record,
-    partition: Partition,
+    partition: Arc<PartitionQueue>,
     kind: SlotKind,
 }
 
@@ -81,19 +91,41 @@ enum SlotKind {
 
 enum Entry {
     /// Publish at once; `None`: the commit is not counted.
-    Alone(Option<Slot>),
+    Alone(Commit, Option<Slot>),
     Waits(Ticket, oneshot::Receiver<Turn>),
 }
 
 impl GroupCommit {
     /// Queues for `partitions` streams of `replicas` replicas.
-    pub(crate) fn new(partitions: u16, replicas: usize) -> Self {
+    pub(crate) fn new(connection: &Arc<Connection>, partitions: u16, replicas: usize) -> Self {
         let commits_min = match replicas {
             0 | 1 => BATCH_COMMITS_MIN,
             _ => REPLICATED_BATCH_COMMITS_MIN,
         };
-        let queue = |_| Mutex::new(Queue::new(commits_min));
+        let queue = |number| {
+            Arc::new(PartitionQueue {
+                connection: Arc::clone(connection),
+                stream: topology::stream_name(Partition(number)),
+                queue: Mutex::new(Queue::new(commits_min)),
+            })
+        };
         Self((0..partitions).map(queue).collect())
+    }
+
+    pub(crate) fn partition(&self, partition: Partition) -> Option<&Arc<PartitionQueue>> {
+        self.0.get(usize::from(partition.0))
+    }
+}
+
+impl Commit {
+    pub(crate) fn publication(&self) -> Publication<'_> {
+        Publication {
+            subject: self.subject.clone(),
+            id: Some(&self.id),
+            expected: self.expected,
+            trace: Some(&self.trace),
+            payload: self.payload.clone(),
+        }
     }
 }
 
@@ -118,156 +150,124 @@ impl Waiting {
     }
 }
 
-impl Commit {
-    fn publication(&self) -> Publication<'_> {
-        Publication {
-            subject: self.subject.clone(),
-            id: Some(&self.id),
-            expected: self.expected,
-            trace: Some(&self.trace),
-            payload: self.payload.clone(),
-        }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let next = self
-            .record
-            .queue(self.partition)
-            .map(|mut queue| match self.kind {
-                SlotKind::Single => queue.single_ended(),
-                SlotKind::Batch => queue.batch_ended(),
-            });
-        match next {
-            Some(Next::Alone(commits)) => {
-                for waiting in commits {
-                    let slot = self.record.slot(self.partition, SlotKind::Single);
-                    drop(waiting.turn.send(Turn::Alone(slot)));
-                }
-            }
-            Some(Next::Batch(commits)) => {
-                let slot = self.record.slot(self.partition, SlotKind::Batch);
-                // Without a runtime the process ends.
-                if let Ok(runtime) = Handle::try_current() {
-                    runtime.spawn(slot.publish_batch(commits));
-                }
-            }
-            None => {}
-        }
-    }
-}
-
-impl Record {
+impl PartitionQueue {
     /// Publishes a commit, alone or in a batch.
-    pub(crate) async fn publish_commit(
-        &self,
-        route: &Route,
-        append: &Append,
+    pub(crate) async fn publish(
+        self: &Arc<Self>,
+        commit: Commit,
         deadline: Instant,
     ) -> Result<Ack, Unavailable> {
-        let id = append.commit.to_string();
-        let slot = match self.enter(route, append, &id, deadline) {
-            Entry::Alone(slot) => slot,
-            Entry::Waits(ticket, turn) => match self.wait_for_turn(route, ticket, turn).await? {
-                Some(Turn::Alone(slot)) => Some(slot),
-                Some(Turn::Published(ack)) => return ack,
-                None => None,
+        let (commit, slot) = match self.enter(commit, deadline) {
+            Entry::Alone(commit, slot) => (commit, slot),
+            Entry::Waits(ticket, turn) => match self.wait_for_turn(ticket, turn).await? {
+                Turn::Alone(commit, slot) => (commit, slot),
+                Turn::Published(ack) => return ack,
             },
         };
-        let publication = publication(route, append, &id);
-        let ack = self.connection().publish(publication, deadline).await;
+        let publication = commit.publication();
+        let ack = self.connection.publish(publication, deadline).await;
         drop(slot);
         ack
     }
 
-    fn enter(&self, route: &Route, append: &Append, id: &str, deadline: Instant) -> Entry {
-        let Some(mut queue) = self.queue(route.partition) else {
-            return Entry::Alone(None);
-        };
-        if append.message.len() > GROUPED_BYTES_MAX {
-            return Entry::Alone(None);
+    fn enter(self: &Arc<Self>, commit: Commit, deadline: Instant) -> Entry {
+        if commit.payload.len() > GROUPED_BYTES_MAX {
+            return Entry::Alone(commit, None);
         }
+        let mut queue = self.lock();
         if queue.try_single() {
-            return Entry::Alone(Some(self.slot(route.partition, SlotKind::Single)));
+            return Entry::Alone(commit, Some(self.slot(SlotKind::Single)));
         }
         let (sender, turn) = oneshot::channel();
         let ticket = queue.wait(Waiting {
-            commit: Commit {
-                subject: route.subject.clone(),
-                id: id.to_owned(),
-                expected: append.expected,
-                trace: append.trace.clone(),
-                payload: append.message.clone(),
-            },
+            commit,
             deadline,
             turn: sender,
         });
         Entry::Waits(ticket, turn)
     }
 
-    /// The turn of a waiting commit; `None`: it has waited long enough, and is published alone without a slot.
     async fn wait_for_turn(
         &self,
-        route: &Route,
         ticket: Ticket,
         mut turn: oneshot::Receiver<Turn>,
-    ) -> Result<Option<Turn>, Unavailable> {
+    ) -> Result<Turn, Unavailable> {
         let abandoned = Unavailable::new("a batch was abandoned");
         if let Ok(turn) = timeout(WAIT_MAX, &mut turn).await {
-            return turn.map(Some).map_err(|_| abandoned);
+            return turn.map_err(|_| abandoned);
         }
-        let waiting = self
-            .queue(route.partition)
-            .and_then(|mut queue| queue.leave(ticket));
+        let waiting = self.lock().leave(ticket);
         match waiting {
-            Some(_) => Ok(None),
-            None => turn.await.map(Some).map_err(|_| abandoned),
+            Some(waiting) => Ok(Turn::Alone(waiting.commit, None)),
+            None => turn.await.map_err(|_| abandoned),
         }
     }
 
-    fn slot(&self, partition: Partition, kind: SlotKind) -> Slot {
+    fn slot(self: &Arc<Self>, kind: SlotKind) -> Slot {
         Slot {
-            record: self.clone(),
-            partition,
+            partition: Arc::clone(self),
             kind,
         }
     }
 
-    fn queue(&self, partition: Partition) -> Option<MutexGuard<'_, Queue<Waiting>>> {
-        let queue = self.group_commit()?.0.get(usize::from(partition.0))?;
+    fn lock(&self) -> MutexGuard<'_, Queue<Waiting>> {
         // The queue is consistent at every unlock: a panic cannot leave it half changed.
-        Some(queue.lock().unwrap_or_else(PoisonError::into_inner))
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, ended: SlotKind) -> Next<Waiting> {
+        let mut queue = self.lock();
+        match ended {
+            SlotKind::Single => queue.single_ended(),
+            SlotKind::Batch => queue.batch_ended(),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        match self.partition.next(self.kind) {
+            Next::Alone(commits) => {
+                for Waiting { commit, turn, .. } in commits {
+                    let slot = self.partition.slot(SlotKind::Single);
+                    drop(turn.send(Turn::Alone(commit, Some(slot))));
+                }
+            }
+            Next::Batch(commits) => {
+                let slot = self.partition.slot(SlotKind::Batch);
+                // Without a runtime the process ends.
+                if let Ok(runtime) = Handle::try_current() {
+                    runtime.spawn(slot.publish_batch(commits));
+                }
+            }
+        }
     }
 }
 
 impl Slot {
     /// Publishes commits in one batch, and ends their waits.
     async fn publish_batch(self, mut commits: Vec<Waiting>) {
-        let connection = self.record.connection();
+        let connection = &self.partition.connection;
         let deadlines = commits.iter().map(|waiting| waiting.deadline);
         let deadline = deadlines.min().unwrap_or_else(Instant::now);
         for _ in 0..=BATCH_RETRIES_MAX {
             let size = u32::try_from(commits.len()).unwrap_or(u32::MAX);
             histogram!(BATCH_COMMITS).record(f64::from(size));
             let publications = commits.iter().map(|waiting| waiting.commit.publication());
-            let ack = connection
-                .publish_batch(publications.collect(), deadline)
-                .await;
-            let (code, last_of_subject) = match ack {
+            let batch = connection.publish_batch(publications.collect(), deadline);
+            let (code, last_of_subject) = match batch.await {
                 Ok(BatchAck::Stored { first }) => return end_stored(commits, first),
                 Ok(BatchAck::Refused {
                     code,
                     last_of_subject,
                 }) => (code, last_of_subject),
                 Err(unavailable) => {
-                    return commits
-                        .into_iter()
-                        .for_each(|waiting| waiting.end(Err(unavailable)));
+                    let waiting = commits.into_iter();
+                    return waiting.for_each(|waiting| waiting.end(Err(unavailable)));
                 }
             };
             counter!(BATCHES_REFUSED, "code" => code.to_string()).increment(1);
-            let failed = self.find_failed(&commits, last_of_subject).await;
+            let failed = self.find_failed(&commits, last_of_subject, deadline).await;
             let Some(failed) = failed else {
                 break;
             };
@@ -285,11 +285,19 @@ impl Slot {
     }
 
     /// The commit whose check failed, by the last sequence of its subject; `None`: unknown.
-    async fn find_failed(&self, commits: &[Waiting], last: Option<Sequence>) -> Option<usize> {
+    async fn find_failed(
+        &self,
+        commits: &[Waiting],
+        last: Option<Sequence>,
+        deadline: Instant,
+    ) -> Option<usize> {
         let last = last.filter(|last| last.0 > 0)?;
-        let stream = topology::stream_name(self.partition);
+        let PartitionQueue {
+            connection, stream, ..
+        } = &*self.partition;
         let query = MessageQuery::Sequence(last.0);
-        let message = self.record.get_from_leader(&stream, &query).await.ok()??;
+        let message = connection.get_from_leader(stream, &query, deadline);
+        let message = message.await.ok()??;
         let is_of_subject = |waiting: &Waiting| waiting.commit.subject == message.subject;
         commits.iter().position(is_of_subject)
     }

@@ -32,6 +32,7 @@ mod partition_status;
 mod parts;
 mod pending_erasures;
 mod publish;
+mod put;
 mod receipt_keys;
 mod record;
 pub mod registry;

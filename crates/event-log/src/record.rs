@@ -24,7 +24,7 @@ pub struct Record(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    connection: Connection,
+    connection: Arc<Connection>,
     identity: Identity,
     config: RecordConfig,
     /// `None`: the streams do not accept batches.
@@ -64,12 +64,15 @@ impl Record {
     async fn attach(connection: Connection, config: RecordConfig) -> Result<Self, RecordError> {
         let deadline = Instant::now() + config.request_timeout();
         let (identity, streams) = topology::check(&connection, &config, deadline).await?;
+        let connection = Arc::new(connection);
+        let replicas = topology::accept_batches(identity, &streams);
+        let group_commit =
+            replicas.map(|replicas| GroupCommit::new(&connection, identity.partitions, replicas));
         Ok(Self(Arc::new(Inner {
-            group_commit: topology::accept_batches(identity, &streams)
-                .map(|replicas| GroupCommit::new(identity.partitions, replicas)),
             connection,
             identity,
             config,
+            group_commit,
         })))
     }
 

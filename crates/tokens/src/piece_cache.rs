@@ -76,8 +76,9 @@ mod tests {
         for (piece, counted) in [
             ("a", true),
             ("a", false),
+            // It has the place of `a`.
             ("a\0", true),
-            ("a", false),
+            ("a", true),
             (longest.as_str(), true),
             (longest.as_str(), false),
             (&"x".repeat(PIECE_BYTES_MAX + 1), true),

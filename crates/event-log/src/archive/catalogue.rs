@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::entry::{ArchiveEntry, CataloguedEntry};
 use crate::feed::{Feed, FeedItem};
 use crate::get::MessageQuery;
-use crate::publish::Put;
+use crate::put::Put;
 use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM, stream_config};
 use crate::{Record, RecordError, Unavailable};
 

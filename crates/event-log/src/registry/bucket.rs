@@ -8,7 +8,7 @@ use super::seals::SecretEntry;
 use super::{RegistryError, Shared};
 use crate::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
-use crate::publish::Put;
+use crate::put::Put;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
