@@ -2,7 +2,7 @@
 """Compares two builds of `hansard`: both run the same bench suites in turn, each with its own stack, on one machine.
 
     cargo build --release -p bench
-    python3 tests/compare/builds.py OLD NEW [--turns 5] [--suite unary,context] [--slower-max 0.03]
+    python3 tests/compare/builds.py OLD NEW [--turns 5] [--suite append,contexts] [--slower-max 0.03]
 
 OLD and NEW are binaries; `--bench` is the program that measures them. Prints, per figure, the median of the ratios
 NEW/OLD of neighbouring turns, and the ratios. Exits with 1 when a figure of NEW is slower than the bound. The order
@@ -27,9 +27,11 @@ def measure(bench, binary, suites, seconds):
     figures = {}
     for comparison in json.loads(run.stdout)["comparisons"]:
         system = comparison["rounds"][0]["system"]
-        figures[f"{comparison['title']}: per_second"] = system["per_second"]
+        # A suite has a comparison for each number of callers, with one title.
+        title = f"{comparison['title']}, {comparison['load']}"
+        figures[f"{title}: per_second"] = system["per_second"]
         for name in ("p50_ms", "p99_ms"):
-            figures[f"{comparison['title']}: {name}"] = system["latency"][name]
+            figures[f"{title}: {name}"] = system["latency"][name]
     return figures
 
 
@@ -45,7 +47,7 @@ def main():
     parser.add_argument("--bench", type=pathlib.Path, default="target/release/bench", help="default: %(default)s")
     parser.add_argument("--turns", type=int, default=5, help="pairs of turns (default: 5)")
     parser.add_argument("--seconds", type=int, default=5, help="length of a turn (default: 5)")
-    parser.add_argument("--suite", default="unary,context", help="suites of the bench (default: unary,context)")
+    parser.add_argument("--suite", default="append,contexts", help="suites of the bench (default: append,contexts)")
     parser.add_argument("--slower-max", type=float, default=0.03, help="largest slowdown of a median (default: 0.03)")
     args = parser.parse_args()
     ratios = {}
