@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::Instant;
 
-use super::latency::real;
+use super::latency::{Measure, real};
 use super::report::CpuPerCall;
 
 /// Processes with their children, by role; and this process without them.
@@ -16,14 +16,14 @@ const LOAD_GENERATOR: &str = "load generator";
 
 /// A running measurement.
 #[derive(Debug)]
-pub(crate) struct Metered<'a> {
+struct Metered<'a> {
     meter: &'a CpuMeter,
     started: Instant,
     before: Vec<f64>,
 }
 
 /// The processor time of each role per second.
-pub(crate) type CpuShares = Vec<(&'static str, f64)>;
+type CpuShares = Vec<(&'static str, f64)>;
 
 /// Sums over the rounds of a comparison.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl CpuMeter {
         Self(running.collect())
     }
 
-    pub(crate) fn start(&self) -> Metered<'_> {
+    fn start(&self) -> Metered<'_> {
         Metered {
             meter: self,
             started: Instant::now(),
@@ -57,7 +57,7 @@ impl CpuMeter {
 }
 
 impl Metered<'_> {
-    pub(crate) fn stop(self) -> CpuShares {
+    fn stop(self) -> CpuShares {
         let seconds = self.started.elapsed().as_secs_f64();
         let roles = self.meter.0.iter().map(|(role, _)| *role);
         let roles = roles.chain([LOAD_GENERATOR]);
@@ -69,8 +69,22 @@ impl Metered<'_> {
 }
 
 impl CpuTotals {
+    /// Measures a round; without a meter only its calls.
+    pub(crate) async fn measure(
+        &mut self,
+        meter: Option<&CpuMeter>,
+        round: impl Future<Output = anyhow::Result<Measure>>,
+    ) -> anyhow::Result<Measure> {
+        let metered = meter.map(CpuMeter::start);
+        let measure = round.await?;
+        if let Some(metered) = metered {
+            self.add(&metered.stop(), measure.per_second);
+        }
+        Ok(measure)
+    }
+
     /// Adds a round with so many calls per second.
-    pub(crate) fn add(&mut self, shares: &CpuShares, calls_per_second: f64) {
+    fn add(&mut self, shares: &CpuShares, calls_per_second: f64) {
         for (role, share) in shares {
             let micros = share / calls_per_second * 1e6;
             self.0.entry(role).or_default().push(micros);

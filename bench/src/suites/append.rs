@@ -12,7 +12,7 @@ use wire::proto::write::v1::append_stream_request::Command;
 
 use crate::Plan;
 use crate::baseline::{Baselines, Committed, Inserts};
-use crate::cpu::{CpuMeter, CpuTotals};
+use crate::cpu::CpuTotals;
 use crate::latency::Measure;
 use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Round, Threshold, Verdict};
@@ -75,7 +75,7 @@ pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Co
 
 async fn unary_of(plan: &Plan, target: &Target, in_flight: usize) -> anyhow::Result<Comparison> {
     let load =
-        Load::<Writer>::prepare(&format!("unary-{in_flight}"), (plan, in_flight), target).await?;
+        Load::<Writer>::prepare(&format!("unary-{in_flight}"), plan, in_flight, target).await?;
     let inserts = match &target.baselines {
         Some(baselines) => Some(baselines.inserts(in_flight, load.per_worker).await?),
         None => None,
@@ -89,13 +89,13 @@ async fn unary_of(plan: &Plan, target: &Target, in_flight: usize) -> anyhow::Res
 }
 
 pub(super) async fn stream(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let load = Load::<AppendStream>::prepare("stream", (plan, plan.in_flight_max()), target);
+    let load = Load::<AppendStream>::prepare("stream", plan, plan.in_flight_max(), target);
     measure(&load.await?, None).await
 }
 
 /// The throughput of streams, without a baseline.
 pub(super) async fn stream_alone(plan: &Plan, target: &Target) -> anyhow::Result<f64> {
-    let load = Load::<AppendStream>::prepare("alone", (plan, plan.in_flight_max()), target);
+    let load = Load::<AppendStream>::prepare("alone", plan, plan.in_flight_max(), target);
     Ok(load.await?.measure().await?.per_second)
 }
 
@@ -109,7 +109,7 @@ async fn measure<D: Transport>(
         None => alone(load.plan.rounds, || load.measure()).await?,
         Some(baselines) => {
             baselines.publisher.make_streams().await?;
-            let rounds = against(load, baselines, inserts, (&mut catching_up, &mut cpu)).await;
+            let rounds = against(load, baselines, inserts, &mut catching_up, &mut cpu).await;
             baselines.publisher.remove_streams().await;
             rounds?
         }
@@ -134,7 +134,8 @@ async fn against<D: Transport>(
     load: &Load<'_, D>,
     baselines: &Baselines,
     inserts: Option<&Inserts>,
-    (catching_up, cpu): (&mut Duration, &mut CpuTotals),
+    catching_up: &mut Duration,
+    cpu: &mut CpuTotals,
 ) -> anyhow::Result<Vec<Round>> {
     let payload = load.recorded(baselines).await?;
     let committed = load.committed(baselines).await?;
@@ -148,11 +149,8 @@ async fn against<D: Transport>(
         Ok((Some(published.await?), beside))
     };
     let system = async || {
-        let metered = load.target.cpu.as_ref().map(CpuMeter::start);
-        let measure = load.measure().await?;
-        if let Some(metered) = metered {
-            cpu.add(&metered.stop(), measure.per_second);
-        }
+        let meter = load.target.cpu.as_ref();
+        let measure = cpu.measure(meter, load.measure()).await?;
         *catching_up = caught_up(baselines).await?.max(*catching_up);
         Ok(measure)
     };
@@ -192,7 +190,8 @@ struct Load<'a, D> {
 impl<'a, D: Transport> Load<'a, D> {
     async fn prepare(
         name: &str,
-        (plan, in_flight): (&'a Plan, usize),
+        plan: &'a Plan,
+        in_flight: usize,
         target: &'a Target,
     ) -> anyhow::Result<Self> {
         let per_worker = plan.conversations.div_ceil(in_flight);

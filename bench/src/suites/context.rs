@@ -7,7 +7,7 @@ use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
 
 use crate::Plan;
 use crate::baseline::VersionRange;
-use crate::cpu::{CpuMeter, CpuTotals};
+use crate::cpu::CpuTotals;
 use crate::latency::Measure;
 use crate::pace::{ClosedLoop, pick};
 use crate::report::{Comparison, Threshold, Verdict};
@@ -53,12 +53,8 @@ async fn measure_of(
 ) -> anyhow::Result<Comparison> {
     let mut cpu = CpuTotals::default();
     let system = async || {
-        let metered = target.cpu.as_ref().map(CpuMeter::start);
-        let measure = contexts(target, closed, MESSAGES, Arc::clone(conversations)).await?;
-        if let Some(metered) = metered {
-            cpu.add(&metered.stop(), measure.per_second);
-        }
-        Ok(measure)
+        let round = contexts(target, closed, MESSAGES, Arc::clone(conversations));
+        cpu.measure(target.cpu.as_ref(), round).await
     };
     let rounds = match &target.baselines {
         None => alone(plan.rounds, system).await?,

@@ -5,7 +5,7 @@ use domain::{CommitId, ConversationKey, Partition, Sequence};
 use tokio::time::Instant;
 
 use crate::group_commit::Commit;
-use crate::publish::{Ack, Publication};
+use crate::publish::Ack;
 use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
 
 /// A commit to append.
@@ -85,13 +85,7 @@ impl Record {
         append: &Append,
         deadline: Instant,
     ) -> Result<Ack, Unavailable> {
-        let commit = Commit {
-            subject: route.subject.clone(),
-            id: append.commit.to_string(),
-            expected: append.expected,
-            trace: append.trace.clone(),
-            payload: append.message.clone(),
-        };
+        let commit = commit(route, append, append.commit.to_string());
         let queues = self.group_commit();
         if let Some(queue) = queues.and_then(|queues| queues.partition(route.partition)) {
             return queue.publish(commit, deadline).await;
@@ -110,12 +104,13 @@ impl Record {
     }
 }
 
-pub(crate) fn publication<'a>(route: &Route, append: &'a Append, id: &'a str) -> Publication<'a> {
-    Publication {
+/// The commit of an append under a message id.
+pub(crate) fn commit(route: &Route, append: &Append, id: String) -> Commit {
+    Commit {
         subject: route.subject.clone(),
-        id: Some(id),
+        id,
         expected: append.expected,
-        trace: Some(&append.trace),
+        trace: append.trace.clone(),
         payload: append.message.clone(),
     }
 }

@@ -15,7 +15,7 @@ use domain::{Head, Sequence};
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
-use crate::append::{Route, publication};
+use crate::append::{Route, commit};
 use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::jitter::jittered;
 use crate::last::stored;
@@ -59,9 +59,12 @@ impl Record {
                 Finding::Unchanged => wait(attempt, deadline).await?,
                 Finding::IdTaken => id = format!("{}:{}", append.commit, route.subject),
             }
-            let again = publication(route, append, &id);
+            let again = commit(route, append, id.clone());
             let ack_deadline = Self::ack_deadline(deadline);
-            answer = self.connection().publish(again, ack_deadline).await;
+            answer = self
+                .connection()
+                .publish(again.publication(), ack_deadline)
+                .await;
         }
         match self.read_outcome(route, append, answer, deadline).await? {
             Finding::Settled(outcome) => Ok(outcome),

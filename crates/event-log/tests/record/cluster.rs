@@ -78,15 +78,8 @@ async fn three_replicas_store_every_commit_once_despite_kills() {
         if number % 40 == 30 {
             servers[number / 40].restart().await.unwrap();
         }
-        let sealed = writer.seal(&number.to_string());
-        let outcome = loop {
-            let outcome = record.append(&writer.key, sealed.append.clone()).await;
-            if outcome.is_ok() {
-                break outcome;
-            }
-        };
-        let append = sealed.append.clone();
-        retries.push((append, writer.advance(sealed, outcome)));
+        let text = number.to_string();
+        retries.push(writer.append_until_known(&record, &text).await);
     }
     for (append, expected) in retries {
         let outcome = record.append(&writer.key, append).await;
@@ -143,16 +136,9 @@ async fn batches_on_three_replicas_are_stored_once_despite_kills() {
         .map(|n| Writer::of(&format!("c{n}")))
         .collect();
     for round in 0..ROUNDS {
-        let appending = writers.iter_mut().map(async |writer| {
-            let sealed = writer.seal(&round.to_string());
-            let outcome = loop {
-                let outcome = record.append(&writer.key, sealed.append.clone()).await;
-                if outcome.is_ok() {
-                    break outcome;
-                }
-            };
-            writer.advance(sealed, outcome);
-        });
+        let text = round.to_string();
+        let appending = writers.iter_mut();
+        let appending = appending.map(|writer| writer.append_until_known(&record, &text));
         let appending = futures::future::join_all(appending);
         // Each server in turn, so that a leader is among them; two are a quorum.
         let server = &mut servers[round / 4];

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::proxy::Proxy;
 use crate::support::{
-    SealedCommit, Writer, all_messages, config_of_one, jetstream, record_of_one, soon,
+    SealedCommit, Writer, all_commits, all_messages, config_of_one, jetstream, record_of_one, soon,
 };
 
 /// Concurrent appends, enough for batches.
@@ -69,11 +69,8 @@ async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
 
 /// Every conversation has its commits, once, each after the one before.
 async fn check_stored(server: &NatsServer, writers: &[Writer], commits: usize) {
-    let stored = all_messages(&server.url()).await;
-    let ids: BTreeSet<CommitId> = stored
-        .iter()
-        .map(|(_, message)| wire::commit::open(message.clone()).unwrap().commit.id)
-        .collect();
+    let stored = all_commits(&server.url()).await;
+    let ids: BTreeSet<CommitId> = stored.iter().map(|(_, id)| *id).collect();
     assert_eq!(ids.len(), stored.len(), "a commit is stored twice");
     assert_eq!(stored.len(), writers.len() * commits);
     let record = Record::open(config_of_one(server)).await.unwrap();
@@ -333,11 +330,7 @@ async fn batches_are_stored_once_despite_kills() {
     drop(appended);
     let appended = soon("the appenders", appending.join_all()).await;
     let mut expected: Vec<_> = appended.into_iter().flatten().collect();
-    let mut stored: Vec<_> = all_messages(&server.url())
-        .await
-        .into_iter()
-        .map(|(sequence, message)| (sequence, wire::commit::open(message).unwrap().commit.id))
-        .collect();
+    let mut stored = all_commits(&server.url()).await;
     expected.sort_unstable();
     stored.sort_unstable();
     assert_eq!(stored, expected);
@@ -352,15 +345,8 @@ async fn append_until_closed(
 ) -> Vec<(u64, CommitId)> {
     let mut commits = Vec::new();
     loop {
-        let sealed = writer.seal("x");
-        let id = sealed.append.commit;
-        let outcome = loop {
-            let outcome = record.append(&writer.key, sealed.append.clone()).await;
-            if outcome.is_ok() {
-                break outcome;
-            }
-        };
-        commits.push((writer.advance(sealed, outcome).0, id));
+        let (append, at) = writer.append_until_known(&record, "x").await;
+        commits.push((at.0, append.commit));
         if appended.send(()).await.is_err() {
             return commits;
         }

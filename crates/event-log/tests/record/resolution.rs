@@ -8,7 +8,7 @@ use domain::CommitId;
 use event_log::{AppendOutcome, Record, RecordConfig};
 
 use crate::proxy::Proxy;
-use crate::support::{Writer, all_messages, config, record_of_one, soon, until};
+use crate::support::{Writer, all_commits, all_messages, config, record_of_one, soon, until};
 
 #[tokio::test]
 async fn a_lost_reply_is_resolved() {
@@ -89,11 +89,7 @@ async fn every_commit_is_stored_once_despite_kills() {
     for task in appending {
         committed.extend(soon("an appender", task).await.unwrap());
     }
-    let stored = all_messages(&server.url()).await;
-    let mut stored: Vec<_> = stored
-        .into_iter()
-        .map(|(sequence, message)| (sequence, wire::commit::open(message).unwrap().commit.id))
-        .collect();
+    let mut stored = all_commits(&server.url()).await;
     committed.sort_unstable();
     stored.sort_unstable();
     assert_eq!(stored, committed);
@@ -111,15 +107,8 @@ async fn append_until(
     let mut writer = Writer::of(&conversation);
     let mut committed = Vec::new();
     while !load.stops.load(Ordering::SeqCst) {
-        let sealed = writer.seal("x");
-        let outcome = loop {
-            let outcome = record.append(&writer.key, sealed.append.clone()).await;
-            if outcome.is_ok() {
-                break outcome;
-            }
-        };
-        let id = sealed.append.commit;
-        committed.push((writer.advance(sealed, outcome).0, id));
+        let (append, at) = writer.append_until_known(&record, "x").await;
+        committed.push((at.0, append.commit));
         load.committed.fetch_add(1, Ordering::SeqCst);
     }
     committed

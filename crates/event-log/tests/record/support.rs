@@ -133,6 +133,23 @@ impl Writer {
         self.advance(sealed, outcome)
     }
 
+    /// Appends the next commit, and retries it until its outcome is known.
+    pub(crate) async fn append_until_known(
+        &mut self,
+        record: &Record,
+        text: &str,
+    ) -> (Append, Sequence) {
+        let sealed = self.seal(text);
+        let append = sealed.append.clone();
+        let outcome = loop {
+            let outcome = record.append(&self.key, append.clone()).await;
+            if outcome.is_ok() {
+                break outcome;
+            }
+        };
+        (append, self.advance(sealed, outcome))
+    }
+
     pub(crate) fn advance(
         &mut self,
         sealed: SealedCommit,
@@ -171,6 +188,14 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
         }
     };
     soon(what, polling).await;
+}
+
+/// The sequence and id of every commit of a record's only partition.
+pub(crate) async fn all_commits(url: &str) -> Vec<(u64, CommitId)> {
+    let messages = all_messages(url).await.into_iter();
+    messages
+        .map(|(sequence, message)| (sequence, wire::commit::open(message).unwrap().commit.id))
+        .collect()
 }
 
 /// Every message of a record's only partition, read from its stream.
