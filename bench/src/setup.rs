@@ -15,7 +15,10 @@ use super::target::Target;
 
 /// Conversations that are created concurrently.
 const IN_FLIGHT: usize = 512;
-const MESSAGES_PER_COMMIT: usize = 100;
+/// Messages of a commit of an import.
+pub(super) const IMPORT: usize = 100;
+/// Messages of a commit of a chat: a question and its answer.
+pub(super) const TURN: usize = 2;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fill<'a> {
@@ -23,6 +26,8 @@ pub(super) struct Fill<'a> {
     pub(super) name: &'a str,
     pub(super) conversations: usize,
     pub(super) messages: usize,
+    /// Messages of each commit. Reads of a conversation get its last commit.
+    pub(super) per_commit: usize,
     /// Bytes of text per message.
     pub(super) event_bytes: usize,
 }
@@ -42,7 +47,7 @@ pub(super) async fn conversations(
             send(&stream, Command::CreateConversation(request)).await?;
             let mut left = fill.messages;
             while left > 0 {
-                let events = left.min(MESSAGES_PER_COMMIT);
+                let events = left.min(fill.per_commit);
                 let messages = messages(events, fill.event_bytes);
                 let append = append(target, &id, messages);
                 send(&stream, Command::AppendEvents(append)).await?;

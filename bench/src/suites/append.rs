@@ -199,6 +199,7 @@ impl<'a, D: Transport> Load<'a, D> {
             name,
             conversations: per_worker * in_flight,
             messages: 0,
+            per_commit: setup::IMPORT,
             event_bytes: plan.event_bytes,
         };
         let conversations = setup::conversations(target, fill).await?;

@@ -34,6 +34,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
         name: "context",
         conversations: CONVERSATIONS,
         messages: CONVERSATION_MESSAGES,
+        per_commit: setup::TURN,
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;

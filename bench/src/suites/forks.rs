@@ -29,6 +29,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         name: "plain",
         conversations: CONVERSATIONS,
         messages: MESSAGES_EACH * (DEPTH + 1),
+        per_commit: setup::IMPORT,
         event_bytes: plan.event_bytes,
     };
     let unforked = setup::conversations(target, unforked).await?;

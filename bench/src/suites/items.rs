@@ -55,6 +55,7 @@ async fn conversations(
             name,
             conversations: 2,
             messages,
+            per_commit: setup::IMPORT,
             event_bytes: MESSAGE_BYTES,
         },
     );

@@ -35,6 +35,7 @@ pub(super) async fn measure(
         name: "lag",
         conversations: plan.conversations,
         messages: 0,
+        per_commit: setup::IMPORT,
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;

@@ -26,6 +26,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
         name,
         conversations,
         messages,
+        per_commit: setup::IMPORT,
         event_bytes: plan.event_bytes,
     };
     let short = fill("short", SHORT_CONVERSATIONS, SHORT_MESSAGES);

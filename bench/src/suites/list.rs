@@ -24,6 +24,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         name,
         conversations,
         messages: 0,
+        per_commit: setup::IMPORT,
         event_bytes: 0,
     };
     setup::conversations(target, fill("few", SHORT)).await?;

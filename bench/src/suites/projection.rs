@@ -78,6 +78,7 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
         name: shape.name,
         conversations: shape.conversations,
         messages: shape.events_per_commit,
+        per_commit: setup::IMPORT,
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;

@@ -129,7 +129,7 @@ pub(crate) async fn rows(
     let (tenant, id) = (&target.access.tenant, &target.key.conversation);
     match query {
         RowQuery::Events(query) => {
-            let found = queries::head_and_events(&reader.read_model, tenant, id, query).await?;
+            let found = reader.head_and_events(tenant, id, query).await?;
             let (head_row, events) = found.unzip();
             Ok(Rows {
                 head_row,

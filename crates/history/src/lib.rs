@@ -5,6 +5,8 @@
 //! The caller chooses a [`View`]: everything that was recorded, or the effective history, without events that a rewind hides.
 //! [`EffectiveHistory`] and [`Page`] collect events from a cursor within bounds.
 
+mod batched_rows;
+mod batcher;
 mod commits_after;
 mod consistency;
 mod conversation_read;

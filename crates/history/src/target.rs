@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use domain::{ConversationId, ConversationKey, Position};
+use domain::{ConversationId, ConversationKey, Position, TenantAccess};
 use event_log::registry::AgentAccess;
 use event_log::{Record, StoredMessage};
-use read_model::ReadModel;
+use read_model::queries::EventQuery;
+use read_model::{EventRow, HeadRow, ReadModel, ReadModelError};
 use wire::status::Problem;
 
+use crate::batched_rows::BatchedRows;
 use crate::deadline::Deadline;
 use crate::known_lineages::KnownLineages;
 
@@ -22,6 +24,31 @@ pub struct Reader {
     pub known_lineages: KnownLineages,
     /// The longest wait until a fence is reached.
     pub fence_wait: Duration,
+    batched_rows: BatchedRows,
+}
+
+impl Reader {
+    /// A reader. Reads with a fence wait at most `fence_wait` until they reach it.
+    #[must_use]
+    pub fn new(record: Record, read_model: ReadModel, fence_wait: Duration) -> Self {
+        Self {
+            batched_rows: BatchedRows::new(read_model.clone()),
+            known_lineages: KnownLineages::default(),
+            record,
+            read_model,
+            fence_wait,
+        }
+    }
+
+    /// The head and the events of a query, in one snapshot.
+    pub(crate) async fn head_and_events(
+        &self,
+        access: &TenantAccess,
+        id: &ConversationId,
+        query: &EventQuery,
+    ) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
+        self.batched_rows.head_and_events(access, id, query).await
+    }
 }
 
 /// The conversation to read, and the required freshness.

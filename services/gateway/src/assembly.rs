@@ -38,6 +38,8 @@ pub const MESSAGES: BoundedNumber = BoundedNumber {
 pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Events of the first read: enough for a context of usual turns.
 const EVENTS_LIKELY: usize = 256;
+/// Events of the first read for each message of a context: a message that calls a tool comes with the call and its result.
+const EVENTS_PER_MESSAGE_LIKELY: usize = 3;
 /// Fewest tokens of an event that a model reads. With the budget it bounds the number of events.
 const EVENT_TOKENS_MIN: u64 = 8;
 
@@ -193,7 +195,8 @@ fn bounds(request: &ContextRequest) -> (WindowBounds, usize) {
         events_max: messages.events_max(),
         bytes_max: CONTEXT_BYTES_MAX,
     };
-    (bounds, EVENTS_LIKELY.min(most).min(messages.events_max()))
+    let likely = EVENTS_LIKELY.min(EVENTS_PER_MESSAGE_LIKELY * (messages.0 + 1));
+    (bounds, likely.min(most))
 }
 
 /// A key for the provider's cache: equal for all contexts of a conversation, and not reversible to its id.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egress::Policy;
 use event_log::{Record, Registry};
-use history::{KnownLineages, Reader};
+use history::Reader;
 use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
@@ -115,12 +115,11 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         token_keys: token_keys.map_err(StartError::dependency)?,
         policies: Policies::default(),
         registry,
-        reader: Reader {
+        reader: Reader::new(
             record,
             read_model,
-            known_lineages: KnownLineages::default(),
-            fence_wait: Duration::from_millis(config.fence_wait_ms),
-        },
+            Duration::from_millis(config.fence_wait_ms),
+        ),
         watchers: Watchers::new(
             config.watchers_max,
             Duration::from_millis(config.watch_idle_check_ms),

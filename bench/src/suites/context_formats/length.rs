@@ -25,12 +25,14 @@ const SHORT: Fill<'_> = Fill {
     name: "budget-short",
     conversations: 64,
     messages: 300,
+    per_commit: setup::IMPORT,
     event_bytes: 500,
 };
 const LONG: Fill<'_> = Fill {
     name: "budget-long",
     conversations: 8,
     messages: 10_000,
+    per_commit: setup::IMPORT,
     event_bytes: 500,
 };
 /// Contexts are assembled at each of this many latest versions: the used part of the budget changes with each version, and

@@ -11,14 +11,33 @@ use event_log::{AppendOutcome, Record, RecordConfig, Registry, TailBounds};
 use uuid::Uuid;
 
 use crate::erasures::files_with;
-use crate::support::{Writer, config, tenant, until};
+use crate::support::{Writer, all_messages, config, jetstream, tenant, until};
 
-struct Cluster {
-    servers: [NatsServer; 3],
-    record: Record,
+pub(crate) struct Cluster {
+    pub(crate) servers: [NatsServer; 3],
+    pub(crate) record: Record,
 }
 
+impl Cluster {
+    /// The configuration of a record in the cluster.
+    pub(crate) fn config(servers: &[NatsServer], partitions: u16) -> RecordConfig {
+        let urls: Vec<_> = servers.iter().map(NatsServer::url).collect();
+        RecordConfig {
+            partitions,
+            replicas: 3,
+            request_timeout_ms: 10_000,
+            ..config(&urls.join(","))
+        }
+    }
+}
+
+/// Three servers with a record of one partition.
 async fn cluster() -> Cluster {
+    cluster_of(1).await
+}
+
+/// Three servers with a record.
+pub(crate) async fn cluster_of(partitions: u16) -> Cluster {
     let ports: Vec<_> = (0..3).map(|_| route_port()).collect();
     let routes: Vec<_> = ports
         .iter()
@@ -37,13 +56,7 @@ async fn cluster() -> Cluster {
     };
     let (first, second, third) = tokio::join!(start(0), start(1), start(2));
     let servers = [first, second, third];
-    let urls: Vec<_> = servers.iter().map(NatsServer::url).collect();
-    let config = || RecordConfig {
-        partitions: 1,
-        replicas: 3,
-        request_timeout_ms: 10_000,
-        ..config(&urls.join(","))
-    };
+    let config = || Cluster::config(&servers, partitions);
     until("the cluster", || async {
         Box::pin(Record::create(config())).await.is_ok()
     })
@@ -158,6 +171,61 @@ async fn batches_on_three_replicas_are_stored_once_despite_kills() {
             tail.is_ok_and(|tail| tail.commits.len() == ROUNDS)
         };
         until("every commit, once", whole).await;
+        let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
+        assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
+    }
+}
+
+/// The leader is killed between the messages of a batch and its last one: nothing of the batch is stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
+    const STAGED: usize = 40;
+    let Cluster {
+        mut servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let stream = jetstream(&servers[0]).await;
+    let stream = stream.get_stream("HANSARD_0").await.unwrap();
+    let leader = stream
+        .cached_info()
+        .cluster
+        .as_ref()
+        .unwrap()
+        .leader
+        .clone();
+    let leader: usize = leader.unwrap().trim_start_matches('n').parse().unwrap();
+    let client = async_nats::connect(servers[(leader + 1) % 3].url())
+        .await
+        .unwrap();
+    let send = async |number: usize, is_last: bool| {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Nats-Batch-Id", "staged");
+        headers.insert("Nats-Batch-Sequence", number.to_string().as_str());
+        if is_last {
+            headers.insert("Nats-Batch-Commit", "1");
+        }
+        let subject = format!("hansard.0.acme.c{}", number - 1);
+        client
+            .request_with_headers(subject, headers, "x".into())
+            .await
+    };
+    for number in 1..STAGED {
+        // The leader answers a message that it has staged without a text.
+        assert_eq!(send(number, false).await.unwrap().payload, Bytes::new());
+    }
+    servers[leader].kill();
+    let rejected = || async {
+        let reply = send(STAGED, true).await;
+        reply.is_ok_and(|reply| String::from_utf8_lossy(&reply.payload).contains("\"error\""))
+    };
+    until("the answer of another leader", rejected).await;
+    let mut writers: Vec<_> = (0..STAGED).map(|n| Writer::of(&format!("c{n}"))).collect();
+    let appending = writers.iter_mut();
+    let appending = appending.map(|writer| writer.append_until_known(&record, "x"));
+    futures::future::join_all(appending).await;
+    let survivor = servers[(leader + 1) % 3].url();
+    assert_eq!(all_messages(&survivor).await.len(), STAGED);
+    for writer in &writers {
         let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
         assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
     }

@@ -20,6 +20,8 @@ use crate::support::{
 
 /// Concurrent appends, enough for batches.
 const APPENDS: usize = 300;
+/// Commits that are published alone before others wait.
+const SINGLES_MAX: usize = 8;
 /// The server's own limit of incomplete batches of a stream.
 const BATCHES_IN_FLIGHT_MAX: usize = 50;
 const BATCH_ID: &str = "Nats-Batch-Id";
@@ -190,6 +192,23 @@ async fn the_lost_acknowledgement_of_a_batch_is_resolved() {
         assert!(!proxy.is_dropping(), "no reply was lost");
         check_stored(&server, &writers, commits).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lost_acknowledgement_of_a_batch_of_128_is_resolved() {
+    let server = devstack::test::nats().await;
+    drop(record_of_one(&server).await);
+    let proxy = Proxy::to(&server.url()).await;
+    let record = proxy.record().await;
+    // As many as are published alone at first, and those that wait for them.
+    let mut writers = writers("c", SINGLES_MAX + 128);
+    proxy.drop_reply_with("\"count\":128}");
+    let outcomes = append_all(&record, &writers).await;
+    advance_all(&mut writers, outcomes);
+    assert!(!proxy.is_dropping(), "no reply was lost");
+    check_stored(&server, &writers, 1).await;
+    let batches = batches(&server).await;
+    assert!(batches.values().any(|batch| batch.len() == 128));
 }
 
 /// Commits whose callers are gone are stored or not, and the others are stored.

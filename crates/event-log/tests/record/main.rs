@@ -20,6 +20,7 @@ mod rates;
 mod receipt_keys;
 mod registry;
 mod replays;
+mod replicated_rates;
 mod resolution;
 mod sealing;
 mod support;

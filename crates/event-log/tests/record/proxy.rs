@@ -1,7 +1,6 @@
 //! A TCP proxy between client and server that can drop a reply of the server.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use event_log::{Record, RecordConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
@@ -10,10 +9,38 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::support::config;
 
+/// The text of the reply to drop; `None`: no reply is dropped.
+#[derive(Clone, Default)]
+struct Drops(Arc<Mutex<Option<&'static str>>>);
+
+impl Drops {
+    fn set(&self, text: Option<&'static str>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
+    fn text(&self) -> Option<&'static str> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this is the reply; only the first one is.
+    fn take(&self, reply: &[u8]) -> bool {
+        let contains = |text: &&str| {
+            reply
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        };
+        let is_dropped = self.text().as_ref().is_some_and(contains);
+        if is_dropped {
+            self.set(None);
+        }
+        is_dropped
+    }
+}
+
 /// Closes all connections when it is dropped.
 pub(crate) struct Proxy {
     url: String,
-    drops_reply: Arc<AtomicBool>,
+    drops: Drops,
     task: AbortHandle,
 }
 
@@ -22,20 +49,20 @@ impl Proxy {
         let server = url.trim_start_matches("nats://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("nats://{}", listener.local_addr().unwrap());
-        let drops_reply = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&drops_reply);
+        let drops = Drops::default();
+        let of_connections = drops.clone();
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let (server, flag) = (TcpStream::connect(&server).await, Arc::clone(&flag));
+                let (server, drops) = (TcpStream::connect(&server).await, of_connections.clone());
                 if let Ok(server) = server {
-                    connections.spawn(relay(client, server, flag));
+                    connections.spawn(relay(client, server, drops));
                 }
             }
         });
         Self {
             url,
-            drops_reply,
+            drops,
             task: task.abort_handle(),
         }
     }
@@ -51,11 +78,16 @@ impl Proxy {
 
     /// Drops the next reply of the server, and closes its connection.
     pub(crate) fn drop_reply(&self) {
-        self.drops_reply.store(true, Ordering::SeqCst);
+        self.drop_reply_with(" ");
+    }
+
+    /// Drops the next reply that contains a text, and closes its connection.
+    pub(crate) fn drop_reply_with(&self, text: &'static str) {
+        self.drops.set(Some(text));
     }
 
     pub(crate) fn is_dropping(&self) -> bool {
-        self.drops_reply.load(Ordering::SeqCst)
+        self.drops.text().is_some()
     }
 }
 
@@ -66,7 +98,7 @@ impl Drop for Proxy {
 }
 
 /// Ends after a dropped reply, or when either side closes.
-async fn relay(client: TcpStream, server: TcpStream, drops_reply: Arc<AtomicBool>) {
+async fn relay(client: TcpStream, server: TcpStream, drops: Drops) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let up = async { copy(&mut from_client, &mut to_server).await.map(drop) };
@@ -74,7 +106,7 @@ async fn relay(client: TcpStream, server: TcpStream, drops_reply: Arc<AtomicBool
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let count = from_server.read(&mut buffer).await?;
-            if count == 0 || drops_reply.swap(false, Ordering::SeqCst) {
+            if count == 0 || drops.take(&buffer[..count]) {
                 return Ok::<(), std::io::Error>(());
             }
             to_client.write_all(&buffer[..count]).await?;

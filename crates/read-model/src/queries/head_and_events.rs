@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::{ConversationId, EventKind, TenantAccess, Version};
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{Encode, Postgres, Row as _, Type};
 
 use super::statements::by_direction;
 use crate::arguments::{arguments, bind, signed};
@@ -21,11 +22,36 @@ pub const EVENTS_PER_READ_MAX: u32 = 5_000;
 /// quarter of the time of a context read.
 const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 
-static EVENTS: LazyLock<[String; 2]> = LazyLock::new(|| by_direction(include_str!("events.sql")));
-static FEW_EVENTS: LazyLock<[String; 2]> =
-    LazyLock::new(|| by_direction(include_str!("few_events.sql")));
-static RARE_EVENTS: LazyLock<[String; 2]> =
-    LazyLock::new(|| by_direction(include_str!("rare_events.sql")));
+/// The statements of one conversation.
+static OF_ONE: LazyLock<Statements> = LazyLock::new(|| Statements::new(str::to_owned));
+/// The statements of several conversations.
+static OF_SEVERAL: LazyLock<Statements> = LazyLock::new(|| Statements::new(of_several));
+/// The index of the column with the ordinal of the conversation.
+const ORDINALITY: usize = 5;
+
+/// The statements of each kind, by direction.
+#[derive(Debug)]
+struct Statements {
+    events: [String; 2],
+    few_events: [String; 2],
+    rare_events: [String; 2],
+}
+
+impl Statements {
+    fn new(derive: impl Fn(&str) -> String) -> Self {
+        Self {
+            events: by_direction(&derive(include_str!("events.sql"))),
+            few_events: by_direction(&derive(include_str!("few_events.sql"))),
+            rare_events: by_direction(&derive(include_str!("rare_events.sql"))),
+        }
+    }
+}
+
+/// The statement of several conversations, from that of one. Its second parameter is an array of ids.
+fn of_several(of_one: &str) -> String {
+    let of_each = of_one.replace("conversation_id = $2", "conversation_id = of_ids.id");
+    include_str!("of_several.sql").replace("{of_each}", &of_each)
+}
 
 /// Which events to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,12 +109,52 @@ pub async fn head_and_events(
     id: &ConversationId,
     query: &EventQuery,
 ) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
-    let rows = model
-        .read(access, statement(query), || arguments(access, id, query))
-        .await?;
-    let mut head = None;
-    let (mut events, mut bytes) = (Vec::with_capacity(rows.len()), 0);
+    let arguments = || arguments(access, id.as_str(), query);
+    let rows = model.read(access, statement(&OF_ONE, query), arguments);
+    decode(&rows.await?, access, id, query)
+}
+
+/// As [`head_and_events`] for several conversations of a tenant, in one statement. The results are in the order of `ids`.
+///
+/// # Errors
+/// As [`head_and_events`]. A row that cannot be decoded is only the error of its conversation.
+pub async fn heads_and_events(
+    model: &ReadModel,
+    access: &TenantAccess,
+    ids: &[ConversationId],
+    query: &EventQuery,
+) -> Result<Vec<Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>>, ReadModelError> {
+    let texts: Vec<&str> = ids.iter().map(ConversationId::as_str).collect();
+    let arguments = || arguments(access, texts.clone(), query);
+    let rows = model.read(access, statement(&OF_SEVERAL, query), arguments);
+    let rows = rows.await?;
+    let mut of_ids = vec![Vec::new(); ids.len()];
     for row in &rows {
+        if let Some(of_id) = ordinal(row).and_then(|ordinal| of_ids.get_mut(ordinal)) {
+            of_id.push(row);
+        }
+    }
+    let decoded = ids.iter().zip(of_ids);
+    let decoded = decoded.map(|(id, rows)| decode(rows, access, id, query));
+    Ok(decoded.collect())
+}
+
+/// The index of the conversation of a row.
+fn ordinal(row: &PgRow) -> Option<usize> {
+    let ordinal: i64 = row.try_get(ORDINALITY).ok()?;
+    usize::try_from(ordinal).ok()?.checked_sub(1)
+}
+
+/// Decodes the rows of one conversation, in the order of the statement.
+fn decode<'r>(
+    rows: impl IntoIterator<Item = &'r PgRow>,
+    access: &'r TenantAccess,
+    id: &'r ConversationId,
+    query: &EventQuery,
+) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
+    let mut head = None;
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    for row in rows {
         let columns = Columns::new(row, access.tenant(), id.as_str());
         match columns.event()? {
             Some(_) if bytes >= query.bytes_max => break,
@@ -118,13 +184,12 @@ pub async fn events(
 
 /// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which finds a
 /// few of them among ten thousand messages.
-fn statement(query: &EventQuery) -> &'static str {
-    let statements = match (is_rare(&query.kinds), bytes_are_counted_by(query)) {
-        (false, Side::Reader) => &FEW_EVENTS,
-        (false, Side::Postgres) => &EVENTS,
-        (true, _) => &RARE_EVENTS,
+fn statement(statements: &'static Statements, query: &EventQuery) -> &'static str {
+    let [forward, backward] = match (is_rare(&query.kinds), bytes_are_counted_by(query)) {
+        (false, Side::Reader) => &statements.few_events,
+        (false, Side::Postgres) => &statements.events,
+        (true, _) => &statements.rare_events,
     };
-    let [forward, backward] = &**statements;
     match query.direction {
         Direction::Forward => forward,
         Direction::Backward => backward,
@@ -159,10 +224,15 @@ fn length(event: &EventRow) -> u64 {
     u64::try_from(event.bytes.len()).unwrap_or(u64::MAX)
 }
 
-fn arguments(access: &TenantAccess, id: &ConversationId, query: &EventQuery) -> PgArguments {
+/// `ids` is the id of one conversation, or an array of ids.
+fn arguments<'q>(
+    access: &'q TenantAccess,
+    ids: impl Encode<'q, Postgres> + Type<Postgres>,
+    query: &EventQuery,
+) -> PgArguments {
     let arguments = arguments![
         access.tenant().as_str(),
-        id.as_str(),
+        ids,
         signed(query.from.0),
         signed(query.to.0),
         i64::from(query.limit.min(EVENTS_PER_READ_MAX)),

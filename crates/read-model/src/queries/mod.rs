@@ -37,7 +37,7 @@ pub use expired::{
 pub use find_commit::{CommitRow, find_commit};
 pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks, parents_of_forks};
 pub use head_and_events::{
-    Direction, EVENTS_PER_READ_MAX, EventQuery, events, head_and_events, is_rare,
+    Direction, EVENTS_PER_READ_MAX, EventQuery, events, head_and_events, heads_and_events, is_rare,
 };
 pub use lineage::{InheritedQuery, lineage};
 pub use list_conversations::{

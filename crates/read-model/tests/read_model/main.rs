@@ -40,6 +40,7 @@ mod schemas_structure;
 mod search;
 mod search_blocks;
 mod search_speed;
+mod several_conversations;
 mod splits;
 mod statistics;
 mod storage;

@@ -93,15 +93,31 @@ async fn reader(url: &str) -> PgConnection {
     connection
 }
 
+impl Case {
+    fn statement(&self) -> String {
+        let (placeholder, value) = self.replacement;
+        self.sql.replace(placeholder, value)
+    }
+
+    /// The statement of several conversations that is derived from this one, and its arguments; `None`: there is none.
+    fn of_several(&self) -> Option<(String, String)> {
+        let ids = self.arguments.strip_prefix("'t1', 'c5', 1, 4, ")?;
+        let of_each = self.statement();
+        let of_each = of_each.replace("conversation_id = $2", "conversation_id = of_ids.id");
+        let of_several = include_str!("../../src/queries/of_several.sql");
+        Some((
+            of_several.replace("{of_each}", &of_each),
+            format!("'t1', '{{c5,c7}}', 1, 4, {ids}"),
+        ))
+    }
+}
+
 /// The plan with numbers of rows.
-async fn plan(reader: &mut PgConnection, case: &Case) -> String {
-    let (placeholder, value) = case.replacement;
-    let sql = case.sql.replace(placeholder, value);
-    let prepare = format!("DEALLOCATE ALL; PREPARE query AS {sql}");
+async fn plan(reader: &mut PgConnection, statement: &str, arguments: &str) -> String {
+    let prepare = format!("DEALLOCATE ALL; PREPARE query AS {statement}");
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
     let explain = format!(
-        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({})",
-        case.arguments
+        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})"
     );
     let explain = sqlx::raw_sql(AssertSqlSafe(explain));
     let lines = explain.fetch_all(reader).await.unwrap();
@@ -118,13 +134,16 @@ async fn every_query_has_its_index() {
         owner.execute(statement).await.unwrap();
     }
     let mut reader = reader(&url).await;
+    let mut of_several = 0;
     for case in &CASES {
-        let plan = plan(&mut reader, case).await;
-        println!("{}\n{plan}\n", case.index);
-        assert!(
-            plan.contains(case.index) && !plan.contains("Seq Scan"),
-            "{}\n{plan}",
-            case.sql
-        );
+        let of_one = (case.statement(), case.arguments.to_owned());
+        of_several += usize::from(case.of_several().is_some());
+        for (statement, arguments) in [of_one].into_iter().chain(case.of_several()) {
+            let plan = plan(&mut reader, &statement, &arguments).await;
+            println!("{}\n{plan}\n", case.index);
+            let has_index = plan.contains(case.index) && !plan.contains("Seq Scan");
+            assert!(has_index, "{statement}\n{plan}");
+        }
     }
+    assert_eq!(of_several, 6);
 }

@@ -30,18 +30,24 @@ impl<'s> Author<'s> {
         Self::begin_with(stack, Owner::Session(session), (TENANT, AGENT)).await
     }
 
-    pub(crate) async fn begin_with(
+    pub(crate) async fn begin_with(stack: &'s Stack, owner: Owner, of: (&str, &str)) -> Self {
+        let id = ConversationId::parse(Uuid::now_v7().to_string()).unwrap();
+        Self::begin_as(stack, owner, of, id).await
+    }
+
+    /// Begins a conversation of an agent of a tenant with this id.
+    pub(crate) async fn begin_as(
         stack: &'s Stack,
         owner: Owner,
         (tenant, agent): (&str, &str),
+        id: ConversationId,
     ) -> Self {
-        let id = Uuid::now_v7().to_string();
         let agent = AgentId::parse(agent).unwrap();
         let mut author = Self {
             stack,
             key: ConversationKey {
                 tenant: TenantId::parse(tenant).unwrap(),
-                conversation: ConversationId::parse(id).unwrap(),
+                conversation: id,
             },
             agent: agent.clone(),
             commits: Vec::new(),

@@ -12,6 +12,7 @@
 mod access;
 mod author;
 mod client;
+mod concurrent_contexts;
 mod context;
 mod errors;
 mod events;
