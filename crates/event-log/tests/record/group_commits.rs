@@ -9,6 +9,7 @@ use devstack::NatsServer;
 use domain::{CommitId, Sequence};
 use event_log::{AppendOutcome, Record, Unavailable};
 use futures::future::join_all;
+use futures::poll;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -203,7 +204,12 @@ async fn the_lost_acknowledgement_of_a_batch_of_128_is_resolved() {
     // As many as are published alone at first, and those that wait for them.
     let mut writers = writers("c", SINGLES_MAX + 128);
     proxy.drop_reply_with("\"count\":128}");
-    let outcomes = append_all(&record, &writers).await;
+    proxy.hold();
+    let mut appending = Box::pin(append_all(&record, &writers));
+    assert!(poll!(&mut appending).is_pending());
+    proxy.release();
+    let outcomes = appending.as_mut().await;
+    drop(appending);
     advance_all(&mut writers, outcomes);
     assert!(!proxy.is_dropping(), "no reply was lost");
     check_stored(&server, &writers, 1).await;

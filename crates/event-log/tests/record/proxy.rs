@@ -1,10 +1,11 @@
-//! A TCP proxy between client and server that can drop a reply of the server.
+//! A TCP proxy between client and server that can hold replies of the server back, and drop one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use event_log::{Record, RecordConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::support::config;
@@ -41,6 +42,7 @@ impl Drops {
 pub(crate) struct Proxy {
     url: String,
     drops: Drops,
+    holds: watch::Sender<bool>,
     task: AbortHandle,
 }
 
@@ -51,18 +53,21 @@ impl Proxy {
         let url = format!("nats://{}", listener.local_addr().unwrap());
         let drops = Drops::default();
         let of_connections = drops.clone();
+        let (holds, held) = watch::channel(false);
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
                 let (server, drops) = (TcpStream::connect(&server).await, of_connections.clone());
+                let held = held.clone();
                 if let Ok(server) = server {
-                    connections.spawn(relay(client, server, drops));
+                    connections.spawn(relay(client, server, (drops, held)));
                 }
             }
         });
         Self {
             url,
             drops,
+            holds,
             task: task.abort_handle(),
         }
     }
@@ -74,6 +79,15 @@ impl Proxy {
             ..config(&self.url)
         };
         Record::open(config).await.unwrap()
+    }
+
+    /// Holds the replies of the server back until [`Proxy::release`].
+    pub(crate) fn hold(&self) {
+        self.holds.send_replace(true);
+    }
+
+    pub(crate) fn release(&self) {
+        self.holds.send_replace(false);
     }
 
     /// Drops the next reply of the server, and closes its connection.
@@ -98,7 +112,11 @@ impl Drop for Proxy {
 }
 
 /// Ends after a dropped reply, or when either side closes.
-async fn relay(client: TcpStream, server: TcpStream, drops: Drops) {
+async fn relay(
+    client: TcpStream,
+    server: TcpStream,
+    (drops, mut held): (Drops, watch::Receiver<bool>),
+) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let up = async { copy(&mut from_client, &mut to_server).await.map(drop) };
@@ -109,6 +127,8 @@ async fn relay(client: TcpStream, server: TcpStream, drops: Drops) {
             if count == 0 || drops.take(&buffer[..count]) {
                 return Ok::<(), std::io::Error>(());
             }
+            // The proxy is gone, or the replies are released.
+            let _ = held.wait_for(|held| !held).await;
             to_client.write_all(&buffer[..count]).await?;
         }
     };

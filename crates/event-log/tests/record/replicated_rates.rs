@@ -60,6 +60,7 @@ async fn replicated_rates() {
             let alone = rate(&alone, in_flight).await;
             // The streams accept batches again when a writer starts.
             let record = Record::create(config()).await.unwrap();
+            assert!(record.accepts_batches());
             let batched = rate(&record, in_flight).await;
             println!(
                 "{in_flight} in flight: alone {alone:.0} commits/s, in batches {batched:.0}, {:.2}",
