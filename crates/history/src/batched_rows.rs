@@ -11,12 +11,15 @@ use std::time::Duration;
 use domain::{ConversationId, TenantAccess};
 use futures::FutureExt as _;
 use read_model::queries::{self, EventQuery};
-use read_model::{EventRow, HeadRow, RETRY_AFTER_MS, ReadModel, ReadModelError};
+use read_model::{EventRow, HeadRow, ReadModel, ReadModelError};
 
 use crate::batcher::{Batcher, Bounds};
+use crate::event::size_bytes;
 
 /// Maximum number of conversations of a statement.
 const CONVERSATIONS_PER_STATEMENT_MAX: usize = 16;
+/// Bytes of events of each conversation in a statement of several. A conversation with more is read alone.
+const CONVERSATION_BYTES_MAX: u64 = 1024 * 1024;
 /// A statement usually takes a millisecond. One that takes this long waits for a disk or reads large events: others start.
 const SLOT_TIME_MAX: Duration = Duration::from_millis(20);
 
@@ -26,7 +29,7 @@ type RowRead = Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>;
 #[derive(Debug, Clone)]
 pub(crate) struct BatchedRows {
     model: ReadModel,
-    batcher: Batcher<(TenantAccess, EventQuery), ConversationId, RowRead>,
+    batcher: Batcher<(TenantAccess, EventQuery), ConversationId, Option<RowRead>>,
 }
 
 impl BatchedRows {
@@ -52,24 +55,69 @@ impl BatchedRows {
         query: &EventQuery,
     ) -> RowRead {
         let call = || ((access.clone(), query.clone()), id.clone());
-        let alone = queries::head_and_events(&self.model, access, id, query);
-        let cancelled = || {
-            Err(ReadModelError::Unavailable {
-                reason: "a batch of reads was cancelled".to_owned(),
-                retry_after_ms: RETRY_AFTER_MS,
-            })
-        };
-        let read = self.batcher.run(call, alone).await;
-        read.unwrap_or_else(cancelled)
+        let alone = || queries::head_and_events(&self.model, access, id, query);
+        let read = self.batcher.run(call, async { Some(alone().await) });
+        match read.await.flatten() {
+            Some(read) => read,
+            None => alone().await,
+        }
     }
 }
 
+/// The results of several conversations; `None`: the conversation must be read alone, since its events are too large.
 async fn read_batch(
     model: ReadModel,
     access: TenantAccess,
     query: EventQuery,
     ids: Vec<ConversationId>,
-) -> Vec<RowRead> {
-    let found = queries::heads_and_events(&model, &access, &ids, &query).await;
-    found.unwrap_or_else(|error| vec![Err(error); ids.len()])
+) -> Vec<Option<RowRead>> {
+    let bounded = EventQuery {
+        bytes_max: query.bytes_max.min(CONVERSATION_BYTES_MAX),
+        ..query
+    };
+    let found = queries::heads_and_events(&model, &access, &ids, &bounded).await;
+    let found = found.unwrap_or_else(|error| vec![Err(error); ids.len()]);
+    let complete = |read| is_complete(&read, query.bytes_max).then_some(read);
+    found.into_iter().map(complete).collect()
+}
+
+/// Whether [`CONVERSATION_BYTES_MAX`] has cut off no events of a read of at most `bytes_max`.
+fn is_complete(read: &RowRead, bytes_max: u64) -> bool {
+    match read {
+        Ok(Some((_, events))) => fits(events, bytes_max),
+        Ok(None) | Err(_) => true,
+    }
+}
+
+fn fits(events: &[EventRow], bytes_max: u64) -> bool {
+    bytes_max <= CONVERSATION_BYTES_MAX
+        || events.iter().map(size_bytes).sum::<u64>() < CONVERSATION_BYTES_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use domain::{CommitId, Timestamp, Version};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_conversation_with_too_many_bytes_is_read_alone() {
+        let max = CONVERSATION_BYTES_MAX;
+        for (bytes, bytes_max, expected) in [
+            (max - 1, u64::MAX, true),
+            (max, u64::MAX, false),
+            (max, max + 1, false),
+            (max, max, true),
+        ] {
+            let events = vec![EventRow {
+                version: Version(1),
+                commit: CommitId(Uuid::nil()),
+                recorded_at: Timestamp(0),
+                bytes: Bytes::from(vec![0; usize::try_from(bytes).unwrap()]),
+            }];
+            assert_eq!(fits(&events, bytes_max), expected, "{bytes} {bytes_max}");
+        }
+    }
 }

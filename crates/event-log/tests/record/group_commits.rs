@@ -179,12 +179,18 @@ async fn duplicate_ids_do_not_fail_the_others() {
     assert_eq!(all_messages(&server.url()).await.len(), 2 * APPENDS);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_lost_acknowledgement_of_a_batch_is_resolved() {
+/// A server, a proxy to it, and a record of one partition through the proxy.
+async fn through_proxy() -> (NatsServer, Proxy, Record) {
     let server = devstack::test::nats().await;
     drop(record_of_one(&server).await);
     let proxy = Proxy::to(&server.url()).await;
     let record = proxy.record().await;
+    (server, proxy, record)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lost_acknowledgement_of_a_batch_is_resolved() {
+    let (server, proxy, record) = through_proxy().await;
     let mut writers = writers("c", APPENDS);
     for commits in 1..=5 {
         proxy.drop_reply();
@@ -197,10 +203,7 @@ async fn the_lost_acknowledgement_of_a_batch_is_resolved() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lost_acknowledgement_of_a_batch_of_128_is_resolved() {
-    let server = devstack::test::nats().await;
-    drop(record_of_one(&server).await);
-    let proxy = Proxy::to(&server.url()).await;
-    let record = proxy.record().await;
+    let (server, proxy, record) = through_proxy().await;
     // As many as are published alone at first, and those that wait for them.
     let mut writers = writers("c", SINGLES_MAX + 128);
     proxy.drop_reply_with("\"count\":128}");

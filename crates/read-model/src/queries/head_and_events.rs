@@ -24,16 +24,17 @@ const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 
 /// The statements of one conversation.
 static OF_ONE: LazyLock<Statements> = LazyLock::new(|| Statements::new(str::to_owned));
-/// The statements of several conversations.
+static FEW_EVENTS: LazyLock<[String; 2]> =
+    LazyLock::new(|| by_direction(include_str!("few_events.sql")));
+/// The statements of several conversations. They always count, so that the bytes of all are bounded.
 static OF_SEVERAL: LazyLock<Statements> = LazyLock::new(|| Statements::new(of_several));
 /// The index of the column with the ordinal of the conversation.
 const ORDINALITY: usize = 5;
 
-/// The statements of each kind, by direction.
+/// The statements that count bytes in Postgres, by direction.
 #[derive(Debug)]
 struct Statements {
     events: [String; 2],
-    few_events: [String; 2],
     rare_events: [String; 2],
 }
 
@@ -41,8 +42,17 @@ impl Statements {
     fn new(derive: impl Fn(&str) -> String) -> Self {
         Self {
             events: by_direction(&derive(include_str!("events.sql"))),
-            few_events: by_direction(&derive(include_str!("few_events.sql"))),
             rare_events: by_direction(&derive(include_str!("rare_events.sql"))),
+        }
+    }
+
+    /// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which
+    /// finds a few of them among ten thousand messages.
+    fn counting(&self, query: &EventQuery) -> &[String; 2] {
+        if is_rare(&query.kinds) {
+            &self.rare_events
+        } else {
+            &self.events
         }
     }
 }
@@ -109,8 +119,13 @@ pub async fn head_and_events(
     id: &ConversationId,
     query: &EventQuery,
 ) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
-    let arguments = || arguments(access, id.as_str(), query);
-    let rows = model.read(access, statement(&OF_ONE, query), arguments);
+    let side = bytes_are_counted_by(query);
+    let statements = match side {
+        Side::Reader => &*FEW_EVENTS,
+        Side::Postgres => OF_ONE.counting(query),
+    };
+    let arguments = || arguments(access, id.as_str(), query, side);
+    let rows = model.read(access, statement(statements, query), arguments);
     decode(&rows.await?, access, id, query)
 }
 
@@ -125,8 +140,9 @@ pub async fn heads_and_events(
     query: &EventQuery,
 ) -> Result<Vec<Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>>, ReadModelError> {
     let texts: Vec<&str> = ids.iter().map(ConversationId::as_str).collect();
-    let arguments = || arguments(access, texts.clone(), query);
-    let rows = model.read(access, statement(&OF_SEVERAL, query), arguments);
+    let arguments = || arguments(access, texts.clone(), query, Side::Postgres);
+    let statement = statement(OF_SEVERAL.counting(query), query);
+    let rows = model.read(access, statement, arguments);
     let rows = rows.await?;
     let mut of_ids = vec![Vec::new(); ids.len()];
     for row in &rows {
@@ -182,14 +198,7 @@ pub async fn events(
     Ok(found.map(|(_, events)| events).unwrap_or_default())
 }
 
-/// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which finds a
-/// few of them among ten thousand messages.
-fn statement(statements: &'static Statements, query: &EventQuery) -> &'static str {
-    let [forward, backward] = match (is_rare(&query.kinds), bytes_are_counted_by(query)) {
-        (false, Side::Reader) => &statements.few_events,
-        (false, Side::Postgres) => &statements.events,
-        (true, _) => &statements.rare_events,
-    };
+fn statement([forward, backward]: &'static [String; 2], query: &EventQuery) -> &'static str {
     match query.direction {
         Direction::Forward => forward,
         Direction::Backward => backward,
@@ -229,6 +238,7 @@ fn arguments<'q>(
     access: &'q TenantAccess,
     ids: impl Encode<'q, Postgres> + Type<Postgres>,
     query: &EventQuery,
+    side: Side,
 ) -> PgArguments {
     let arguments = arguments![
         access.tenant().as_str(),
@@ -238,7 +248,7 @@ fn arguments<'q>(
         i64::from(query.limit.min(EVENTS_PER_READ_MAX)),
         kind_codes(&query.kinds),
     ];
-    match bytes_are_counted_by(query) {
+    match side {
         Side::Postgres => bind(arguments, signed(query.bytes_max)),
         Side::Reader => arguments,
     }

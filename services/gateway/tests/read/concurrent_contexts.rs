@@ -11,6 +11,8 @@ use crate::stack::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, OTHER_AGENT, Stack, TEN
 
 /// Conversations with the same ids in two tenants.
 const IDS: usize = 12;
+/// The conversations with this number have over 1 MiB, so a statement of several does not contain all of their events.
+const LARGE: usize = 6;
 const ROUNDS: usize = 6;
 /// Contexts whose first reads differ.
 const MESSAGES_MAX: [u32; 3] = [1, 4, 40];
@@ -30,9 +32,11 @@ async fn begin<'s>(
         }
         None => Author::begin_with(stack, owner, (tenant, agent)).await,
     };
+    let filling = "x".repeat(if number == LARGE { 400 * 1024 } else { 0 });
     for turn in 0..number {
         let text = format!("{tenant}:{agent}:{number}:{turn}");
-        author.append(vec![user(&text), note()]).await;
+        let question = format!("{text} {filling}");
+        author.append(vec![user(&question), note()]).await;
         let calls = vec![assistant(&text), call(&text), result(&text)];
         author.append(calls).await;
     }
