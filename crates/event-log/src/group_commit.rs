@@ -17,17 +17,25 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use self::queue::{GROUPED_BYTES_MAX, Grouped, Next, Queue, Ticket};
+use self::queue::{Bounds, GROUPED_BYTES_MAX, Grouped, Next, Queue, Ticket};
 use crate::atomic_batch::BatchAck;
 use crate::connection::Connection;
 use crate::get::MessageQuery;
 use crate::publish::{Ack, Publication};
 use crate::{TraceHeaders, Unavailable, topology};
 
-/// From this number of commits on, a batch costs the server less than single publishes, on one replica.
-const BATCH_COMMITS_MIN: usize = 24;
-/// The same on several replicas, whose leader stages batches in memory.
-const REPLICATED_BATCH_COMMITS_MIN: usize = 8;
+/// What pays on one replica, where each single publish waits for a sync of its own.
+const BOUNDS: Bounds = Bounds {
+    singles_max: 8,
+    batch_commits_min: 24,
+};
+/// What pays on several replicas, where single publishes share the syncs of the Raft log.
+const REPLICATED_BOUNDS: Bounds = Bounds {
+    singles_max: 128,
+    batch_commits_min: 128,
+};
+/// Fewer commits of a rejected batch are published alone.
+const REST_COMMITS_MIN: usize = 8;
 /// How often the rest of a rejected batch is sent again as a batch.
 const BATCH_RETRIES_MAX: u32 = 3;
 /// Maximum wait of a commit for the publishes before it. Then it is published alone.
@@ -98,15 +106,15 @@ enum Entry {
 impl GroupCommit {
     /// Queues for `partitions` streams of `replicas` replicas.
     pub(crate) fn new(connection: &Arc<Connection>, partitions: u16, replicas: usize) -> Self {
-        let commits_min = match replicas {
-            0 | 1 => BATCH_COMMITS_MIN,
-            _ => REPLICATED_BATCH_COMMITS_MIN,
+        let bounds = match replicas {
+            0 | 1 => BOUNDS,
+            _ => REPLICATED_BOUNDS,
         };
         let queue = |number| {
             Arc::new(PartitionQueue {
                 connection: Arc::clone(connection),
                 stream: topology::stream_name(Partition(number)),
-                queue: Mutex::new(Queue::new(commits_min)),
+                queue: Mutex::new(Queue::new(bounds)),
             })
         };
         Self((0..partitions).map(queue).collect())
@@ -272,7 +280,7 @@ impl Slot {
                 break;
             };
             commits.swap_remove(failed).end(Ok(Ack::Refused { code }));
-            if commits.len() < REPLICATED_BATCH_COMMITS_MIN {
+            if commits.len() < REST_COMMITS_MIN {
                 break;
             }
         }

@@ -27,7 +27,7 @@ async fn three_replicas_lose_duplicate_and_reorder_nothing() {
 async fn three_replicas_lose_duplicate_and_reorder_no_batch() {
     let faults = [Fault::KillLeader, Fault::PartLeader];
     let title = "three nats-servers: leader killed, leader cut off, commits in batches";
-    disturb(title, Crowd::OfOnePartition, &faults).await;
+    disturb(title, Crowd::OfReplicatedPartition, &faults).await;
 }
 
 async fn disturb(title: &str, crowd: Crowd, faults: &[Fault]) {

@@ -81,6 +81,19 @@ pub(crate) enum Crowd {
     None,
     /// So many callers append to one partition that its commits are published in batches.
     OfOnePartition,
+    /// The same on several replicas, where more commits are published alone.
+    OfReplicatedPartition,
+}
+
+impl Crowd {
+    /// Each of two writers has more commits in flight than it publishes alone, and enough others for a batch.
+    pub(crate) const fn callers(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::OfOnePartition => 128,
+            Self::OfReplicatedPartition => 640,
+        }
+    }
 }
 
 /// A system for faults. It ends when dropped.

@@ -57,10 +57,8 @@ pub(crate) async fn run_with_faults<S: Copy>(
     let mut rng = StdRng::seed_from_u64(seed);
     let mut load = Workload::start(fixture, seed).await;
     let count = rounds().max(faults.len());
-    let times = match fixture.crowd {
-        Crowd::None => 1,
-        Crowd::OfOnePartition => CROWDED,
-    };
+    let is_crowded = fixture.crowd != Crowd::None;
+    let times = if is_crowded { CROWDED } else { 1 };
     for one in faults.iter().cycle().take(count) {
         let more = rng.random_range(BETWEEN) * times;
         load.wait_for_acknowledgements(more).await;
@@ -68,7 +66,6 @@ pub(crate) async fn run_with_faults<S: Copy>(
     }
     load.wait_for_acknowledgements(BETWEEN.end * times).await;
     let batches = fixture.batches().await;
-    let is_crowded = fixture.crowd != Crowd::None;
     assert!(batches > 0 || !is_crowded, "no batch was published");
     let unanswered = load.journal.unanswered();
     let unread = load.journal.unread();

@@ -5,8 +5,6 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// Maximum commits that are in flight alone before others wait.
-pub(super) const SINGLES_MAX: usize = 8;
 /// Maximum commits of one batch. The server's own limit is 1,000 messages.
 pub(super) const BATCH_COMMITS_MAX: usize = 256;
 /// Maximum bytes of the messages of one batch.
@@ -23,11 +21,19 @@ pub(super) trait Grouped {
     fn is_abandoned(&self) -> bool;
 }
 
+/// What pays on a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Maximum commits that are in flight alone before others wait.
+    pub(super) singles_max: usize,
+    /// From this number of waiting commits on, a batch costs less than single publishes.
+    pub(super) batch_commits_min: usize,
+}
+
 /// The commits of one partition.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
-    /// From this number of waiting commits on, a batch costs less than single publishes.
-    batch_commits_min: usize,
+    bounds: Bounds,
     singles: usize,
     is_batching: bool,
     waiting: VecDeque<(Ticket, T)>,
@@ -48,9 +54,9 @@ pub(super) enum Next<T> {
 }
 
 impl<T: Grouped> Queue<T> {
-    pub(super) const fn new(batch_commits_min: usize) -> Self {
+    pub(super) const fn new(bounds: Bounds) -> Self {
         Self {
-            batch_commits_min,
+            bounds,
             singles: 0,
             is_batching: false,
             waiting: VecDeque::new(),
@@ -60,7 +66,8 @@ impl<T: Grouped> Queue<T> {
 
     /// Whether a new commit is published alone at once; then call [`Queue::single_ended`] afterwards.
     pub(super) fn try_single(&mut self) -> bool {
-        let is_single = !self.is_batching && self.waiting.is_empty() && self.singles < SINGLES_MAX;
+        let is_single =
+            !self.is_batching && self.waiting.is_empty() && self.singles < self.bounds.singles_max;
         self.singles += usize::from(is_single);
         is_single
     }
@@ -96,11 +103,11 @@ impl<T: Grouped> Queue<T> {
             return Next::Alone(Vec::new());
         }
         self.waiting.retain(|(_, commit)| !commit.is_abandoned());
-        if self.waiting.len() >= self.batch_commits_min {
+        if self.waiting.len() >= self.bounds.batch_commits_min {
             self.is_batching = true;
             return Next::Batch(self.take_batch());
         }
-        let free = SINGLES_MAX.saturating_sub(self.singles);
+        let free = self.bounds.singles_max.saturating_sub(self.singles);
         let alone = self.waiting.drain(..free.min(self.waiting.len()));
         let alone: Vec<T> = alone.map(|(_, commit)| commit).collect();
         self.singles += alone.len();
@@ -132,6 +139,7 @@ mod tests {
     use super::*;
 
     const BATCH_MIN: usize = 3;
+    const SINGLES_MAX: usize = 8;
 
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Commit {
@@ -162,7 +170,10 @@ mod tests {
 
     /// A queue with as many singles in flight as there may be.
     fn busy() -> Queue<Commit> {
-        let mut queue = Queue::new(BATCH_MIN);
+        let mut queue = Queue::new(Bounds {
+            singles_max: SINGLES_MAX,
+            batch_commits_min: BATCH_MIN,
+        });
         for _ in 0..SINGLES_MAX {
             assert!(queue.try_single());
         }

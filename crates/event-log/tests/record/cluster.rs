@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use event_log::{AppendOutcome, Record, RecordConfig, Registry, TailBounds};
 use uuid::Uuid;
 
 use crate::erasures::files_with;
+use crate::group_commits::batches;
 use crate::support::{Writer, all_messages, config, jetstream, tenant, until};
 
 pub(crate) struct Cluster {
@@ -139,7 +141,8 @@ async fn one_id_in_two_conversations_is_two_commits() {
 /// Batches on three replicas, while the leader is killed: every commit is stored once.
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_on_three_replicas_are_stored_once_despite_kills() {
-    const CONVERSATIONS: usize = 100;
+    /// More than are published alone, and enough others for a batch.
+    const CONVERSATIONS: usize = 300;
     const ROUNDS: usize = 12;
     let Cluster {
         mut servers,
@@ -174,48 +177,34 @@ async fn batches_on_three_replicas_are_stored_once_despite_kills() {
         let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
         assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
     }
+    assert!(!batches(&servers[0]).await.is_empty(), "no batch");
 }
+
+/// The messages of a batch that loses its leader.
+const STAGED: usize = 40;
 
 /// The leader is killed between the messages of a batch and its last one: nothing of the batch is stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
-    const STAGED: usize = 40;
     let Cluster {
         mut servers,
         record,
     } = Box::pin(cluster()).await;
-    let stream = jetstream(&servers[0]).await;
-    let stream = stream.get_stream("HANSARD_0").await.unwrap();
-    let leader = stream
-        .cached_info()
-        .cluster
-        .as_ref()
-        .unwrap()
-        .leader
-        .clone();
-    let leader: usize = leader.unwrap().trim_start_matches('n').parse().unwrap();
-    let client = async_nats::connect(servers[(leader + 1) % 3].url())
-        .await
-        .unwrap();
-    let send = async |number: usize, is_last: bool| {
-        let mut headers = async_nats::HeaderMap::new();
-        headers.insert("Nats-Batch-Id", "staged");
-        headers.insert("Nats-Batch-Sequence", number.to_string().as_str());
-        if is_last {
-            headers.insert("Nats-Batch-Commit", "1");
-        }
-        let subject = format!("hansard.0.acme.c{}", number - 1);
-        client
-            .request_with_headers(subject, headers, "x".into())
-            .await
-    };
-    for number in 1..STAGED {
-        // The leader answers a message that it has staged without a text.
-        assert_eq!(send(number, false).await.unwrap().payload, Bytes::new());
-    }
+    let staged = Mutex::new(None);
+    // An election or an unknown subject ends an attempt; the next has an id of its own.
+    until("a staged batch", || async {
+        let batch = Uuid::now_v7().to_string();
+        *staged.lock().unwrap() = stage(&servers, &batch).await;
+        staged.lock().unwrap().is_some()
+    })
+    .await;
+    let staged = staged.into_inner().unwrap();
+    let (leader, batch) = staged.unwrap();
     servers[leader].kill();
+    let survivor = servers[(leader + 1) % 3].url();
+    let client = async_nats::connect(&survivor).await.unwrap();
     let rejected = || async {
-        let reply = send(STAGED, true).await;
+        let reply = send(&client, &batch, STAGED).await;
         reply.is_ok_and(|reply| String::from_utf8_lossy(&reply.payload).contains("\"error\""))
     };
     until("the answer of another leader", rejected).await;
@@ -223,12 +212,53 @@ async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
     let appending = writers.iter_mut();
     let appending = appending.map(|writer| writer.append_until_known(&record, "x"));
     futures::future::join_all(appending).await;
-    let survivor = servers[(leader + 1) % 3].url();
     assert_eq!(all_messages(&survivor).await.len(), STAGED);
     for writer in &writers {
         let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
         assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
     }
+}
+
+/// Sends all messages of a batch except the last to the leader of the only partition.
+///
+/// Returns the leader's index and the batch, if the same leader has staged all of them.
+async fn stage(servers: &[NatsServer], batch: &str) -> Option<(usize, String)> {
+    let leader = leader(&servers[0]).await?;
+    // The leader itself knows its subjects; other servers learn them later.
+    let client = async_nats::connect(servers[leader].url()).await.ok()?;
+    for number in 1..STAGED {
+        // The leader answers a message that it has staged without a text.
+        let reply = send(&client, batch, number).await.ok()?;
+        reply.payload.is_empty().then_some(())?;
+    }
+    let is_same = self::leader(&servers[0]).await? == leader;
+    is_same.then(|| (leader, batch.to_owned()))
+}
+
+/// The index of the server that leads the only partition.
+async fn leader(server: &NatsServer) -> Option<usize> {
+    let stream = jetstream(server).await.get_stream("HANSARD_0").await.ok()?;
+    let cluster = stream.cached_info().cluster.as_ref()?;
+    let leader = cluster.leader.as_ref()?;
+    leader.strip_prefix('n')?.parse().ok()
+}
+
+/// Sends a message of a batch, each on a subject of its own.
+async fn send(
+    client: &async_nats::Client,
+    batch: &str,
+    number: usize,
+) -> Result<async_nats::Message, async_nats::RequestError> {
+    let mut headers = async_nats::HeaderMap::new();
+    headers.insert("Nats-Batch-Id", batch);
+    headers.insert("Nats-Batch-Sequence", number.to_string().as_str());
+    if number == STAGED {
+        headers.insert("Nats-Batch-Commit", "1");
+    }
+    let subject = format!("hansard.0.acme.c{}", number - 1);
+    client
+        .request_with_headers(subject, headers, "x".into())
+        .await
 }
 
 /// The folder of Raft logs inside a server's folder.

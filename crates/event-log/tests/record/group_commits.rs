@@ -54,7 +54,7 @@ fn advance_all(writers: &mut [Writer], outcomes: Vec<(SealedCommit, Outcome)>) -
 }
 
 /// The sequences of the messages of each batch.
-async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
+pub(crate) async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
     let stream = jetstream(server)
         .await
         .get_stream("HANSARD_0")

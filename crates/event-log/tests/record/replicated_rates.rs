@@ -13,7 +13,7 @@ use crate::support::{Writer, jetstream};
 const PARTITIONS: u16 = 8;
 /// About a commit of two events of 350 bytes.
 const TEXT_BYTES: usize = 700;
-const IN_FLIGHT: [usize; 3] = [32, 256, 1_024];
+const IN_FLIGHT: [usize; 4] = [32, 256, 1_024, 4_096];
 const ROUND: Duration = Duration::from_secs(5);
 const ROUNDS: usize = 3;
 

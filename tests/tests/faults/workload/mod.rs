@@ -27,12 +27,10 @@ pub(crate) use journal::{Journal, Pending};
 pub(crate) use request::Request;
 pub(crate) use workers::{ExpectVersion, append_times};
 
-use crate::fixture::{Crowd, Fixture, TENANT};
+use crate::fixture::{Fixture, TENANT};
 
 /// The maximum number of commands of one caller.
 const COMMANDS_MAX: usize = 5_000;
-/// Callers of a crowd: each of two writers has more commits in flight than it publishes alone.
-const CROWD_CALLERS: usize = 128;
 /// A conversation with many writers.
 pub(crate) const HOT: &str = "hot-0";
 /// The timeout for settling the current commands after the stop.
@@ -131,10 +129,8 @@ impl Workload {
         let both: Vec<String> = streamed.iter().chain(&hot).cloned().collect();
         load.spawn_many(2, |client| stream::append_on_streams(client, both.clone()));
         load.spawn_many(2, |client| workers::read(client, hot.clone()));
-        if fixture.crowd == Crowd::OfOnePartition {
-            for name in names_of_one_partition().take(CROWD_CALLERS) {
-                load.spawn_many(1, |client| workers::append_to_own(client, name.clone()));
-            }
+        for name in names_of_one_partition().take(fixture.crowd.callers()) {
+            load.spawn_many(1, |client| workers::append_to_own(client, name.clone()));
         }
         load
     }
