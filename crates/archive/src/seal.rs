@@ -81,7 +81,7 @@ impl Archive {
         if is_first_commit(first).map_err(unsealable)? {
             return Ok(true);
         }
-        let partition = self.record.partition_of(&first.key);
+        let partition = self.record.partition_of(&first.key).await?;
         let segments = self.segments(Some(partition)).await?;
         self.has_predecessor_in(&segments, first).await
     }

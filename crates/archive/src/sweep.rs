@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use domain::{ConversationKey, Partition, Status};
-use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
+use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Unavailable};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::adopt::emptied;
@@ -37,7 +37,7 @@ impl Archive {
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<SweepResult, ArchiveError> {
         let mut swept = SweepResult::default();
-        for partition in self.partitions_of(keys) {
+        for partition in self.partitions_of(keys).await? {
             self.withdraw(partition).await?;
             for segment in self.segments(Some(partition)).await? {
                 self.sweep_segment(segment, keys, &mut swept).await?;
@@ -76,7 +76,7 @@ impl Archive {
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
         let mut held = BTreeSet::new();
-        for partition in self.partitions_of(keys) {
+        for partition in self.partitions_of(keys).await? {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
                 let conversations = index.conversations.iter().map(|one| &one.key);
@@ -99,7 +99,7 @@ impl Archive {
         keys: &BTreeSet<ConversationKey>,
     ) -> Result<u64, ArchiveError> {
         let mut commits = 0_u64;
-        for partition in self.partitions_of(keys) {
+        for partition in self.partitions_of(keys).await? {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
                 let held = index.conversations.iter();
@@ -110,10 +110,15 @@ impl Archive {
         Ok(commits)
     }
 
-    fn partitions_of(&self, keys: &BTreeSet<ConversationKey>) -> BTreeSet<Partition> {
-        keys.iter()
-            .map(|key| self.record.partition_of(key))
-            .collect()
+    async fn partitions_of(
+        &self,
+        keys: &BTreeSet<ConversationKey>,
+    ) -> Result<BTreeSet<Partition>, Unavailable> {
+        let mut partitions = BTreeSet::new();
+        for key in keys {
+            partitions.insert(self.record.partition_of(key).await?);
+        }
+        Ok(partitions)
     }
 
     /// The conversations of an entry's loose objects that exist in the store.

@@ -21,6 +21,7 @@ pub mod head;
 pub mod id;
 pub mod json;
 pub mod json_string;
+pub mod layout;
 pub mod metered_call;
 pub mod model_call;
 pub mod owner;
@@ -60,6 +61,7 @@ pub use id::{
     ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
+pub use layout::{Creation, Layout, LayoutError, PARTITIONS_MAX, Stage};
 pub use metered_call::{MeteredCall, OwnerDigest};
 pub use model_call::{CallPurpose, LoggedBody, LoggedCall, ModelCall};
 pub use owner::Owner;

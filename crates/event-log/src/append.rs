@@ -70,11 +70,27 @@ impl Record {
         append: Append,
     ) -> Result<AppendOutcome, Unavailable> {
         let deadline = self.deadline();
-        let route = self.route(key);
+        if append.expected.is_none() {
+            self.known_layout().recent().await?;
+            if self.known_partition(key).is_none() {
+                return Box::pin(self.append_first(key, &append, deadline)).await;
+            }
+        }
+        let route = self.route(key).await?;
+        self.append_at(&route, &append, deadline).await
+    }
+
+    /// Appends a commit to a conversation of this partition.
+    pub(crate) async fn append_at(
+        &self,
+        route: &Route,
+        append: &Append,
+        deadline: Instant,
+    ) -> Result<AppendOutcome, Unavailable> {
         let ack_deadline = Self::ack_deadline(deadline);
-        match self.publish_commit(&route, &append, ack_deadline).await {
+        match self.publish_commit(route, append, ack_deadline).await {
             Ok(Ack::Stored(sequence)) => Ok(AppendOutcome::Committed { sequence }),
-            unresolved => self.resolve(&route, &append, unresolved, deadline).await,
+            unresolved => self.resolve(route, append, unresolved, deadline).await,
         }
     }
 
@@ -86,17 +102,23 @@ impl Record {
         deadline: Instant,
     ) -> Result<Ack, Unavailable> {
         let commit = commit(route, append, append.commit.to_string());
-        let queues = self.group_commit();
-        if let Some(queue) = queues.and_then(|queues| queues.partition(route.partition)) {
+        if let Some(queues) = self.group_commit() {
+            let queue = queues.partition(route.partition);
             return queue.publish(commit, deadline).await;
         }
         let connection = self.connection();
         connection.publish(commit.publication(), deadline).await
     }
 
-    pub(crate) fn route(&self, key: &ConversationKey) -> Route {
-        let partition = self.partition_of(key);
-        Route {
+    pub(crate) async fn route(&self, key: &ConversationKey) -> Result<Route, Unavailable> {
+        Ok(Route::new(self.partition_of(key).await?, key))
+    }
+}
+
+impl Route {
+    /// The route of a conversation's commits in a partition.
+    pub(crate) fn new(partition: Partition, key: &ConversationKey) -> Self {
+        Self {
             partition,
             stream: topology::stream_name(partition),
             subject: topology::subject(partition, key),

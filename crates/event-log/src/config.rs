@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use domain::PARTITIONS_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::RecordError;
@@ -11,8 +12,6 @@ use crate::seal::MasterKeys;
 
 /// Default number of partitions: the fewest that reach the server's full rate.
 pub const PARTITIONS_DEFAULT: u16 = 8;
-/// Maximum number of partitions.
-pub const PARTITIONS_MAX: u16 = 1_024;
 /// Valid numbers of replicas of a stream.
 pub const REPLICAS: [usize; 3] = [1, 3, 5];
 /// Default timeout of one call of the record, in milliseconds.
@@ -41,7 +40,8 @@ pub struct RecordConfig {
     /// The subject prefix of the `JetStream` API; at most [`API_PREFIX_BYTES_MAX`] bytes. It differs from
     /// [`API_PREFIX_DEFAULT`] for a user whose account imports the API from the account of the record.
     pub api_prefix: String,
-    /// The number of partitions, 1 to [`PARTITIONS_MAX`]; fixed when the record is created, and checked at each start.
+    /// The number of partitions at the creation of the record, 1 to [`PARTITIONS_MAX`]; checked at each start. After a growth, the
+    /// present number is valid too.
     pub partitions: u16,
     /// The replicas of each stream and of the registry when they are created; one of [`REPLICAS`].
     pub replicas: usize,

@@ -100,7 +100,7 @@ impl Record {
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_before_last(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let last = MessageQuery::LastOfSubject(&route.subject);
         match self.get_from_leader(&route.stream, &last).await? {
             Some(last) => self.erase_before(key, last.sequence).await,
@@ -114,7 +114,7 @@ impl Record {
         key: &ConversationKey,
         before: Sequence,
     ) -> Result<u64, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let target = EraseTarget {
             stream: &route.stream,
             subject: &route.subject,
@@ -128,7 +128,7 @@ impl Record {
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_parts(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        let partition = self.partition_of(key);
+        let partition = self.partition_of(key).await?;
         let target = EraseTarget {
             stream: &topology::parts_stream_name(partition),
             subject: &topology::all_parts_subjects(partition, key),

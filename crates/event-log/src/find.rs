@@ -27,7 +27,7 @@ impl Record {
         since: Timestamp,
     ) -> Result<Option<StoredMessage>, Unavailable> {
         let deadline = self.deadline();
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let mut from = From::Time(start_time(since));
         loop {
             let request = BatchRequest {

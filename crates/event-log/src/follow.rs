@@ -20,6 +20,14 @@ pub struct FollowedMessage {
     pub pending: u64,
 }
 
+impl FollowedMessage {
+    /// Whether the message only closes a subject while partitions are added: it is no commit.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        self.message.message.is_empty()
+    }
+}
+
 impl Record {
     /// A partition's messages after a sequence, each once, in order. Sequences have gaps.
     ///

@@ -27,7 +27,21 @@ pub(crate) struct RawMessage {
     pub(crate) stored_at: Timestamp,
 }
 
+/// Who answers a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Any replica, which may lag.
+    Replica,
+    /// The leader, which has every acknowledged message.
+    Leader,
+}
+
 impl RawMessage {
+    /// Whether the message only closes its subject for the first commit of a conversation.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.payload.is_empty()
+    }
+
     /// Its commit id; `None`: the message is not a commit.
     pub(crate) fn commit(&self) -> Option<CommitId> {
         let head = wire::commit::open_head(self.payload.clone()).ok()?;

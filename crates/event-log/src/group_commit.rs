@@ -6,7 +6,8 @@
 
 mod queue;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -45,7 +46,12 @@ const BATCHES_REFUSED: &str = "hansard_append_batches_refused_total";
 
 /// The queues of the partitions of a record whose streams accept batches.
 #[derive(Debug)]
-pub(crate) struct GroupCommit(Box<[Arc<PartitionQueue>]>);
+pub(crate) struct GroupCommit {
+    connection: Arc<Connection>,
+    bounds: Bounds,
+    /// Those of the partitions that this process has appended to.
+    queues: RwLock<BTreeMap<Partition, Arc<PartitionQueue>>>,
+}
 
 /// The commits of one partition.
 #[derive(Debug)]
@@ -104,24 +110,34 @@ enum Entry {
 }
 
 impl GroupCommit {
-    /// Queues for `partitions` streams of `replicas` replicas.
-    pub(crate) fn new(connection: &Arc<Connection>, partitions: u16, replicas: usize) -> Self {
+    /// Queues for streams of `replicas` replicas.
+    pub(crate) fn new(connection: &Arc<Connection>, replicas: usize) -> Self {
         let bounds = match replicas {
             0 | 1 => BOUNDS,
             _ => REPLICATED_BOUNDS,
         };
-        let queue = |number| {
-            Arc::new(PartitionQueue {
-                connection: Arc::clone(connection),
-                stream: topology::stream_name(Partition(number)),
-                queue: Mutex::new(Queue::new(bounds)),
-            })
-        };
-        Self((0..partitions).map(queue).collect())
+        Self {
+            connection: Arc::clone(connection),
+            bounds,
+            queues: RwLock::default(),
+        }
     }
 
-    pub(crate) fn partition(&self, partition: Partition) -> Option<&Arc<PartitionQueue>> {
-        self.0.get(usize::from(partition.0))
+    pub(crate) fn partition(&self, partition: Partition) -> Arc<PartitionQueue> {
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(&partition) {
+            return Arc::clone(queue);
+        }
+        drop(queues);
+        let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
+        let queue = queues.entry(partition).or_insert_with(|| {
+            Arc::new(PartitionQueue {
+                connection: Arc::clone(&self.connection),
+                stream: topology::stream_name(partition),
+                queue: Mutex::new(Queue::new(self.bounds)),
+            })
+        });
+        Arc::clone(queue)
     }
 }
 

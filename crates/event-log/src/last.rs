@@ -3,7 +3,7 @@
 use domain::{ConversationKey, Partition, Position, Sequence};
 use serde::Serialize;
 
-use crate::get::{MessageQuery, RawMessage};
+use crate::get::{MessageQuery, RawMessage, Source};
 use crate::{Record, StoredMessage, Unavailable, topology};
 
 impl Record {
@@ -12,11 +12,7 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn last(&self, key: &ConversationKey) -> Result<Option<StoredMessage>, Unavailable> {
-        let route = self.route(key);
-        let last = MessageQuery::LastOfSubject(&route.subject);
-        let connection = self.connection();
-        let message = connection.get(&route.stream, last, self.deadline()).await?;
-        Ok(message.map(|message| stored(route.partition, message)))
+        self.last_of(key, Source::Replica).await
     }
 
     /// A conversation's last commit, from the stream's leader, which has every acknowledged append.
@@ -27,10 +23,7 @@ impl Record {
         &self,
         key: &ConversationKey,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        let route = self.route(key);
-        let last = MessageQuery::LastOfSubject(&route.subject);
-        let message = self.get_from_leader(&route.stream, &last).await?;
-        Ok(message.map(|message| stored(route.partition, message)))
+        self.last_of(key, Source::Leader).await
     }
 
     /// Reads a message from a stream's leader within the request timeout.

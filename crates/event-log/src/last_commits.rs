@@ -22,7 +22,7 @@ impl Record {
     /// The last commit of each conversation of a partition in the order of sequences, and then the commits that are stored during the
     /// read. A conversation that changes meanwhile appears again with its later commit.
     ///
-    /// Messages with another subject than a conversation's are omitted. The stream ends after an error: start again.
+    /// Messages that close a subject, or whose subject is not a conversation's, are omitted. The stream ends after an error: start again.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -67,7 +67,7 @@ impl Record {
         if sequence == Sequence(0) {
             return Ok(None);
         }
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let request = LastUpTo {
             subjects: [&route.subject],
             up_to_seq: sequence.0,
@@ -121,7 +121,8 @@ impl Reading {
                     .is_exhausted(self.partition, position.sequence, self.last)
                     .await?);
         let message = consumed.message;
-        Ok(topology::key_of(&message.subject).map(|key| {
+        let key = topology::key_of(&message.subject).filter(|_| !message.payload.is_empty());
+        Ok(key.map(|key| {
             let stored = StoredMessage {
                 position,
                 message: message.payload,

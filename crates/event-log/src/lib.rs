@@ -18,14 +18,19 @@ mod erase_again;
 mod error;
 mod feed;
 mod find;
+mod first_append;
 mod follow;
 mod get;
 mod group_commit;
+mod growth;
 mod headers;
 mod jitter;
+mod known_layout;
 mod last;
 mod last_commits;
+mod leaders;
 mod live;
+mod locate;
 mod logs;
 mod message;
 mod partition_status;
@@ -52,7 +57,7 @@ pub use archive::{
     ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, TimedMessage, TimedTail,
 };
 pub use config::{
-    API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX,
+    API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT,
     PARTS_TTL_SECONDS_DEFAULT, PARTS_TTL_SECONDS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT,
     REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
@@ -61,7 +66,9 @@ pub use erase::ErasedCounts;
 pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
+pub use growth::GrowthError;
 pub use headers::TraceHeaders;
+pub use known_layout::STAGE_TIME_MIN;
 pub use live::{LiveItem, LiveSubscription};
 pub use logs::{LoggedMessage, LoggedSubject, METERED_RETENTION};
 pub use message::StoredMessage;

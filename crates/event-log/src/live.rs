@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_nats::{Message, Subscriber};
-use domain::{ConversationKey, Partition};
+use domain::ConversationKey;
 use futures::StreamExt as _;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -29,16 +29,20 @@ pub enum LiveItem {
 /// The commits of a conversation that are stored after the subscription. Drop it to stop.
 #[derive(Debug)]
 pub struct LiveSubscription {
-    partition: Partition,
     messages: LiveMessages,
 }
 
 impl LiveSubscription {
     /// The next item; waits without a limit. Cancel-safe.
     pub async fn next(&mut self) -> LiveItem {
-        match self.messages.next().await {
-            Some(message) => LiveItem::Commit(last::stored(self.partition, message)),
-            None => LiveItem::Gap,
+        loop {
+            let Some(message) = self.messages.next().await else {
+                return LiveItem::Gap;
+            };
+            let partition = topology::partition_of(&message.subject);
+            if let Some(partition) = partition.filter(|_| !message.is_closing()) {
+                return LiveItem::Commit(last::stored(partition, message));
+            }
         }
     }
 }
@@ -107,10 +111,9 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn live(&self, key: &ConversationKey) -> Result<LiveSubscription, Unavailable> {
-        let route = self.route(key);
+        let subject = topology::subject_in_any_partition(key);
         Ok(LiveSubscription {
-            partition: route.partition,
-            messages: self.subscribe(&route.subject).await?,
+            messages: self.subscribe(&subject).await?,
         })
     }
 

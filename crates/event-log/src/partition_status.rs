@@ -19,6 +19,8 @@ pub struct PartitionStatus {
     pub accepts_batches: bool,
     /// The leader's name; `None`: it has no leader now, or a single server does not return its name.
     pub leader: Option<String>,
+    /// The names of the servers that have a replica; empty on a single server.
+    pub servers: Vec<String>,
     /// The names of replicas that are offline or lag.
     pub behind: Vec<String>,
 }
@@ -56,6 +58,10 @@ impl Record {
     ) -> Result<PartitionStatus, Unavailable> {
         let info = self.partition_info(partition).await?;
         let cluster = info.cluster.unwrap_or_default();
+        let leader = cluster.leader.filter(|leader| !leader.is_empty());
+        let followers = cluster.replicas.iter().map(|replica| replica.name.clone());
+        let mut servers: Vec<_> = followers.chain(leader.clone()).collect();
+        servers.sort_unstable();
         let behind = cluster
             .replicas
             .into_iter()
@@ -66,7 +72,8 @@ impl Record {
             size_bytes: info.state.bytes,
             replicas: info.config.num_replicas,
             accepts_batches: info.config.allow_atomic_publish,
-            leader: cluster.leader.filter(|leader| !leader.is_empty()),
+            leader,
+            servers,
             behind: behind.map(|replica| replica.name).collect(),
         })
     }
@@ -89,6 +96,7 @@ mod tests {
             replicas: 1,
             accepts_batches: true,
             leader: None,
+            servers: Vec::new(),
             behind: Vec::new(),
         };
         assert_eq!((status.holes(), status.trimmed()), expected);

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ConversationKey, Partition, Position};
+use domain::{ConversationKey, Layout, Partition, Position};
 use futures::future::try_join_all;
+use quick_cache::sync::Cache;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::Connection;
 use crate::group_commit::GroupCommit;
+use crate::known_layout::KnownLayout;
 use crate::topology::{self, Identity, StreamInfo};
 use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
@@ -17,6 +19,8 @@ use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable,
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes reserved for the headers of an append (ids and trace) in the server's largest message.
 const HEADERS_BYTES_MAX: usize = 4 * 1_024;
+/// Maximum conversations of a record that has grown whose partition is remembered.
+const LOCATIONS_KNOWN_MAX: usize = 100_000;
 
 /// The record. Clones share one connection.
 #[derive(Debug, Clone)]
@@ -26,6 +30,9 @@ pub struct Record(Arc<Inner>);
 struct Inner {
     connection: Arc<Connection>,
     identity: Identity,
+    layout: Arc<KnownLayout>,
+    /// The partitions of conversations of a record that has grown.
+    locations: Cache<ConversationKey, Partition>,
     config: RecordConfig,
     /// `None`: the streams do not accept batches.
     group_commit: Option<GroupCommit>,
@@ -63,14 +70,18 @@ impl Record {
 
     async fn attach(connection: Connection, config: RecordConfig) -> Result<Self, RecordError> {
         let deadline = Instant::now() + config.request_timeout();
-        let (identity, streams) = topology::check(&connection, &config, deadline).await?;
+        let read_at = Instant::now();
+        let found = topology::check(&connection, &config, deadline).await?;
         let connection = Arc::new(connection);
-        let replicas = topology::accept_batches(identity, &streams);
-        let group_commit =
-            replicas.map(|replicas| GroupCommit::new(&connection, identity.partitions, replicas));
+        let replicas = topology::accept_batches(&found);
+        let group_commit = replicas.map(|replicas| GroupCommit::new(&connection, replicas));
+        let (layout, first) = ((found.layout, read_at), found.identity.partitions);
+        let layout = KnownLayout::new(&connection, layout, first, config.request_timeout());
         Ok(Self(Arc::new(Inner {
             connection,
-            identity,
+            identity: found.identity,
+            layout,
+            locations: Cache::new(LOCATIONS_KNOWN_MAX),
             config,
             group_commit,
         })))
@@ -82,22 +93,30 @@ impl Record {
         self.0.identity.id
     }
 
-    /// The number of partitions.
+    /// The layout that this process knows.
+    #[must_use]
+    pub fn layout(&self) -> Arc<Layout> {
+        self.0.layout.get().layout
+    }
+
+    /// The number of partitions that this process knows, with those that are being added.
     #[must_use]
     pub fn partitions(&self) -> u16 {
-        self.0.identity.partitions
+        self.layout().partitions()
+    }
+
+    /// Reads the layout from the leader.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn read_layout(&self) -> Result<Arc<Layout>, Unavailable> {
+        Ok(self.0.layout.read().await?.layout)
     }
 
     /// Whether the streams accept batches, so that concurrent commits share a sync; as read when the record was opened.
     #[must_use]
     pub fn accepts_batches(&self) -> bool {
         self.0.group_commit.is_some()
-    }
-
-    /// The partition of a conversation.
-    #[must_use]
-    pub fn partition_of(&self, key: &ConversationKey) -> Partition {
-        Partition::of(&key.tenant, &key.conversation, self.partitions())
     }
 
     /// The maximum bytes of a sealed commit: the server's maximum payload minus the headers.
@@ -126,8 +145,8 @@ impl Record {
     /// [`RecordError::Unavailable`] when the streams cannot be read, or another error when their configuration has changed.
     pub async fn durability(&self) -> Result<Durability, RecordError> {
         let config = &self.0.config;
-        let (_, streams) = topology::check(self.connection(), config, self.deadline()).await?;
-        match durability::find_loss(&streams) {
+        let found = topology::check(self.connection(), config, self.deadline()).await?;
+        match durability::find_loss(&found.streams) {
             Some(why) => Ok(Durability::NotDurable { why }),
             None => Ok(durability::read_from_server(config).await),
         }
@@ -175,6 +194,14 @@ impl Record {
     /// The queues of commits; `None`: the streams do not accept batches, and every commit is published alone.
     pub(crate) fn group_commit(&self) -> Option<&GroupCommit> {
         self.0.group_commit.as_ref()
+    }
+
+    pub(crate) fn known_layout(&self) -> &KnownLayout {
+        &self.0.layout
+    }
+
+    pub(crate) fn locations(&self) -> &Cache<ConversationKey, Partition> {
+        &self.0.locations
     }
 
     pub(crate) fn identity(&self) -> Identity {

@@ -18,9 +18,10 @@ pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;
 /// Maximum unacknowledged messages.
 const WAITING_MAX: usize = 256;
 /// First tokens of subjects that the record, its readers or the server use.
-const RESERVED: [&str; 6] = [
+const RESERVED: [&str; 7] = [
     "hansard",
     "hansard-archive",
+    "hansard-layout",
     "hansard_erasures",
     "hansard_parts",
     "live",

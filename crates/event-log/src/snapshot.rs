@@ -59,19 +59,18 @@ impl StreamDescription {
 }
 
 impl Record {
-    /// The streams of the record: partitions, run parts, the restricted bucket, the archive's catalogue, and last the
-    /// registry. Logged calls are excluded: a backup would keep them longer than their agents' settings allow.
+    /// The streams of the record: partitions, run parts, the restricted bucket, the archive's catalogue, the layout of a record
+    /// that has grown, and last the registry. Logged calls are excluded: a backup would keep them longer than their agents' settings allow.
     #[must_use]
     pub fn stream_names(&self) -> Vec<String> {
         let partitions = || (0..self.partitions()).map(Partition);
         let commits = partitions().map(topology::stream_name);
         let parts = partitions().map(topology::parts_stream_name);
-        let others = [
-            topology::RESTRICTED_STREAM,
-            topology::ARCHIVE_STREAM,
-            topology::REGISTRY_STREAM,
-        ]
-        .map(str::to_owned);
+        let has_grown = self.layout().generations().len() > 1;
+        let layout = has_grown.then_some(topology::LAYOUT_STREAM);
+        let others = [topology::RESTRICTED_STREAM, topology::ARCHIVE_STREAM];
+        let others = others.into_iter().chain(layout);
+        let others = others.chain([topology::REGISTRY_STREAM]).map(str::to_owned);
         commits.chain(parts).chain(others).collect()
     }
 

@@ -80,7 +80,7 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn commits_of(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let subjects = self.subjects(&route.stream, &route.subject).await?;
         Ok(subjects.values().sum())
     }
@@ -93,7 +93,7 @@ impl Record {
         &self,
         key: &ConversationKey,
     ) -> Result<ConversationMessages, Unavailable> {
-        let partition = self.partition_of(key);
+        let partition = self.partition_of(key).await?;
         let parts_stream = topology::parts_stream_name(partition);
         let parts = topology::all_parts_subjects(partition, key);
         let parts = self.subjects(&parts_stream, &parts).await?;

@@ -52,7 +52,7 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Tail, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let batch = self.read_batch(&route, after, bounds).await?;
         let (commits, resume_after) = batch.into_page(|message| stored(route.partition, message));
         Ok(Tail {
@@ -72,7 +72,7 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Tail, Unavailable> {
-        let (route, deadline) = (self.route(key), self.deadline());
+        let (route, deadline) = (self.route(key).await?, self.deadline());
         let commits_max = bounds.commits_max.clamp(1, LEADER_COMMITS_MAX);
         let (mut commits, mut last, mut bytes) = (Vec::new(), after, 0_usize);
         while commits.len() < commits_max && bytes < bounds.bytes_max.max(1) {

@@ -9,10 +9,13 @@
 
 mod batches;
 pub(crate) mod erasures;
+mod layout;
 pub(crate) mod logs;
 pub(crate) mod stream_config;
 mod stream_info;
 
+use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Config;
@@ -26,6 +29,7 @@ use crate::connection::{ApiFailure, Connection};
 use crate::{RecordConfig, RecordError, Unavailable};
 
 pub(crate) use batches::accept_batches;
+pub(crate) use layout::{StoredLayout, encode};
 pub use stream_info::PartitionBounds;
 pub(crate) use stream_info::StreamInfo;
 
@@ -35,6 +39,9 @@ pub(crate) const REGISTRY_PREFIX: &str = "$KV.HANSARD_registry.";
 /// The stream of the bucket that only writers and operators may read, and the subject prefix of its keys.
 pub(crate) const RESTRICTED_STREAM: &str = "KV_HANSARD_restricted";
 pub(crate) const RESTRICTED_PREFIX: &str = "$KV.HANSARD_restricted.";
+/// The stream of the layout's entry, which exists once the record has grown, and the entry's subject.
+pub(crate) const LAYOUT_STREAM: &str = "HANSARD_LAYOUT";
+pub(crate) const LAYOUT_SUBJECT: &str = "hansard-layout.partitions";
 /// The stream of the archive's catalogue, and the subject prefix of its entries.
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
@@ -57,6 +64,17 @@ pub(crate) fn stream_name(partition: Partition) -> String {
 
 pub(crate) fn subject(partition: Partition, key: &ConversationKey) -> String {
     format!("hansard.{partition}.{}.{}", key.tenant, key.conversation)
+}
+
+/// The subjects of a conversation in all partitions.
+pub(crate) fn subject_in_any_partition(key: &ConversationKey) -> String {
+    format!("hansard.*.{}.{}", key.tenant, key.conversation)
+}
+
+/// The partition of a subject of commits or parts; `None`: another subject.
+pub(crate) fn partition_of(subject: &str) -> Option<Partition> {
+    let partition = subject.split('.').nth(1)?;
+    partition.parse().ok().map(Partition)
 }
 
 /// The conversation of a subject; `None`: not a conversation's subject.
@@ -84,12 +102,17 @@ pub(crate) fn parts_subject(partition: Partition, key: &ConversationKey, run: Ru
     format!("{}.{}", parts_root(partition, key), run.0.simple())
 }
 
+/// The subjects of the parts of a run in all partitions.
+pub(crate) fn parts_subject_in_any_partition(key: &ConversationKey, run: RunId) -> String {
+    format!("{}.{}", parts_root("*", key), run.0.simple())
+}
+
 /// The subjects of the parts of all runs of a conversation.
 pub(crate) fn all_parts_subjects(partition: Partition, key: &ConversationKey) -> String {
     format!("{}.*", parts_root(partition, key))
 }
 
-fn parts_root(partition: Partition, key: &ConversationKey) -> String {
+fn parts_root(partition: impl fmt::Display, key: &ConversationKey) -> String {
     let ConversationKey {
         tenant,
         conversation,
@@ -116,6 +139,15 @@ pub(crate) struct Identity {
     pub(crate) partitions: u16,
 }
 
+/// What the streams of a record say.
+#[derive(Debug)]
+pub(crate) struct Topology {
+    pub(crate) identity: Identity,
+    pub(crate) layout: StoredLayout,
+    /// The configurations of the partitions' streams and of the registry's.
+    pub(crate) streams: Vec<Config>,
+}
+
 /// Creates the missing streams.
 pub(crate) async fn create(
     connection: &Connection,
@@ -127,25 +159,27 @@ pub(crate) async fn create(
         id: RecordId(rand::random()),
         partitions: config.partitions,
     };
-    let batches = batches::allowed_by(connection);
-    let partition = |partition, identity| Config {
-        allow_atomic_publish: batches,
-        ..stream_config::partition(Partition(partition), identity, config)
-    };
-    let info = ensure(connection, partition(0, own), deadline).await?;
+    let info = ensure(
+        connection,
+        commits(Partition(0), own, connection, config),
+        deadline,
+    )
+    .await?;
     let identity = identity_of(&first, &info.config)?;
-    check_partitions(identity, config)?;
+    let layout = StoredLayout::read(connection, identity.partitions, deadline).await?;
+    let partitions = layout.layout.partitions();
+    check_partitions(&layout, identity, config)?;
     let mut streams = vec![info.config];
-    for number in 1..config.partitions {
-        let info = ensure(connection, partition(number, identity), deadline).await?;
-        streams.push(info.config);
+    for partition in (1..partitions).map(Partition) {
+        let stream = commits(partition, identity, connection, config);
+        streams.push(ensure(connection, stream, deadline).await?.config);
     }
-    if batches {
+    if batches::allowed_by(connection) {
         batches::allow(connection, streams, deadline).await;
     }
     let registry = stream_config::registry(identity, config);
     ensure(connection, registry, deadline).await?;
-    let parts = (0..config.partitions).map(Partition);
+    let parts = (0..partitions).map(Partition);
     let parts = parts.map(|partition| stream_config::parts(partition, identity, config));
     let others = [stream_config::restricted(identity, config)].into_iter();
     let others = others.chain(parts).chain([
@@ -156,6 +190,38 @@ pub(crate) async fn create(
         ensure_of_record(connection, stream, identity, deadline).await?;
     }
     logs::create(connection, stream_config::logs(identity, config), deadline).await
+}
+
+/// The stream of a partition's commits, which accepts batches if the server does.
+fn commits(
+    partition: Partition,
+    identity: Identity,
+    connection: &Connection,
+    config: &RecordConfig,
+) -> Config {
+    Config {
+        allow_atomic_publish: batches::allowed_by(connection),
+        ..stream_config::partition(partition, identity, config)
+    }
+}
+
+/// Creates the streams of partitions, unless they exist.
+pub(crate) async fn create_partitions(
+    connection: &Connection,
+    partitions: Range<u16>,
+    identity: Identity,
+    config: &RecordConfig,
+) -> Result<(), RecordError> {
+    for partition in partitions.map(Partition) {
+        for stream in [
+            commits(partition, identity, connection, config),
+            stream_config::parts(partition, identity, config),
+        ] {
+            let deadline = Instant::now() + config.request_timeout();
+            ensure_of_record(connection, stream, identity, deadline).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Creates a stream unless it exists, and checks that it belongs to the record.
@@ -192,19 +258,24 @@ pub(crate) async fn check(
     connection: &Connection,
     config: &RecordConfig,
     deadline: Instant,
-) -> Result<(Identity, Vec<Config>), RecordError> {
+) -> Result<Topology, RecordError> {
     let first = stream_name(Partition(0));
     let info = existing(connection, &first, deadline).await?;
     let identity = identity_of(&first, &info.config)?;
-    check_partitions(identity, config)?;
+    let layout = StoredLayout::read(connection, identity.partitions, deadline).await?;
+    check_partitions(&layout, identity, config)?;
     let mut streams = vec![info.config];
-    let others = (1..config.partitions).map(|partition| stream_name(Partition(partition)));
+    let others = (1..layout.layout.partitions()).map(|number| stream_name(Partition(number)));
     for stream in others.chain([REGISTRY_STREAM.to_owned()]) {
         let info = existing(connection, &stream, deadline).await?;
         check_identity(&info.config, identity)?;
         streams.push(info.config);
     }
-    Ok((identity, streams))
+    Ok(Topology {
+        identity,
+        layout,
+        streams,
+    })
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.
@@ -295,12 +366,17 @@ fn check_identity(config: &Config, identity: Identity) -> Result<(), RecordError
     Err(RecordError::Foreign { stream, problem })
 }
 
-fn check_partitions(identity: Identity, config: &RecordConfig) -> Result<(), RecordError> {
-    if identity.partitions == config.partitions {
+fn check_partitions(
+    layout: &StoredLayout,
+    identity: Identity,
+    config: &RecordConfig,
+) -> Result<(), RecordError> {
+    let recorded = layout.layout.partitions();
+    if [identity.partitions, recorded].contains(&config.partitions) {
         return Ok(());
     }
     Err(RecordError::PartitionMismatch {
         configured: config.partitions,
-        recorded: identity.partitions,
+        recorded,
     })
 }

@@ -1,11 +1,9 @@
 //! The position of a commit in its conversation and in the record.
 
 use domain::{ConversationKey, Position, Sequence, Version};
-use event_log::StoredCommit;
+use event_log::{Record, StoredCommit, Unavailable};
 use read_model::HeadRow;
 use wire::token::PositionToken;
-
-use crate::target::Reader;
 
 /// The last version of a commit, and the commit's sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,16 +42,21 @@ impl CommitPosition {
     }
 
     /// The token that callers receive for this position of a conversation.
-    #[must_use]
-    pub fn token(self, reader: &Reader, key: &ConversationKey) -> String {
-        PositionToken {
-            record: reader.record.id(),
+    ///
+    /// # Errors
+    /// [`Unavailable`]: the conversation's partition is not known, and the record does not answer.
+    pub async fn token(
+        self,
+        record: &Record,
+        key: &ConversationKey,
+    ) -> Result<PositionToken, Unavailable> {
+        Ok(PositionToken {
+            record: record.id(),
             position: Position {
-                partition: reader.record.partition_of(key),
+                partition: record.partition_of(key).await?,
                 sequence: self.sequence,
             },
             version: self.version,
-        }
-        .encode()
+        })
     }
 }

@@ -111,9 +111,12 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The position as a token for callers.
-    #[must_use]
-    pub fn position_token(&self) -> String {
-        self.position().token(self.reader, &self.target.key)
+    ///
+    /// # Errors
+    /// A problem of the record, if it has grown and the conversation's partition is unknown.
+    pub async fn position_token(&self) -> Result<String, Problem> {
+        let token = self.position().token(&self.reader.record, &self.target.key);
+        Ok(self.target.deadline.record(token).await?.encode())
     }
 
     /// The conversation's owner.

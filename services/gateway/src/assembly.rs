@@ -122,7 +122,7 @@ pub async fn assemble(
         names: rendered.names,
         receipt,
         outcomes,
-        position_token: snapshot.position_token(),
+        position_token: snapshot.position_token().await?,
         is_in_rows: snapshot.is_in_rows(),
     })
 }

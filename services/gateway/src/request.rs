@@ -135,7 +135,7 @@ pub async fn read_target(
     let authorized = call.target(gateway, agent, conversation, "target.agent_id");
     let authorized = authorized.await?;
     Ok(Target {
-        fence: fence(gateway, &authorized.key, &target.position_token)?,
+        fence: fence(gateway, &authorized.key, &target.position_token).await?,
         freshness,
         ..authorized
     })
@@ -265,7 +265,7 @@ fn freshness(consistency: i32) -> Result<Freshness, Violation> {
     }
 }
 
-fn fence(
+async fn fence(
     gateway: &Gateway,
     key: &ConversationKey,
     token: &str,
@@ -275,7 +275,8 @@ fn fence(
     }
     let token = PositionToken::decode(token, gateway.reader.record.id())
         .map_err(problem::of_position_token)?;
-    if token.position.partition != gateway.reader.record.partition_of(key) {
+    let partition = gateway.reader.record.partition_of(key).await;
+    if token.position.partition != partition.map_err(|error| problem::of_record(&error))? {
         return Err(problem::position_token_of_other_conversation());
     }
     Ok(Some(token.position))

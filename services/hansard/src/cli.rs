@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, archive, backup, bootstrap, chat, completions, context, dashboard, dev, erase, history,
-    import, key, man, master_key, mcp, migrate, parked, policy, rebuild, receipt_key, replay,
-    restore, role, search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch,
-    widget,
+    import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key,
+    replay, restore, role, search, signing_key, status, tail, tenant, token, verify,
+    verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -73,6 +73,7 @@ Examples:
     Status(status::Args),
     Watch(watch::Args),
     Parked(parked::Args),
+    Partitions(partitions::Args),
     Replay(replay::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),
@@ -115,6 +116,7 @@ impl Command {
             Self::Status(args) => status::run(args).await,
             Self::Watch(args) => watch::run(args).await,
             Self::Parked(args) => parked::run(args).await,
+            Self::Partitions(args) => partitions::run(args).await,
             Self::Replay(args) => replay::run(args).await,
             Self::Verify(args) => verify::run(args).await,
             Self::Rebuild(args) => rebuild::run(args).await,

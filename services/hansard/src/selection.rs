@@ -108,7 +108,7 @@ impl Selection {
         record: &Record,
         positions: &Positions,
     ) -> anyhow::Result<Vec<SequenceRange>> {
-        let partitions = self.partitions(record)?;
+        let partitions = self.partitions(record).await?;
         let mut ranges = Vec::with_capacity(partitions.len());
         for partition in partitions {
             let mut range = self.range(record, partition).await?;
@@ -121,15 +121,15 @@ impl Selection {
         Ok(ranges)
     }
 
-    fn partitions(&self, record: &Record) -> Result<Vec<Partition>, UsageError> {
+    async fn partitions(&self, record: &Record) -> anyhow::Result<Vec<Partition>> {
         if let Some(key) = self.key() {
-            return Ok(vec![record.partition_of(&key)]);
+            return Ok(vec![record.partition_of(&key).await?]);
         }
         match self.partition {
             Some(partition) if partition >= record.partitions() => {
                 let last = record.partitions().saturating_sub(1);
                 let message = format!("the partition must be from 0 to {last}, not {partition}");
-                Err(UsageError(message))
+                Err(UsageError(message).into())
             }
             Some(partition) => Ok(vec![Partition(partition)]),
             None => Ok((0..record.partitions()).map(Partition).collect()),

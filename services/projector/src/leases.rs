@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use domain::Partition;
+use event_log::Record;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder, Lease};
 use read_model::{ReadModel, ReadModelError};
 use runtime::shutdown::Shutdown;
@@ -28,7 +29,8 @@ pub(crate) enum LeaseChange {
 #[derive(Debug)]
 pub(crate) struct Leases {
     model: ReadModel,
-    partitions: u16,
+    /// Knows the number of partitions, which can grow.
+    record: Record,
     holder: Holder,
     ttl_ms: u64,
     held: Vec<Lease>,
@@ -52,15 +54,16 @@ impl Leases {
     /// Starts without leases. Returns the receiver of lease changes for each worker.
     pub(crate) fn new(
         model: ReadModel,
-        partitions: u16,
+        record: &Record,
         config: &ProjectorConfig,
         progress: Progress,
     ) -> (Self, Vec<mpsc::Receiver<LeaseChange>>) {
-        let channels = (0..config.lanes.min(partitions)).map(|_| mpsc::channel(CHANGES_MAX));
+        let channels =
+            (0..config.lanes.min(record.partitions())).map(|_| mpsc::channel(CHANGES_MAX));
         let (workers, receivers) = channels.unzip();
         let leases = Self {
             model,
-            partitions,
+            record: record.clone(),
             holder: Holder(uuid::Uuid::now_v7().to_string()),
             ttl_ms: config.lease_ttl_ms,
             held: Vec::new(),
@@ -87,10 +90,10 @@ impl Leases {
     }
 
     async fn rebalance(&mut self) -> Result<(), ReadModelError> {
-        lease::ensure(&self.model, self.partitions).await?;
+        lease::ensure(&self.model, self.record.partitions()).await?;
         self.renew().await?;
         let group = lease::heartbeat(&self.model, &self.holder, self.ttl_ms).await?;
-        let share = usize::from(self.partitions).div_ceil(group.projectors.max(1));
+        let share = usize::from(self.record.partitions()).div_ceil(group.projectors.max(1));
         let missing = share.saturating_sub(self.held.len());
         for partition in group.free.into_iter().take(missing) {
             let taken = lease::take(&self.model, partition, &self.holder, self.ttl_ms).await?;

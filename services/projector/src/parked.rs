@@ -82,7 +82,7 @@ pub async fn retry(
     model: &ReadModel,
     key: &ConversationKey,
 ) -> Result<Outcome, RetryError> {
-    let partition = record.partition_of(key);
+    let partition = record.partition_of(key).await?;
     loop {
         let waiting = parking::waiting(model, key, COMMITS).await?;
         let Some(first) = waiting.first() else {

@@ -27,8 +27,7 @@ pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     let progress = Progress::new(kind);
     let report = progress.clone();
     here.spawn_cancellable(report.report(record.clone(), model.clone(), Clock::System));
-    let partitions = record.partitions();
-    let (leases, changes) = Leases::new(model.clone(), partitions, &config, progress.clone());
+    let (leases, changes) = Leases::new(model.clone(), record, &config, progress.clone());
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in changes {

@@ -121,8 +121,11 @@ pub(crate) fn rows_of(item: Option<&Item>) -> usize {
     }
 }
 
-/// The content of a message to project; `None`: it belongs to no conversation.
+/// The content of a message to project; `None`: it is no commit, or belongs to no conversation.
 pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
+    if message.is_closing() {
+        return None;
+    }
     if let Some(key) = &message.key {
         return Some(item(key, &message.message));
     }

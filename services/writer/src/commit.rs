@@ -97,7 +97,10 @@ async fn execute(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult
             Ok(Decision::Commit(events)) => events,
             Ok(Decision::Unchanged) if loaded.from_leader => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
-                let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
+                let result = match earlier {
+                    Some(earlier) => earlier,
+                    None => unchanged(writer, intent, &loaded).await?,
+                };
                 return Ok(result);
             }
             Err(rejected) if loaded.from_leader => {
@@ -175,7 +178,7 @@ async fn append(
     let outcome = writer.record.append(&intent.key, append).await;
     match outcome.map_err(problem::from_record)? {
         AppendOutcome::Committed { sequence } => {
-            let result = last_result(writer, intent, &head, sequence);
+            let result = last_result(writer, intent, &head, sequence).await?;
             if matches!(intent.command.action, Action::Erase { .. }) {
                 let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
@@ -219,25 +222,29 @@ async fn wait_before_rebase(rebases: u32) {
 }
 
 /// The result of the commit that contains a head.
-fn last_result(
+async fn last_result(
     writer: &Writer,
     intent: &Intent,
     head: &Head,
     sequence: Sequence,
-) -> proto::CommitResult {
-    let last = head.recent.last();
-    last.map_or_else(Default::default, |last| {
-        writer.commit_result(&intent.key, last, sequence)
-    })
+) -> Result<proto::CommitResult, Problem> {
+    match head.recent.last() {
+        Some(last) => writer.commit_result(&intent.key, last, sequence).await,
+        None => Ok(proto::CommitResult::default()),
+    }
 }
 
-fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> proto::CommitResult {
+async fn unchanged(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &LoadedHead,
+) -> Result<proto::CommitResult, Problem> {
     let Some(stored) = &loaded.stored else {
-        return proto::CommitResult::default();
+        return Ok(proto::CommitResult::default());
     };
-    proto::CommitResult {
+    Ok(proto::CommitResult {
         commit_id: String::new(),
         first_version: 0,
-        ..last_result(writer, intent, &stored.head, stored.sequence)
-    }
+        ..last_result(writer, intent, &stored.head, stored.sequence).await?
+    })
 }

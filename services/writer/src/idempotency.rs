@@ -61,10 +61,10 @@ impl Search {
         intent: &Intent,
         loaded: &LoadedHead,
     ) -> Result<Option<proto::CommitResult>, Problem> {
-        if let Some(result) = from_head(writer, intent, loaded)? {
+        if let Some(result) = from_head(writer, intent, loaded).await? {
             return Ok(Some(result));
         }
-        if let Some(result) = from_attempt(writer, intent, loaded)? {
+        if let Some(result) = from_attempt(writer, intent, loaded).await? {
             return Ok(Some(result));
         }
         if self.stage == SearchStage::BeforeDecision && self.has_more_to_search(loaded) {
@@ -100,7 +100,7 @@ impl Search {
         match found.map_err(problem::from_record)? {
             Some(message) => {
                 let stored = message.open().map_err(problem::from_corrupt)?;
-                replayed_stored(writer, intent, &stored)
+                replayed_stored(writer, intent, &stored).await
             }
             None => Ok(None),
         }
@@ -137,7 +137,7 @@ fn finished_run(intent: &Intent) -> Option<CommitId> {
     (run.finish_commit() == intent.command.commit).then_some(CommitId(run.0))
 }
 
-fn from_head(
+async fn from_head(
     writer: &Writer,
     intent: &Intent,
     loaded: &LoadedHead,
@@ -149,11 +149,11 @@ fn from_head(
         return Ok(None);
     };
     let sequence = commit.sequence.unwrap_or(stored.sequence);
-    replayed(writer, intent, commit, sequence)
+    replayed(writer, intent, commit, sequence).await
 }
 
 /// The result of another attempt of a request without a key.
-fn from_attempt(
+async fn from_attempt(
     writer: &Writer,
     intent: &Intent,
     loaded: &LoadedHead,
@@ -166,7 +166,7 @@ fn from_attempt(
         return Ok(None);
     };
     let sequence = commit.sequence.unwrap_or(stored.sequence);
-    replayed(writer, intent, &commit, sequence)
+    replayed(writer, intent, &commit, sequence).await
 }
 
 /// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.
@@ -176,9 +176,9 @@ pub(crate) async fn result_at(
     intent: &Intent,
     sequence: Sequence,
 ) -> Result<Option<proto::CommitResult>, Problem> {
-    let partition = writer.record.partition_of(&intent.key);
+    let partition = writer.record.partition_of(&intent.key).await;
     let position = domain::Position {
-        partition,
+        partition: partition.map_err(problem::from_record)?,
         sequence,
     };
     let message = writer.record.message_at(position).await;
@@ -190,7 +190,7 @@ pub(crate) async fn result_at(
     if commit.tenant != intent.key.tenant || commit.conversation != intent.key.conversation {
         return Err(problem::key_reused(intent.key_field));
     }
-    replayed_stored(writer, intent, &stored)
+    replayed_stored(writer, intent, &stored).await
 }
 
 /// The row is read first, then the commit, then the tail, so that a commit that is projected meanwhile is found.
@@ -212,7 +212,7 @@ async fn from_read_model(
             sequence: Some(row.position.sequence),
             recorded_at: row.recorded_at,
         };
-        return replayed(writer, intent, &earlier, row.position.sequence);
+        return replayed(writer, intent, &earlier, row.position.sequence).await;
     }
     let mut after = row
         .as_ref()
@@ -227,7 +227,7 @@ async fn from_read_model(
         for message in tail.commits {
             let stored = message.open().map_err(problem::from_corrupt)?;
             if stored.opened.commit.id == commit {
-                return replayed_stored(writer, intent, &stored);
+                return replayed_stored(writer, intent, &stored).await;
             }
             check_gap(&stored, version)?;
             version = stored.opened.commit.head.version;
@@ -259,7 +259,7 @@ fn check_gap(next: &StoredCommit, version: Version) -> Result<(), Problem> {
     }))
 }
 
-fn replayed_stored(
+async fn replayed_stored(
     writer: &Writer,
     intent: &Intent,
     stored: &StoredCommit,
@@ -273,11 +273,11 @@ fn replayed_stored(
         sequence: Some(sequence),
         recorded_at: commit.recorded_at,
     };
-    replayed(writer, intent, &earlier, sequence)
+    replayed(writer, intent, &earlier, sequence).await
 }
 
 /// The result of a commit of an earlier attempt at this sequence.
-fn replayed(
+async fn replayed(
     writer: &Writer,
     intent: &Intent,
     commit: &RecentCommit,
@@ -288,6 +288,6 @@ fn replayed(
     }
     Ok(Some(proto::CommitResult {
         replayed: true,
-        ..writer.commit_result(&intent.key, commit, sequence)
+        ..writer.commit_result(&intent.key, commit, sequence).await?
     }))
 }

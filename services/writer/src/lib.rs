@@ -35,6 +35,7 @@ use read_model::ReadModel;
 use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::proto::write::v1::CommitResult;
+use wire::status::Problem;
 use wire::token::PositionToken;
 
 use crate::quotas::WriteQuotas;
@@ -82,21 +83,25 @@ impl Writer {
     }
 
     /// The result of the commit at this sequence of a conversation.
-    pub(crate) fn commit_result(
+    ///
+    /// # Errors
+    /// The conversation's partition is not known, and the record does not answer.
+    pub(crate) async fn commit_result(
         &self,
         key: &ConversationKey,
         commit: &RecentCommit,
         sequence: Sequence,
-    ) -> CommitResult {
+    ) -> Result<CommitResult, Problem> {
+        let partition = self.record.partition_of(key).await;
         let token = PositionToken {
             record: self.record.id(),
             position: Position {
-                partition: self.record.partition_of(key),
+                partition: partition.map_err(problem::from_record)?,
                 sequence,
             },
             version: commit.last_version,
         };
-        CommitResult {
+        Ok(CommitResult {
             conversation_id: key.conversation.as_str().to_owned(),
             commit_id: commit.id.to_string(),
             first_version: commit.first_version.0,
@@ -104,7 +109,7 @@ impl Writer {
             recorded_at: Some(wire::time::to_proto(commit.recorded_at)),
             position_token: token.encode(),
             replayed: false,
-        }
+        })
     }
 
     /// The id of a commit without an idempotency key: a UUIDv7 with the current time.

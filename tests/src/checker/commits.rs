@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::{ChainHash, CommitFacts, CommitId, ConversationKey, Head, Partition, Version};
+use domain::{ChainHash, CommitFacts, CommitId, ConversationKey, Head, Layout, Partition, Version};
 
 use super::erasure::{self, tombstone};
 use super::finding::{Finding, Kind};
@@ -24,8 +24,9 @@ pub fn check(recorded: &RecordContents) -> Vec<Finding> {
             key,
             findings: Vec::new(),
         };
+        let partitions = candidates(&recorded.layout, key, commits);
         for commit in commits {
-            history.check_place(commit, recorded.partitions);
+            history.check_place(commit, &partitions);
             let id = commit.opened.commit.id;
             if seen.insert(id, key).is_some_and(|earlier| earlier != key) {
                 history.find(
@@ -40,6 +41,18 @@ pub fn check(recorded: &RecordContents) -> Vec<Finding> {
     findings
 }
 
+/// The partitions in which the commits of a conversation may be: that of the first one, if the layout can choose it.
+fn candidates(
+    layout: &Layout,
+    key: &ConversationKey,
+    commits: &[RecordedCommit],
+) -> Vec<Partition> {
+    let first = commits.first().map(|commit| commit.position.partition);
+    let mut candidates = layout.candidates(key);
+    candidates.retain(|partition| Some(*partition) == first);
+    candidates
+}
+
 struct History<'a> {
     key: &'a ConversationKey,
     findings: Vec<Finding>,
@@ -50,16 +63,15 @@ impl History<'_> {
         self.findings.push(Finding::new(kind, self.key, detail));
     }
 
-    fn check_place(&mut self, stored: &RecordedCommit, partitions: u16) {
+    fn check_place(&mut self, stored: &RecordedCommit, partitions: &[Partition]) {
         let commit = &stored.opened.commit;
-        let of = Partition::of(&self.key.tenant, &self.key.conversation, partitions);
         if commit.tenant != self.key.tenant || commit.conversation != self.key.conversation {
             self.find(
                 Kind::Misplaced,
                 format!("{} names another conversation than its subject", commit.id),
             );
         }
-        if stored.position.partition != of {
+        if !partitions.contains(&stored.position.partition) {
             self.find(
                 Kind::Misplaced,
                 format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use domain::{ConversationKey, Partition, Position, Sequence};
+use domain::{ConversationKey, Layout, Partition, Position, Sequence};
 use event_log::Record;
 use futures::StreamExt as _;
 use tokio::time::timeout;
@@ -27,8 +27,8 @@ pub struct RecordedCommit {
 /// Every commit of the record, by the conversation that its subject names, in the order of the streams.
 #[derive(Debug, Clone)]
 pub struct RecordContents {
-    /// How many partitions there are.
-    pub partitions: u16,
+    /// The generations of partitions.
+    pub layout: Layout,
     /// The commits of each conversation.
     pub conversations: BTreeMap<ConversationKey, Vec<RecordedCommit>>,
 }
@@ -40,7 +40,7 @@ impl RecordContents {
     /// The record does not answer in time, or holds a message that is no commit.
     pub async fn read(record: &Record) -> anyhow::Result<Self> {
         let mut recorded = Self {
-            partitions: record.partitions(),
+            layout: record.layout().as_ref().clone(),
             conversations: BTreeMap::new(),
         };
         for partition in 0..record.partitions() {

@@ -39,9 +39,7 @@ async fn large_conversations_span_segments() {
     let read = format!("archive read --tenant {TENANT} --conversation long");
     let read = fixture.run(&read, 0).await;
     assert_eq!(read.stdout.lines().count(), MESSAGES);
-    let bounds = fixture
-        .record
-        .bounds_of(fixture.record.partition_of(&one.key))
-        .await;
+    let partition = fixture.record.partition_of(&one.key).await.unwrap();
+    let bounds = fixture.record.bounds_of(partition).await;
     assert_eq!(bounds.unwrap().first, Sequence(one.last.unwrap().1.0));
 }

@@ -8,14 +8,17 @@ use tests::raw_nats::RawNats;
 const REGISTRY: &str = "KV_HANSARD_registry";
 const RESTRICTED: &str = "KV_HANSARD_restricted";
 const ARCHIVE: &str = "HANSARD_ARCHIVE";
+/// The generations of partitions.
+const LAYOUT: &str = "HANSARD_LAYOUT";
 /// The list of pending erasures.
 const ERASURES: &str = "HANSARD_ERASURES";
-const STREAMS: [&str; 8] = [
+const STREAMS: [&str; 9] = [
     "HANSARD_0",
     "HANSARD_PARTS_0",
     "HANSARD_LOGS",
     ERASURES,
     ARCHIVE,
+    LAYOUT,
     REGISTRY,
     RESTRICTED,
     "ANOTHER",
@@ -112,7 +115,9 @@ fn may_request(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
             | "DIRECT.GET.@.a.subject",
         )
         | ("projector" | "gateway", "RECORD.API", "STREAM.INFO.@") => true,
-        ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => !is_secret && stream != ARCHIVE,
+        ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => {
+            !is_secret && ![ARCHIVE, LAYOUT].contains(&stream)
+        }
         ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => {
             !is_secret && !is_theirs
         }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::{ConversationId, ConversationKey, TenantId};
+use domain::{ConversationId, ConversationKey, Partition, TenantId};
 use event_log::Record;
 use serde_json::{Value, json};
 use tests::events::user;
@@ -71,7 +71,7 @@ impl LaggingGateway {
                 tenant: TenantId::parse(TENANT).unwrap(),
                 conversation: ConversationId::parse(id.clone()).unwrap(),
             };
-            let stream = format!("HANSARD_{}", self.record.partition_of(&key).0);
+            let stream = format!("HANSARD_{}", only_partition(&self.record, &key));
             self.followed.contains(&stream)
         };
         let mut ids = std::iter::repeat_with(|| Uuid::now_v7().to_string());
@@ -84,6 +84,11 @@ impl LaggingGateway {
         begun.ok(201);
         id
     }
+}
+
+/// The partition of a conversation of a record that has not grown.
+fn only_partition(record: &Record, key: &ConversationKey) -> Partition {
+    record.layout().only_candidate(key).expect("one candidate")
 }
 
 fn settings() -> proto::AgentSettings {

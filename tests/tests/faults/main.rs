@@ -22,6 +22,7 @@ mod contexts;
 mod fixture;
 mod frozen_roles;
 mod full_disk;
+mod growth;
 mod injection;
 mod kills;
 mod lagging_follower;

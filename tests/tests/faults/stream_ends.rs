@@ -39,7 +39,8 @@ pub(crate) async fn check(three: &ThreeServers, fixture: &Fixture) {
     let record = record.await.expect("a record");
     record.ensure_archive().await.expect("a catalogue");
     fixture.agent.create(CONVERSATION).await;
-    let partition = format!("HANSARD_{}", record.partition_of(&key()).0);
+    let partition = record.partition_of(&key()).await.expect("a partition");
+    let partition = format!("HANSARD_{partition}");
     let streams = ["KV_HANSARD_registry", "HANSARD_ARCHIVE", &partition];
     for round in 1..=ROUNDS_MAX {
         for stream in streams {
@@ -110,7 +111,8 @@ async fn last_commits(fixture: &Fixture, record: &Record) -> Result<(), String> 
     let request = fixture.agent.update_request(CONVERSATION, &["title"]);
     let committed = fixture.agent.try_update(request).await;
     let expected = Version(committed.map_err(|status| status.to_string())?.version);
-    let partition = record.partition_of(&key());
+    let partition = record.partition_of(&key()).await;
+    let partition = partition.map_err(|error| error.to_string())?;
     let read = async || {
         let last = record.last_commits(partition).await?;
         last.try_collect::<BTreeMap<_, _>>().await

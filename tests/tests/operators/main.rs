@@ -4,6 +4,7 @@
 
 mod operator_cli;
 mod parked;
+mod partitions;
 mod replay;
 mod status;
 mod tail;

@@ -168,7 +168,8 @@ impl Fixture {
 
     /// Publishes a message to a conversation's subject, bypassing the product.
     pub(crate) async fn publish(&self, conversation: &str, message: Bytes) {
-        let partition = self.record.partition_of(&Self::key(conversation));
+        let partition = self.record.partition_of(&Self::key(conversation)).await;
+        let partition = partition.unwrap();
         let subject = format!("hansard.{partition}.{TENANT}.{conversation}");
         let reply = self.request(&subject, message).await;
         assert!(reply.contains("\"seq\""), "{reply}");

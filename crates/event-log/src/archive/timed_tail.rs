@@ -35,7 +35,7 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<TimedTail, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let batch = self.read_batch(&route, after, bounds).await?;
         let (commits, resume_after) = batch.into_page(|message| TimedMessage {
             stored_at: message.stored_at,
@@ -58,7 +58,7 @@ impl Record {
         key: &ConversationKey,
         sequences: &[Sequence],
     ) -> Result<u64, Unavailable> {
-        let stream = self.route(key).stream;
+        let stream = self.route(key).await?.stream;
         let sequences = sequences.iter().copied();
         let erased = self.erase_messages(&stream, sequences).await?;
         let held = erased.into_iter().filter(|was_held| *was_held).count();
@@ -73,7 +73,7 @@ impl Record {
         &self,
         key: &ConversationKey,
     ) -> Result<Option<Sequence>, Unavailable> {
-        let route = self.route(key);
+        let route = self.route(key).await?;
         let first = NextOfSubject::after(&route.subject, Sequence(0));
         let first = self.get_from_leader(&route.stream, &first).await?;
         Ok(first.map(|first| first.sequence))

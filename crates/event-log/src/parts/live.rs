@@ -1,10 +1,10 @@
 //! Live subscriptions to the parts of a run.
 
-use domain::{ConversationKey, Partition, RunId};
+use domain::{ConversationKey, RunId};
 
 use super::StoredParts;
 use crate::live::LiveMessages;
-use crate::{Record, Unavailable};
+use crate::{Record, Unavailable, topology};
 
 /// An item of a live subscription to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,18 +18,19 @@ pub enum LivePartsItem {
 /// The parts of a run that are stored after the subscription. Drop it to stop.
 #[derive(Debug)]
 pub struct LiveParts {
-    partition: Partition,
     messages: LiveMessages,
 }
 
 impl LiveParts {
     /// The next item; waits without a limit. Cancel-safe.
     pub async fn next(&mut self) -> LivePartsItem {
-        match self.messages.next().await {
-            Some(message) => {
-                LivePartsItem::Parts(StoredParts::from_message(self.partition, message))
+        loop {
+            let Some(message) = self.messages.next().await else {
+                return LivePartsItem::Gap;
+            };
+            if let Some(partition) = topology::partition_of(&message.subject) {
+                return LivePartsItem::Parts(StoredParts::from_message(partition, message));
             }
-            None => LivePartsItem::Gap,
         }
     }
 }
@@ -44,10 +45,9 @@ impl Record {
         key: &ConversationKey,
         run: RunId,
     ) -> Result<LiveParts, Unavailable> {
-        let route = self.parts_route(key, run);
+        let subject = topology::parts_subject_in_any_partition(key, run);
         Ok(LiveParts {
-            partition: route.partition,
-            messages: self.subscribe(&route.subject).await?,
+            messages: self.subscribe(&subject).await?,
         })
     }
 }

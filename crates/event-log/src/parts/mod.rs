@@ -16,7 +16,7 @@ pub use read::{PartsBounds, PartsPage};
 
 use crate::append::Route;
 use crate::get::RawMessage;
-use crate::{CorruptMessage, Record, topology};
+use crate::{CorruptMessage, Record, Unavailable, topology};
 
 /// A batch of a run's parts, encoded by `wire::run::encode_batch`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,12 +55,12 @@ impl StoredParts {
 }
 
 impl Record {
-    fn parts_route(&self, key: &ConversationKey, run: RunId) -> Route {
-        let partition = self.partition_of(key);
-        Route {
+    async fn parts_route(&self, key: &ConversationKey, run: RunId) -> Result<Route, Unavailable> {
+        let partition = self.partition_of(key).await?;
+        Ok(Route {
             partition,
             stream: topology::parts_stream_name(partition),
             subject: topology::parts_subject(partition, key, run),
-        }
+        })
     }
 }

@@ -56,7 +56,7 @@ impl Record {
         batch: Bytes,
     ) -> Result<PartsOutcome, Unavailable> {
         let deadline = self.deadline();
-        let route = self.parts_route(key, run);
+        let route = self.parts_route(key, run).await?;
         for attempt in 0..PUBLISHES_MAX {
             let publication = Publication {
                 subject: route.subject.clone(),

@@ -52,7 +52,7 @@ impl Record {
         after: Sequence,
         bounds: PartsBounds,
     ) -> Result<PartsPage, Unavailable> {
-        let route = self.parts_route(key, run);
+        let route = self.parts_route(key, run).await?;
         let bounds = TailBounds {
             commits_max: bounds.batches_max,
             bytes_max: bounds.bytes_max,
@@ -75,7 +75,7 @@ impl Record {
         key: &ConversationKey,
         run: RunId,
     ) -> Result<Option<StoredParts>, Unavailable> {
-        let route = self.parts_route(key, run);
+        let route = self.parts_route(key, run).await?;
         let last = MessageQuery::LastOfSubject(&route.subject);
         let message = self.get_from_leader(&route.stream, &last).await?;
         Ok(message.map(|message| StoredParts::from_message(route.partition, message)))
@@ -95,7 +95,7 @@ impl Record {
         if sequence == Sequence(0) {
             return Ok(None);
         }
-        let route = self.parts_route(key, run);
+        let route = self.parts_route(key, run).await?;
         let at = MessageQuery::Sequence(sequence.0);
         let message = self.get_from_leader(&route.stream, &at).await?;
         let message = message.filter(|message| message.subject == route.subject);

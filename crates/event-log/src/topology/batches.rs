@@ -4,7 +4,7 @@ use async_nats::jetstream::stream::Config;
 use domain::Partition;
 use tokio::time::Instant;
 
-use super::{Answer, INFO_TIMEOUT, Identity, stream_name};
+use super::{Answer, INFO_TIMEOUT, Topology, stream_name};
 use crate::Unavailable;
 use crate::connection::Connection;
 
@@ -18,11 +18,13 @@ pub(super) fn allowed_by(connection: &Connection) -> bool {
 }
 
 /// The number of replicas of streams that all accept batches; `None`: a partition does not.
-pub(crate) fn accept_batches(identity: Identity, streams: &[Config]) -> Option<usize> {
-    let partitions = (0..identity.partitions).map(|number| stream_name(Partition(number)));
+pub(crate) fn accept_batches(topology: &Topology) -> Option<usize> {
+    let partitions = topology.layout.layout.partitions();
+    let partitions = (0..partitions).map(|number| stream_name(Partition(number)));
     let mut replicas = None;
     for name in partitions {
-        let stream = streams.iter().find(|stream| stream.name == name)?;
+        let mut streams = topology.streams.iter();
+        let stream = streams.find(|stream| stream.name == name)?;
         replicas = stream.allow_atomic_publish.then_some(stream.num_replicas);
         replicas?;
     }

@@ -11,8 +11,8 @@ use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
     ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD,
-    REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
-    logs, parts_stream_name, stream_name,
+    LAYOUT_STREAM, LAYOUT_SUBJECT, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX,
+    RESTRICTED_STREAM, erasures, live_subject, logs, parts_stream_name, stream_name,
 };
 use crate::{DUPLICATE_WINDOW, RecordConfig};
 
@@ -82,6 +82,15 @@ pub(crate) fn archive(identity: Identity, config: &RecordConfig) -> Config {
         name: ARCHIVE_STREAM.to_owned(),
         description: Some("The archive's catalogue: what of the record is elsewhere".to_owned()),
         ..entries(format!("{ARCHIVE_PREFIX}>"), identity, config)
+    }
+}
+
+/// The layout of a record that has grown: the last entry.
+pub(crate) fn layout(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: LAYOUT_STREAM.to_owned(),
+        description: Some("The layout: the generations of partitions".to_owned()),
+        ..entries(LAYOUT_SUBJECT.to_owned(), identity, config)
     }
 }
 

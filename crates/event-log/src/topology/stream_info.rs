@@ -18,6 +18,8 @@ pub struct PartitionBounds {
 pub(crate) struct StreamInfo {
     pub(crate) config: Config,
     pub(crate) state: StreamState,
+    /// When the stream was created (RFC 3339).
+    pub(crate) created: String,
     pub(crate) cluster: Option<StreamCluster>,
 }
 

@@ -42,7 +42,7 @@ async fn raw(record: &Record, url: &str, tag: &str) -> f64 {
     let context = jetstream::new(client);
     let states = (0..IN_FLIGHT).map(|n| {
         let writer = Writer::of(&format!("raw{tag}-{n}"));
-        let partition = record.partition_of(&writer.key);
+        let partition = record.layout().only_candidate(&writer.key).unwrap();
         let subject = format!("hansard.{partition}.acme.{}", writer.key.conversation);
         let message = writer.seal("x").append.message;
         (context.clone(), subject, message, 0_u64)
@@ -155,7 +155,7 @@ async fn reads(record: &Record) {
 
 async fn follows(record: &Record) {
     let mut writer = Writer::of("idle");
-    let partition = record.partition_of(&writer.key);
+    let partition = record.partition_of(&writer.key).await.unwrap();
     let last = record.bounds_of(partition).await.unwrap().last;
     let mut follow = record.follow(partition, last);
     let mut times = Vec::new();

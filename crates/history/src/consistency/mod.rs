@@ -112,7 +112,7 @@ async fn read_until_reached(
             }
             Step::AskPartition => {
                 let partition = reader.record.partition_of(&target.key);
-                let bounds = reader.record.bounds_of(partition);
+                let bounds = reader.record.bounds_of(deadline.record(partition).await?);
                 let partition = deadline.record(bounds).await?.last;
                 source = Source::Leader { partition };
                 // After a wait, ancestors are read again: one can be erased meanwhile.

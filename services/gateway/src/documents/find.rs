@@ -99,7 +99,7 @@ pub async fn find(
         version: snapshot.position().version,
         last_commit: last.map(|commit| commit.id),
         recorded_at: last.map_or(Timestamp::default(), |commit| commit.recorded_at),
-        position_token: snapshot.position_token(),
+        position_token: snapshot.position_token().await?,
     })
 }
 

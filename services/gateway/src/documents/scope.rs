@@ -112,8 +112,9 @@ pub(super) async fn wait_for_rows(
         if snapshot.is_in_rows() {
             return Ok(());
         }
+        let partition = deadline.record(reader.record.partition_of(&latest.key));
         let fence = Position {
-            partition: reader.record.partition_of(&latest.key),
+            partition: partition.await?,
             sequence: snapshot.position().sequence,
         };
         let rows = Target {

@@ -73,7 +73,11 @@ impl OwnedChat {
 ///
 /// # Errors
 /// [`not_found`] if the id is invalid, or is of a keyed history, which no frontend can own.
-pub fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
+pub async fn read_target(
+    state: &HttpState,
+    caller: &Caller,
+    id: &str,
+) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     if conversation.is_history() || conversation.is_document() {
         return Err(not_found());
@@ -83,7 +87,7 @@ pub fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Targe
         conversation,
     };
     Ok(Target {
-        fence: positions::fence(&state.gateway, &key),
+        fence: positions::fence(&state.gateway, &key).await?,
         key,
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
@@ -114,7 +118,7 @@ pub async fn find_chat(
     caller: &Caller,
     id: &str,
 ) -> Result<OwnedChat, HttpProblem> {
-    match read_owned(state, caller, read_target(state, caller, id)?).await? {
+    match read_owned(state, caller, read_target(state, caller, id).await?).await? {
         Some(owned) => Ok(owned),
         None => find_latest_chat(state, caller, id).await,
     }
@@ -131,7 +135,7 @@ pub async fn find_latest_chat(
 ) -> Result<OwnedChat, HttpProblem> {
     let target = Target {
         freshness: Freshness::Leader,
-        ..read_target(state, caller, id)?
+        ..read_target(state, caller, id).await?
     };
     let owned = read_owned(state, caller, target).await?;
     owned.ok_or_else(not_found)
@@ -147,10 +151,10 @@ async fn read_owned(
     if conversation.head.owner.as_ref() != Some(&caller.owner) {
         return Ok(None);
     }
-    positions::record_read(&state.gateway, &target.key, position);
+    positions::record_read(&state.gateway, &target.key, position).await?;
     Ok(Some(OwnedChat {
         target: Target {
-            fence: positions::fence(&state.gateway, &target.key),
+            fence: positions::fence(&state.gateway, &target.key).await?,
             ..target
         },
         conversation,
@@ -182,8 +186,8 @@ pub async fn read_fenced(
     target: Target,
 ) -> Result<(Target, Conversation), HttpProblem> {
     let (conversation, position) = read_conversation(state, &target).await?;
-    positions::record_read(&state.gateway, &target.key, position);
-    let fence = positions::fence(&state.gateway, &target.key);
+    positions::record_read(&state.gateway, &target.key, position).await?;
+    let fence = positions::fence(&state.gateway, &target.key).await?;
     Ok((Target { fence, ..target }, conversation))
 }
 
@@ -212,7 +216,7 @@ pub async fn head_from_leader(
         version: head.version,
         sequence: last.position.sequence,
     };
-    positions::record_read(&state.gateway, key, position);
+    positions::record_read(&state.gateway, key, position).await?;
     Ok((head, last.position))
 }
 

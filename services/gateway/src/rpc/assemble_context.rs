@@ -107,7 +107,7 @@ async fn unformatted(
     let response = proto::AssembleContextResponse {
         messages: messages.collect(),
         version: version.0,
-        position_token: snapshot.position_token(),
+        position_token: snapshot.position_token().await?,
         report: Some(report),
         ..proto::AssembleContextResponse::default()
     };

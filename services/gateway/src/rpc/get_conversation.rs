@@ -14,7 +14,7 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let target = read_target(gateway, &call, request.into_inner().target).await?;
     let snapshot = Snapshot::open(&gateway.reader, &target).await?;
-    let position_token = snapshot.position_token();
+    let position_token = snapshot.position_token().await?;
     let conversation = snapshot.into_conversation().await?;
     Ok(Response::new(GetConversationResponse {
         conversation: Some(wire::reads::conversation(conversation)),

@@ -36,6 +36,10 @@ impl Subscription {
         };
         let snapshot = Snapshot::open(reader, &latest).await?;
         let position = snapshot.position();
+        let partition = target
+            .deadline
+            .record(reader.record.partition_of(&target.key));
+        let partition = partition.await?;
         Ok(Self {
             live,
             forked_from: snapshot.forked_from().cloned(),
@@ -44,7 +48,7 @@ impl Subscription {
             target: Target {
                 freshness: Freshness::Fresh,
                 fence: Some(Position {
-                    partition: reader.record.partition_of(&target.key),
+                    partition,
                     sequence: position.sequence,
                 }),
                 ..target

@@ -170,7 +170,8 @@ impl<'s> Author<'s> {
     }
 
     fn take(&mut self, sealed: &Sealed, sequence: Sequence) {
-        let partition = self.stack.record.partition_of(&self.key);
+        let layout = self.stack.record.layout();
+        let partition = layout.only_candidate(&self.key).unwrap();
         self.commits.push(StoredCommit {
             position: Position {
                 partition,

@@ -65,7 +65,8 @@ fn a_position_of_the_future_is_not_reached() {
 fn a_position_of_another_conversation_of_the_partition_is_reached() {
     run(async {
         let author = Author::begin(shared().await).await;
-        let partition = |author: &Author<'_>| author.stack.record.partition_of(&author.key);
+        let partition =
+            |author: &Author<'_>| author.stack.record.layout().only_candidate(&author.key);
         let other = loop {
             let other = Author::begin(shared().await).await;
             if partition(&other) == partition(&author) {

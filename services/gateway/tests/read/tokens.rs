@@ -15,9 +15,8 @@ fn invalid_position_tokens() {
         let stack = shared().await;
         let author = Author::begin(stack).await;
         let mut other_conversation = Author::begin(stack).await;
-        while stack.record.partition_of(&other_conversation.key)
-            == stack.record.partition_of(&author.key)
-        {
+        let layout = stack.record.layout();
+        while layout.only_candidate(&other_conversation.key) == layout.only_candidate(&author.key) {
             other_conversation = Author::begin(stack).await;
         }
         let last = author.commits.last().unwrap();

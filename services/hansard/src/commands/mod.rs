@@ -23,6 +23,7 @@ pub(crate) mod master_key_args;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod parked;
+pub(crate) mod partitions;
 pub(crate) mod policy;
 pub(crate) mod quota;
 pub(crate) mod rebuild;

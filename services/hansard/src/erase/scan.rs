@@ -109,7 +109,7 @@ pub(crate) async fn scan(
     for partition in (0..record.partitions()).map(Partition) {
         let listed = record.conversations(partition, tenant).await?;
         let reads = stream::iter(listed)
-            .map(|listed| read(record, listed.key, listed.commits))
+            .map(|listed| read(record, partition, listed.key, listed.commits))
             .buffer_unordered(READS_IN_FLIGHT);
         let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());
@@ -118,12 +118,15 @@ pub(crate) async fn scan(
     Ok(found)
 }
 
+/// Reads a conversation that was listed in a partition; `None`: it has no commit there.
 async fn read(
     record: &Record,
+    partition: Partition,
     key: ConversationKey,
     commits: u64,
 ) -> anyhow::Result<Option<ScannedConversation>> {
-    let Some(last) = record.last_from_leader(&key).await? else {
+    let last = record.last_from_leader(&key).await?;
+    let Some(last) = last.filter(|last| last.position.partition == partition) else {
         return Ok(None);
     };
     let head = last.open_head()?;

@@ -59,7 +59,10 @@ pub(crate) async fn messages(
         (None, None) => true,
     };
     let all = all.filter(move |item| {
-        let passes = item.as_ref().map_or(true, &is_selected);
+        // A message that closes a subject is no commit.
+        let passes = item.as_ref().map_or(true, |selected| {
+            !selected.message.message.is_empty() && is_selected(selected)
+        });
         std::future::ready(passes)
     });
     Ok(all.boxed())

@@ -9,9 +9,9 @@ use domain::event::{
 };
 use domain::{
     Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event,
-    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, Lifecycle, NewEvent, Owner,
-    Part, Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName,
-    Version,
+    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, Layout, Lifecycle, NewEvent,
+    Owner, Part, Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
+    ToolName, Version,
 };
 use uuid::Uuid;
 use wire::commit::{Draft, Opened, open, seal};
@@ -41,7 +41,7 @@ impl TestHistory {
         let conversations = BTreeMap::from([(key(), Vec::new())]);
         let mut made = Self {
             recorded: RecordContents {
-                partitions: PARTITIONS,
+                layout: Layout::new(PARTITIONS),
                 conversations,
             },
             calls: Vec::new(),

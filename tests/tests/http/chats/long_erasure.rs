@@ -61,7 +61,7 @@ impl ConcurrentAppends {
                 conversation: ConversationId::parse(id.as_str()).unwrap(),
                 ..erased.clone()
             };
-            record.partition_of(&key) == record.partition_of(erased)
+            record.layout().only_candidate(&key) == record.layout().only_candidate(erased)
         });
         let (agent, id) = (fixture.agent.clone(), id.expect("an id"));
         agent.create(&id).await;

@@ -148,7 +148,7 @@ impl Service {
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let (access, key) = self.conversation(state, Scope::Read, id).await?;
         Ok(Target {
-            fence: positions::fence(&state.gateway, &key),
+            fence: positions::fence(&state.gateway, &key).await?,
             access,
             key,
             freshness: Freshness::Fresh,

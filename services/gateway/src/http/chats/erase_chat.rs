@@ -73,7 +73,7 @@ pub(in crate::http) async fn erase_chat(
     let caller = frontend.caller(&state, CallerIds::default()).await?;
     let target = Target {
         freshness: Freshness::Leader,
-        ..read_target(&state, &caller, &id)?
+        ..read_target(&state, &caller, &id).await?
     };
     let chat = &target.key.conversation;
     let eraser = Eraser {

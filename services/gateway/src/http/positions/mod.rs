@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use domain::{AgentId, ConversationKey, Partition, Position};
+use event_log::Unavailable;
 use history::CommitPosition;
 use runtime::http::HttpProblem;
 use wire::token::{PositionToken, RecordId, TokenError};
@@ -130,9 +131,18 @@ pub fn check() -> Result<(), HttpProblem> {
 }
 
 /// The fence of a conversation: what the request has sent, read and written in its partition.
-#[must_use]
-pub fn fence(gateway: &Gateway, key: &ConversationKey) -> Option<Position> {
-    let partition = gateway.reader.record.partition_of(key);
+///
+/// # Errors
+/// 503: the conversation's partition is not known, and the record does not answer.
+pub async fn fence(
+    gateway: &Gateway,
+    key: &ConversationKey,
+) -> Result<Option<Position>, HttpProblem> {
+    if is_empty() {
+        return Ok(None);
+    }
+    let partition = gateway.reader.record.partition_of(key).await;
+    let partition = partition.map_err(unlocated)?;
     let fence = REQUEST.try_with(|request| {
         let given = request.given().in_partition(partition);
         request.with(|collected| {
@@ -142,7 +152,17 @@ pub fn fence(gateway: &Gateway, key: &ConversationKey) -> Option<Position> {
                 .max(collected.written.in_partition(partition))
         })
     });
-    fence.ok().flatten()
+    Ok(fence.ok().flatten())
+}
+
+/// Whether the request has neither sent, read nor written a position.
+fn is_empty() -> bool {
+    let is_empty = REQUEST.try_with(|request| {
+        request.given().0.is_empty()
+            && request
+                .with(|collected| collected.read.0.is_empty() && collected.written.0.is_empty())
+    });
+    is_empty.unwrap_or(true)
 }
 
 /// The fences of a listing: every position that the request has sent or written.
@@ -167,17 +187,23 @@ pub fn record_write(token: &str) {
 }
 
 /// Stores the position of a read.
-pub fn record_read(gateway: &Gateway, key: &ConversationKey, position: CommitPosition) {
-    let token = PositionToken {
-        record: gateway.reader.record.id(),
-        position: Position {
-            partition: gateway.reader.record.partition_of(key),
-            sequence: position.sequence,
-        },
-        version: position.version,
-    };
+///
+/// # Errors
+/// As [`fence`].
+pub async fn record_read(
+    gateway: &Gateway,
+    key: &ConversationKey,
+    position: CommitPosition,
+) -> Result<(), HttpProblem> {
+    let token = position.token(&gateway.reader.record, key).await;
+    let token = token.map_err(unlocated)?;
     // As in `record_write`.
     let _ = REQUEST.try_with(|request| request.with(|collected| collected.read.add(token)));
+    Ok(())
+}
+
+fn unlocated(error: Unavailable) -> HttpProblem {
+    problem::from_problem(crate::problem::of_record(&error))
 }
 
 fn problem_from(refusal: Refusal) -> HttpProblem {

@@ -47,7 +47,7 @@ pub(in crate::http) async fn release_chat(
 ) -> Result<StatusCode, HttpProblem> {
     let user = known_user(&state, &frontend).await?;
     let session = frontend.issued_session(&state, body.session_id)?;
-    let target = read_target(&state, &user, &body.chat_id)?;
+    let target = read_target(&state, &user, &body.chat_id).await?;
     // The writer is called first: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
         target: Some(command_target(

@@ -184,7 +184,7 @@ async fn differing(
     let mut unseen = recorded.sequences.clone();
     let mut differing = Vec::new();
     each_row(job, KeyRange::new(None), |row| {
-        let is_own = job.record.partition_of(&row.key) == partition;
+        let is_own = row.position.partition == partition;
         if is_own && unseen.remove(&row.key) != Some(row.position.sequence) {
             differing.push(row.key);
         }

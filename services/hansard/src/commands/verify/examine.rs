@@ -68,7 +68,7 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
 
 async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
     let (record, model) = (&job.record, &job.model);
-    let partition = record.partition_of(key);
+    let partition = record.partition_of(key).await?;
     let Some(standing) = row_state(model, key, partition).await? else {
         // A partition without a checkpoint has no rows yet.
         return Ok(Examination::default());

@@ -108,6 +108,9 @@ impl Pass<'_> {
     }
 
     fn take(&mut self, message: &FollowedMessage, report: &mut Report) -> anyhow::Result<()> {
+        if message.is_closing() {
+            return Ok(());
+        }
         let Some(key) = &message.key else {
             return self.foreign(message, report);
         };

@@ -38,6 +38,7 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
             size_bytes: messages * 1_000,
             replicas: 1,
             leader: Some("n1".to_owned()),
+            servers: vec!["n1".to_owned()],
             behind: Vec::new(),
         },
         archived: 0,

@@ -76,7 +76,7 @@ pub(in crate::http::openai) async fn open<'a>(
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
     let snapshot = snapshot.map_err(from_read_error)?;
     caller.check_owner(snapshot.owner())?;
-    positions::record_read(&state.gateway, &target.key, snapshot.position());
+    positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok(snapshot)
 }
 
@@ -94,7 +94,7 @@ async fn open_with<'a>(
     let opened = Snapshot::open_with(&state.gateway.reader, target, query, batch).await;
     let (snapshot, first) = opened.map_err(from_read_error)?;
     caller.check_owner(snapshot.owner())?;
-    positions::record_read(&state.gateway, &target.key, snapshot.position());
+    positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok((snapshot, first))
 }
 

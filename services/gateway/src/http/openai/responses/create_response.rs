@@ -147,7 +147,8 @@ impl Exchange<'_> {
             let recorded = user_texts(state, caller, conversation.id(), items.len()).await?;
             self.request.items = without_repeated(items, &recorded);
         }
-        start(state, caller, headers, self.request, placement).await
+        // Boxed, because the future is large.
+        Box::pin(start(state, caller, headers, self.request, placement)).await
     }
 
     async fn placement(

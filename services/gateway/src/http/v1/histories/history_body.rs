@@ -90,7 +90,7 @@ impl LoadQuery {
         let limit = MessagesMax::clamped(usize::try_from(limit).unwrap_or(usize::MAX));
         let loaded = load(&state.gateway, history.location(), current, limit).await;
         if let (Some(position), Ok(location)) = (loaded.position, history.location()) {
-            positions::record_read(&state.gateway, &location.target.key, position);
+            positions::record_read(&state.gateway, &location.target.key, position).await?;
         }
         let (conversation_id, channel_id) = history.ids();
         let messages = loaded.merged.messages.iter();

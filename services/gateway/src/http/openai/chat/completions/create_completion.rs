@@ -68,7 +68,9 @@ pub(in crate::http) async fn create_completion(
     Json(raw): Json<Box<RawValue>>,
 ) -> Result<Response, HttpProblem> {
     let body: CompletionRequest = parse_json(raw.get().as_bytes())?;
-    let (parts, conversation) = answer(&state, &caller, &headers, (&raw, &body)).await?;
+    // Boxed, because the future is large.
+    let answered = Box::pin(answer(&state, &caller, &headers, (&raw, &body)));
+    let (parts, conversation) = answered.await?;
     let is_streamed = body.stream.unwrap_or_default();
     let head = ChunkHead {
         id: format!("chatcmpl-{}", Uuid::now_v7().simple()),

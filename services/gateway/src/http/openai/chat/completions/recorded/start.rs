@@ -149,7 +149,7 @@ async fn planned(
         access: turn.owner.access.clone(),
         key: turn.key.clone(),
         freshness: Freshness::Fresh,
-        fence: positions::fence(&state.gateway, &turn.key),
+        fence: positions::fence(&state.gateway, &turn.key).await?,
         deadline: caller.service.call.deadline,
     };
     let sent_count = turn.sent.len();
