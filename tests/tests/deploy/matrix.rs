@@ -66,12 +66,13 @@ const OF_SERVER: [&str; 7] = [
 ];
 const PREFIXES: [&str; 2] = ["$JS.API", "RECORD.API"];
 /// Subjects that are stored, republished, replies or of the system.
-const SUBJECTS: [&str; 14] = [
+const SUBJECTS: [&str; 15] = [
     "hansard.0.acme.c",
     "hansard_parts.0.acme.c.r",
     "hansard_logs.acme.c",
     "hansard_erasures.acme.c",
     "hansard-archive.0.x",
+    "hansard-layout.partitions",
     "hansard-restoring",
     "$KV.HANSARD_registry.tenant.acme",
     "$KV.HANSARD_restricted.receipt.keys",

@@ -150,9 +150,11 @@ const NO_PROJECTOR: [&str; 4] = [
 ];
 /// A commit under its subject, which a projector reads when it retries parked conversations.
 const PARKED_READ: &str = "RECORD.API.DIRECT.GET.HANSARD_0";
-const NO_WRITER: [&str; 8] = [
+const NO_WRITER: [&str; 10] = [
     "hansard-archive.0.x",
+    "hansard-layout.partitions",
     "$JS.API.STREAM.MSG.DELETE.HANSARD_ARCHIVE",
+    "$JS.API.STREAM.MSG.DELETE.HANSARD_LAYOUT",
     "$JS.API.STREAM.DELETE.HANSARD_0",
     "$JS.API.STREAM.UPDATE.HANSARD_0",
     "$JS.API.STREAM.PURGE.HANSARD_0",
