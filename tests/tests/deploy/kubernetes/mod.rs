@@ -1,5 +1,6 @@
 //! The manifests name existing objects, and their grace periods are long enough.
 
+mod replicas;
 mod tls;
 
 use std::collections::BTreeSet;
@@ -161,27 +162,6 @@ fn grace_periods_exceed_shutdown_deadlines() {
         let before = container(&workload).pointer("/lifecycle/preStop/sleep/seconds");
         let before = Duration::from_secs(before.and_then(Value::as_u64).unwrap_or_default());
         assert!(grace > before + END_DEADLINE, "{}", name(&workload));
-    }
-}
-
-#[test]
-fn disruption_budgets_keep_enough_replicas() {
-    let budgets = of_kind("PodDisruptionBudget");
-    for workload in workloads() {
-        let own = at(&workload, "/spec/selector");
-        let budget = budgets.iter().find(|one| at(one, "/spec/selector") == own);
-        let budget = budget.unwrap_or_else(|| panic!("a budget of {}", name(&workload)));
-        let replicas = at(&workload, "/spec/replicas").as_u64().expect("replicas");
-        let least = match budget.pointer("/spec/minAvailable").and_then(Value::as_u64) {
-            Some(least) => least,
-            None => {
-                replicas
-                    - at(budget, "/spec/maxUnavailable")
-                        .as_u64()
-                        .expect("a budget")
-            }
-        };
-        assert!((1..replicas).contains(&least), "{}", name(&workload));
     }
 }
 
