@@ -16,3 +16,4 @@ mod permissions;
 mod postgres;
 mod roles;
 mod systemd;
+mod urls;

@@ -23,7 +23,7 @@ async fn postgres_accepts_the_settings() {
         run(&mut command)
     };
     for (setting, expected) in [
-        ("max_connections", "200"),
+        ("max_connections", "400"),
         ("synchronous_commit", "on"),
         ("log_parameter_max_length", "0"),
         ("log_min_error_statement", "panic"),

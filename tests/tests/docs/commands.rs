@@ -13,7 +13,7 @@ const FROM_ENVIRONMENT: [&[&str]; 3] = [&[], &["--token", "t"], &["--token", "t"
 /// The arguments of `hansard` in a command; `None` for another program.
 fn arguments(words: &[String]) -> Option<&[String]> {
     let is_prefix = |word: &&String| {
-        word.contains('=') || matches!(word.as_str(), "in_writer" | "env" | "do" | "then")
+        word.contains('=') || matches!(word.as_str(), "in_operator" | "env" | "do" | "then")
     };
     let skipped = words.iter().take_while(is_prefix).count();
     let words = words.get(skipped..)?;

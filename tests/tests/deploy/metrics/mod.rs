@@ -1,6 +1,6 @@
 //! Alerts and the dashboard query metrics that a running system exports.
 
-mod promql;
+pub(super) mod promql;
 
 use serde_json::{Value, json};
 use tests::admin;
@@ -15,7 +15,7 @@ use self::promql::{Match, Selector, selectors};
 use super::documents::{at, items, json, text_at, yaml};
 use tests::nats_accounts;
 
-/// The expressions for Prometheus and Grafana, each with its location.
+/// The expressions for Prometheus, Grafana and KEDA, each with its location.
 fn expressions() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let rules = yaml("prometheus/rules.yaml").pop().expect("a document");
@@ -30,6 +30,12 @@ fn expressions() -> Vec<(String, String)> {
             found.push((title.to_owned(), text_at(target, "/expr").to_owned()));
         }
     }
+    for scaled in yaml("kubernetes/autoscaling.yaml") {
+        let role = text_at(&scaled, "/metadata/name").to_owned();
+        for trigger in items(&scaled, "/spec/triggers") {
+            found.push((role.clone(), text_at(trigger, "/metadata/query").to_owned()));
+        }
+    }
     found
 }
 
@@ -40,6 +46,8 @@ fn is_in(selector: &Selector, scrape: &str) -> bool {
     };
     scrape.lines().filter(named).any(|line| {
         selector.labels.iter().all(|label| match label {
+            // Prometheus adds it.
+            Match::Exact(name, _) if name == "job" => true,
             Match::Exact(name, value) => line.contains(&format!("{name}=\"{value}\"")),
             Match::Pattern(name) => line.contains(&format!("{name}=\"")),
         })

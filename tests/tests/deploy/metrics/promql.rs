@@ -11,14 +11,14 @@ const OURS: [&str; 5] = [
 
 /// A metric with conditions on its labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Selector {
-    pub(super) metric: String,
-    pub(super) labels: Vec<Match>,
+pub(crate) struct Selector {
+    pub(crate) metric: String,
+    pub(crate) labels: Vec<Match>,
 }
 
 /// A condition on a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Match {
+pub(crate) enum Match {
     /// This value.
     Exact(String, String),
     /// A value that matches a pattern.
@@ -26,7 +26,7 @@ pub(super) enum Match {
 }
 
 /// The selectors of an expression, in order.
-pub(super) fn selectors(expression: &str) -> Vec<Selector> {
+pub(crate) fn selectors(expression: &str) -> Vec<Selector> {
     let mut found = Vec::new();
     let mut rest = expression;
     while let Some(start) = OURS.iter().filter_map(|prefix| rest.find(prefix)).min() {

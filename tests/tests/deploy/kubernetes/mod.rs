@@ -1,5 +1,8 @@
 //! The manifests name existing objects, and their grace periods are long enough.
 
+mod replicas;
+mod tls;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -162,27 +165,6 @@ fn grace_periods_exceed_shutdown_deadlines() {
     }
 }
 
-#[test]
-fn disruption_budgets_keep_enough_replicas() {
-    let budgets = of_kind("PodDisruptionBudget");
-    for workload in workloads() {
-        let own = at(&workload, "/spec/selector");
-        let budget = budgets.iter().find(|one| at(one, "/spec/selector") == own);
-        let budget = budget.unwrap_or_else(|| panic!("a budget of {}", name(&workload)));
-        let replicas = at(&workload, "/spec/replicas").as_u64().expect("replicas");
-        let least = match budget.pointer("/spec/minAvailable").and_then(Value::as_u64) {
-            Some(least) => least,
-            None => {
-                replicas
-                    - at(budget, "/spec/maxUnavailable")
-                        .as_u64()
-                        .expect("a budget")
-            }
-        };
-        assert!((1..replicas).contains(&least), "{}", name(&workload));
-    }
-}
-
 fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(members) => {
@@ -247,19 +229,34 @@ fn mounted_volumes_and_secrets_exist() {
         .map(|secret| name(secret).to_owned())
         .collect();
     secrets.extend(["gateway-token", "operator-token"].map(str::to_owned));
+    for certificate in of_kind("Certificate") {
+        secrets.insert(text_at(&certificate, "/spec/secretName").to_owned());
+    }
     let claims = of_kind("PersistentVolumeClaim");
     for workload in workloads().into_iter().chain(operators()) {
-        let volumes = workload.pointer("/spec/template/spec/volumes");
-        for volume in volumes.and_then(Value::as_array).into_iter().flatten() {
-            match volume.pointer("/persistentVolumeClaim/claimName") {
-                Some(claim) => assert!(claims.iter().any(|one| name(one) == claim)),
-                None => assert!(made.contains(text_at(volume, "/configMap/name"))),
+        for volume in items(&workload, "/spec/template/spec/volumes") {
+            if let Some(claim) = volume.pointer("/persistentVolumeClaim/claimName") {
+                assert!(claims.iter().any(|one| name(one) == claim), "{claim}");
+            } else if let Some(map) = volume.pointer("/configMap/name") {
+                assert!(made.contains(map.as_str().expect("a name")), "{map}");
+            } else {
+                let named = secrets_of(volume);
+                assert!(!named.is_empty(), "{volume}");
+                assert!(named.iter().all(|secret| secrets.contains(*secret)));
             }
         }
         for source in items(container(&workload), "/envFrom") {
             assert!(secrets.contains(text_at(source, "/secretRef/name")));
         }
     }
+}
+
+/// The secrets whose files a volume has.
+fn secrets_of(volume: &Value) -> Vec<&str> {
+    let whole = volume.pointer("/secret/secretName").and_then(Value::as_str);
+    let sources = items(volume, "/projected/sources").iter();
+    let parts = sources.map(|source| text_at(source, "/secret/name"));
+    whole.into_iter().chain(parts).collect()
 }
 
 /// Projectors use a schema that another login has created.

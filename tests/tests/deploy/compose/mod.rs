@@ -1,5 +1,7 @@
 //! The compose files name existing files, and the script creates the first tokens.
 
+mod tls;
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
@@ -37,8 +39,10 @@ fn services_name_existing_files() {
             assert!(known.contains(other), "{name} depends on {other}");
         }
         for volume in items(&service, "/volumes") {
-            let volume = volume.as_str().expect("a volume");
-            let (source, _) = volume.split_once(':').expect("source and target");
+            let source = match volume.as_str().and_then(|text| text.split_once(':')) {
+                Some((source, _)) => source,
+                None => text_at(volume, "/source"),
+            };
             let there = if source.starts_with('.') {
                 files::path(source).exists()
             } else {
