@@ -1,8 +1,16 @@
 //! `hansard partitions`: the list, the plan of a growth, and invalid growths.
 
+use domain::Stage;
+use event_log::Record;
+use tests::events::user;
+use tests::eventually::eventually;
+use tests::settings;
 use tests::stack::Setup;
 
 use crate::operator_cli::{OperatorCli, lines_of};
+
+/// Conversations before and after the growth.
+const EACH: usize = 24;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_are_listed_and_a_growth_is_planned() {
@@ -52,4 +60,60 @@ async fn partitions_are_listed_and_a_growth_is_planned() {
     assert_eq!(cli.json("partitions list --json", 0).await, listed);
     // One server leads all partitions.
     assert_eq!(cli.check("partitions balance --json", 0, "").await, "");
+}
+
+/// After a growth, conversations in old and new partitions have rows, are verified, rebuilt, read and erased.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_has_grown_is_operated_as_before() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let cli = OperatorCli::at(&stack);
+    for number in 0..EACH {
+        agent.create(&format!("old-{number}")).await;
+    }
+    // Without the time between stages: nothing is created meanwhile.
+    let record = Record::open(settings::record(&stack.servers))
+        .await
+        .unwrap();
+    record.announce_partitions(24).await.unwrap();
+    while record.layout().stage() != Stage::Open {
+        record.advance_layout().await.unwrap();
+    }
+    let mut new = 0;
+    eventually("a conversation in a new partition", || {
+        new += 1;
+        let (agent, cli, id) = (&agent, &cli, format!("new-{new}"));
+        async move {
+            agent.create(&id).await;
+            let listed = cli.json("partitions list --json", 0).await;
+            let messages = listed.iter().map(|one| one["messages"].as_u64().unwrap());
+            (messages.skip(8).sum::<u64>() > 0).then_some(())
+        }
+    })
+    .await;
+    for number in new + 1..=new + EACH {
+        agent.create(&format!("new-{number}")).await;
+    }
+    let ids = (0..EACH).map(|number| format!("old-{number}"));
+    let ids: Vec<_> = ids
+        .chain((1..=new + EACH).map(|number| format!("new-{number}")))
+        .collect();
+    for id in &ids {
+        agent.append(id, vec![user("one more")]).await;
+        agent.wait_for_rows(id, 2).await;
+    }
+    cli.check("verify", 0, "").await;
+    cli.check("verify --digests", 0, "").await;
+    cli.check("rebuild conversations", 0, "").await;
+    cli.check("verify", 0, "").await;
+    let commits = cli.json("tail", 0).await;
+    assert_eq!(commits.len(), ids.len() * 2);
+    let partitions = commits.iter().map(|one| one["partition"].as_u64().unwrap());
+    assert!(partitions.clone().any(|one| one < 8) && partitions.clone().any(|one| one >= 8));
+    let tenant = commits[0]["envelope"]["tenantId"].as_str().unwrap();
+    for id in ["old-0", "new-1", ids.last().unwrap()] {
+        let line = format!("erase conversation {id} --tenant {tenant} --receipt @{id}.json");
+        cli.check(&line, 0, "").await;
+    }
+    cli.check("verify", 0, "").await;
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use devstack::NatsServer;
-use domain::{Partition, Sequence};
+use domain::{Partition, Sequence, Stage};
 use event_log::{Record, Restore, RestoreError, StreamDescription, TailBounds};
 use futures::stream;
 
@@ -142,4 +142,36 @@ async fn an_interrupted_restore_is_continued() {
     assert_eq!(all_messages(&new.url()).await, before);
     restoration_on(&new).await.unwrap().end().await.unwrap();
     check_occupied(&new).await;
+}
+
+/// The layout of a record that has grown is part of its backup.
+#[tokio::test]
+async fn a_restored_record_keeps_its_layout() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    record.announce_partitions(3).await.unwrap();
+    while record.layout().stage() != Stage::Open {
+        record.advance_layout().await.unwrap();
+    }
+    let mut writers: Vec<_> = (0..20).map(|n| Writer::of(&format!("c{n}"))).collect();
+    for writer in &mut writers {
+        writer.append(&record, "created").await;
+    }
+    let new = devstack::test::nats().await;
+    let restoration = restoration_on(&new).await.unwrap();
+    for name in record.stream_names() {
+        let (description, pieces) = archive(&record, &name).await;
+        let pieces = stream::iter(pieces.into_iter().map(Ok));
+        restoration
+            .stream(&name, &description, pieces)
+            .await
+            .unwrap();
+    }
+    let again = Record::open(config_of_one(&new)).await.unwrap();
+    assert_eq!(again.layout(), record.layout());
+    for writer in &mut writers {
+        let partition = record.partition_of(&writer.key).await;
+        assert_eq!(again.partition_of(&writer.key).await, partition);
+        writer.append(&again, "more").await;
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use devstack::NatsServer;
-use domain::{LogId, RunId, Sequence, Timestamp};
+use domain::{LogId, Partition, RunId, Sequence, Timestamp};
 use event_log::{AppendOutcome, Record, RecordConfig, Registry, TailBounds};
 use uuid::Uuid;
 
@@ -259,6 +259,28 @@ async fn send(
     client
         .request_with_headers(subject, headers, "x".into())
         .await
+}
+
+/// A partition is led by each server in turn, and accepts commits in between.
+#[tokio::test]
+async fn leaders_are_moved() {
+    let Cluster {
+        servers: _servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let mut writer = Writer::of("c");
+    let status = async || record.partition_status(Partition(0)).await.unwrap();
+    assert_eq!(status().await.servers, ["n0", "n1", "n2"]);
+    for server in ["n0", "n1", "n2", "n0"] {
+        if status().await.leader.as_deref() != Some(server) {
+            let moved = record.move_leader(Partition(0), server, Duration::from_secs(20));
+            assert_eq!(moved.await, Ok(true), "{server}");
+        }
+        assert_eq!(status().await.leader.as_deref(), Some(server));
+        writer.append_until_known(&record, server).await;
+    }
+    let missing = record.move_leader(Partition(0), "n9", Duration::from_millis(500));
+    assert_ne!(missing.await, Ok(true));
 }
 
 /// The folder of Raft logs inside a server's folder.
