@@ -42,7 +42,11 @@ pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
     let Ok(record) = &readings.record else {
         return Vec::new();
     };
-    let warnings = [of_secrets(record), of_single_publishes(record)];
+    let warnings = [
+        of_secrets(record),
+        of_single_publishes(record),
+        of_growth(record),
+    ];
     warnings.into_iter().flatten().collect()
 }
 
@@ -66,6 +70,13 @@ fn of_single_publishes(record: &RecordReading) -> Option<String> {
             "commits of {count} of {all} partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap as a NATS user that may change streams, then restart the writers"
         )
     })
+}
+
+fn of_growth(record: &RecordReading) -> Option<String> {
+    let partitions = record.growing_to?;
+    Some(format!(
+        "the growth to {partitions} partitions has not ended: unless it runs, hansard partitions add {partitions} continues it"
+    ))
 }
 
 /// An erasure that takes longer than writers need for the longest conversation.

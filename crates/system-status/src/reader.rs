@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::{Partition, Sequence, Timestamp};
+use domain::{Partition, Sequence, Stage, Timestamp};
 use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Unavailable};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -122,6 +122,7 @@ impl Reader {
                     id: hex::encode(record.id().0),
                     durability: record.durability().await?,
                     secrets_in_clear,
+                    growing_to: growing_to(record),
                     partitions,
                     erasures,
                 })
@@ -137,6 +138,7 @@ impl Reader {
                     id: hex::encode(record.id().0),
                     durability: record.durability().await?,
                     secrets_in_clear: registry.count_plaintext_secrets(),
+                    growing_to: growing_to(record),
                     partitions: partitions(record, checkpoints, &archived).await?,
                     erasures: erasures(record).await?,
                 })
@@ -200,6 +202,12 @@ async fn erased(
 /// Whether it has holes that the archive does not cause.
 fn has_others(read: &PartitionReading) -> bool {
     read.standing.removed() > read.archived
+}
+
+/// The number of partitions of a growth that has not ended.
+fn growing_to(record: &Record) -> Option<u16> {
+    let layout = record.layout();
+    (layout.stage() != Stage::Open).then(|| layout.partitions())
 }
 
 async fn partitions(

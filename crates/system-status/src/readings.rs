@@ -44,6 +44,8 @@ pub struct RecordReading {
     pub durability: Durability,
     /// The number of unencrypted secrets in the registry.
     pub secrets_in_clear: usize,
+    /// The number of partitions of a growth that has not ended; `None`: there is none.
+    pub growing_to: Option<u16>,
     /// Its partitions, in order.
     pub partitions: Vec<PartitionReading>,
     /// Its erasures in progress.

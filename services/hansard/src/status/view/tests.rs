@@ -93,6 +93,7 @@ fn healthy() -> Readings {
             id: "00ff".to_owned(),
             durability: Durability::Durable,
             secrets_in_clear: 0,
+            growing_to: None,
             partitions: vec![of_record(0, 1, 1_234, 1_230), of_record(1, 5, 10, 6)],
             erasures: ErasuresReading::default(),
         }),
@@ -217,6 +218,16 @@ fn unencrypted_secrets_are_only_a_warning() {
         "{shown}"
     );
     assert!(shown.ends_with("\nhealthy\n"), "{shown}");
+}
+
+#[test]
+fn a_growth_is_only_a_warning() {
+    let mut readings = healthy();
+    record(&mut readings).growing_to = Some(24);
+    let status = Status::from_readings(&readings, LIMITS);
+    assert_eq!(status.needs, [""; 0]);
+    let expected = "the growth to 24 partitions has not ended: unless it runs, hansard partitions add 24 continues it";
+    assert_eq!(status.warnings, [expected]);
 }
 
 #[test]
