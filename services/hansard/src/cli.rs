@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, chat, completions, context, dashboard, dev, erase, history,
-    import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key,
-    replay, restore, role, search, signing_key, status, tail, tenant, token, verify,
+    agent, archive, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase,
+    history, import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild,
+    receipt_key, replay, restore, role, search, signing_key, status, tail, tenant, token, verify,
     verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
@@ -77,6 +77,7 @@ Examples:
     Replay(replay::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),
+    Capacity(capacity::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -120,6 +121,7 @@ impl Command {
             Self::Replay(args) => replay::run(args).await,
             Self::Verify(args) => verify::run(args).await,
             Self::Rebuild(args) => rebuild::run(args).await,
+            Self::Capacity(args) => capacity::run(&args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),
         }

@@ -7,6 +7,7 @@
 
 mod backup;
 mod bounded_line;
+mod capacity;
 mod chat;
 mod cli;
 pub mod client;

@@ -150,3 +150,51 @@ proptest! {
         }
     }
 }
+
+/// The load of the partitions of a record that grows from 8 to 1,000 in a year, in which conversations are begun 128 times as often; each
+/// is active for 30 days. A sample of 4,000,000 of them. Run with `--release -- --ignored --nocapture a_year_of_growth`.
+#[test]
+#[ignore = "a measurement"]
+fn a_year_of_growth() {
+    const SAMPLE: u32 = 4_000_000;
+    const GROWTHS: [u16; 8] = [8, 16, 32, 64, 128, 256, 512, 1_000];
+    const DOUBLINGS: f64 = 7.0;
+    const ACTIVE_YEARS: f64 = 30.0 / 365.0;
+    let growths = |time: f64| (0..8_u16).filter(move |n| f64::from(*n) <= time * DOUBLINGS);
+    let layouts: Vec<_> = (1..=GROWTHS.len())
+        .map(|count| layout(&GROWTHS[..count], Stage::Open))
+        .collect();
+    let created: Vec<(f64, Partition)> = (0..SAMPLE)
+        .map(|number| {
+            let share = (f64::from(number) + 0.5) / f64::from(SAMPLE);
+            let time = (share * (DOUBLINGS.exp2() - 1.0) + 1.0).log2() / DOUBLINGS;
+            let layout = &layouts[growths(time).count() - 1];
+            let id = usize::try_from(number).unwrap();
+            (time, layout.creation(&key(id)).partition)
+        })
+        .collect();
+    for twelfth in [3, 6, 9, 11_u32] {
+        let now = f64::from(twelfth) / 12.0;
+        let partitions = usize::from(GROWTHS[growths(now).count() - 1]);
+        let (mut active, mut stored) = (vec![0_u32; partitions], vec![0_u32; partitions]);
+        for (time, partition) in created.iter().filter(|(time, _)| *time <= now) {
+            stored[usize::from(partition.0)] += 1;
+            active[usize::from(partition.0)] += u32::from(now - time < ACTIVE_YEARS);
+        }
+        let report = |what: &str, mut loads: Vec<u32>| {
+            loads.sort_unstable();
+            let mean = f64::from(loads.iter().sum::<u32>())
+                / f64::from(u32::try_from(partitions).unwrap());
+            let at = |percent: usize| f64::from(loads[(partitions - 1) * percent / 100]) / mean;
+            println!(
+                "month {twelfth}, {partitions} partitions, {what}: p1 {:.2}, p50 {:.2}, p99 {:.2}, most {:.2} of the mean",
+                at(1),
+                at(50),
+                at(99),
+                at(100)
+            );
+        };
+        report("active", active);
+        report("stored", stored);
+    }
+}

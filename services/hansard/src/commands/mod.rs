@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod backup;
 pub(crate) mod bootstrap;
+pub(crate) mod capacity;
 pub(crate) mod chat;
 mod commit_printer;
 pub(crate) mod completions;
