@@ -7,7 +7,7 @@ use crate::archive::store_of;
 use crate::object::Object;
 use crate::seal::describe;
 use crate::segment::decode;
-use crate::{Archive, ArchiveError, CataloguedSegment, Store, StoreError, StoreUrl};
+use crate::{Archive, ArchiveError, CataloguedSegment, S3Settings, Store, StoreError, StoreUrl};
 
 /// Suffix of the marker object of an emptied segment.
 pub(crate) const EMPTIED: &str = ".emptied";
@@ -21,13 +21,14 @@ pub async fn check_objects(
     catalogue: &[ArchiveEntry],
     moved_to: Option<&StoreUrl>,
 ) -> Result<usize, ArchiveError> {
+    let s3 = S3Settings::of_environment();
     let mut found = 0;
     for entry in catalogue {
         let Some(sealed) = &entry.sealed else {
             continue;
         };
         let unreachable = ArchiveError::unreachable(entry.segment);
-        let store = store_of(entry, moved_to)?;
+        let store = store_of(entry, moved_to, &s3)?;
         if let Err(error) = store.size(&sealed.object).await {
             let names = list_segment(&store, entry.segment, &sealed.object).await;
             if names.map_err(unreachable)?.is_empty() {

@@ -16,7 +16,7 @@ impl Archive {
         let mut stores: BTreeMap<String, (Store, BTreeSet<String>)> = BTreeMap::new();
         let entries = self.record.archive_entries(None).await?;
         if let (Some(url), true) = (&self.moved_to, entries.is_empty()) {
-            let store = Store::open(url)?;
+            let store = Store::open_with(url, &self.s3)?;
             stores.insert(url.to_string(), (store, BTreeSet::new()));
         }
         for catalogued in entries {

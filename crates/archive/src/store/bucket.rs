@@ -1,0 +1,140 @@
+//! Opens a bucket of S3, and checks its settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+
+use super::s3_settings::{Retries, S3Settings};
+use super::{StoreError, StoreUrl, failed};
+
+/// Maximum duration of one request with its body; `AWS_TIMEOUT` replaces it.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum duration of connecting; `AWS_CONNECT_TIMEOUT` replaces it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The growth of the wait between two retries.
+const BACKOFF_BASE: f64 = 2.0;
+
+const ENCRYPTION: &str = "AWS_SERVER_SIDE_ENCRYPTION";
+const KMS_KEY: &str = "AWS_SSE_KMS_KEY_ID";
+const BUCKET_KEY: &str = "AWS_SSE_BUCKET_KEY_ENABLED";
+const CUSTOMER_KEY: &str = "AWS_SSE_CUSTOMER_KEY_BASE64";
+const CHECKSUM: &str = "AWS_CHECKSUM_ALGORITHM";
+const ALLOW_HTTP: &str = "AWS_ALLOW_HTTP";
+const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"];
+
+const TRUE: [&str; 5] = ["1", "true", "on", "yes", "y"];
+const FALSE: [&str; 5] = ["0", "false", "off", "no", "n"];
+/// The length of 32 bytes in base64.
+const CUSTOMER_KEY_LENGTH: usize = 44;
+
+/// Opens a bucket; it is not contacted yet.
+pub(super) fn open(
+    url: &StoreUrl,
+    bucket: &str,
+    settings: &S3Settings,
+) -> Result<Arc<dyn ObjectStore>, StoreError> {
+    check(settings)?;
+    // Another part of the program may have installed it before.
+    let _chosen = rustls::crypto::ring::default_provider().install_default();
+    let opened = builder(bucket, settings).build();
+    Ok(Arc::new(opened.map_err(|source| {
+        failed(url, "open", "its bucket", source)
+    })?))
+}
+
+fn builder(bucket: &str, settings: &S3Settings) -> AmazonS3Builder {
+    let client = ClientOptions::new()
+        .with_timeout(REQUEST_TIMEOUT)
+        .with_connect_timeout(CONNECT_TIMEOUT);
+    let mut builder = AmazonS3Builder::new()
+        .with_client_options(client)
+        .with_retry(retry_config(settings.retries));
+    for (name, value) in &settings.variables {
+        // Other names are variables of other tools.
+        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    builder.with_bucket_name(bucket)
+}
+
+fn retry_config(retries: Retries) -> RetryConfig {
+    RetryConfig {
+        max_retries: retries.count_max,
+        retry_timeout: retries.elapsed_max,
+        backoff: BackoffConfig {
+            init_backoff: retries.backoff_first,
+            max_backoff: retries.backoff_max,
+            base: BACKOFF_BASE,
+        },
+    }
+}
+
+/// Rejects settings that would be ignored or fail later, such as a key without its kind of encryption.
+fn check(settings: &S3Settings) -> Result<(), StoreError> {
+    let value = |name: &str| settings.variables.get(name).map(String::as_str);
+    let is_one_of = |name: &str, allowed: &[&str]| {
+        value(name).is_none_or(|value| allowed.contains(&value.to_ascii_lowercase().as_str()))
+    };
+    let encryption = value(ENCRYPTION);
+    let is_kms = matches!(encryption, Some("aws:kms" | "aws:kms:dsse"));
+    let with_customer_key = encryption == Some("sse-c");
+    let is_known = matches!(encryption, None | Some("AES256")) || is_kms || with_customer_key;
+    let allows_http = value(ALLOW_HTTP).is_some() && is_one_of(ALLOW_HTTP, &TRUE);
+    let mut rules = vec![
+        (
+            ENCRYPTION,
+            is_known,
+            "must be AES256, aws:kms, aws:kms:dsse or sse-c",
+        ),
+        (
+            KMS_KEY,
+            is_kms || value(KMS_KEY).is_none(),
+            "needs AWS_SERVER_SIDE_ENCRYPTION=aws:kms or aws:kms:dsse",
+        ),
+        (
+            BUCKET_KEY,
+            is_kms || value(BUCKET_KEY).is_none(),
+            "needs AWS_SERVER_SIDE_ENCRYPTION=aws:kms or aws:kms:dsse",
+        ),
+        (
+            BUCKET_KEY,
+            is_one_of(BUCKET_KEY, &[TRUE, FALSE].concat()),
+            "must be true or false",
+        ),
+        (
+            CUSTOMER_KEY,
+            with_customer_key == value(CUSTOMER_KEY).is_some(),
+            "is needed with AWS_SERVER_SIDE_ENCRYPTION=sse-c, and only with it",
+        ),
+        (
+            CUSTOMER_KEY,
+            value(CUSTOMER_KEY).is_none_or(|key| key.len() == CUSTOMER_KEY_LENGTH),
+            "must be 32 bytes in base64: 44 characters",
+        ),
+        (
+            CHECKSUM,
+            is_one_of(CHECKSUM, &["sha256", "crc64nvme"]),
+            "must be sha256 or crc64nvme",
+        ),
+        (
+            ALLOW_HTTP,
+            is_one_of(ALLOW_HTTP, &[TRUE, FALSE].concat()),
+            "must be true or false",
+        ),
+    ];
+    rules.extend(ENDPOINTS.map(|name| {
+        let is_plain = value(name).is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let problem = "is not encrypted: use https://, or set AWS_ALLOW_HTTP=true";
+        (name, allows_http || !is_plain, problem)
+    }));
+    match rules.into_iter().find(|(_, is_met, _)| !is_met) {
+        None => Ok(()),
+        Some((name, _, problem)) => Err(StoreError::Setting { name, problem }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
