@@ -1,7 +1,8 @@
 //! Uploads in parts: each part has its own timeout and retries.
 
 use bytes::Bytes;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt as _, Result};
 
@@ -22,13 +23,22 @@ pub(super) async fn put_parts(objects: &dyn ObjectStore, path: &Path, bytes: Byt
     uploaded
 }
 
+/// After a failure, no further part starts; those on their way are awaited, so that none arrives after the abort.
 async fn upload_parts(upload: &mut dyn MultipartUpload, mut bytes: Bytes) -> Result<()> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {
         let part = bytes.split_to(bytes.len().min(PART_BYTES));
         parts.push(upload.put_part(part.into()));
     }
-    let uploads = stream::iter(parts).buffer_unordered(PARTS_IN_FLIGHT);
-    uploads.try_collect::<()>().await?;
+    let mut parts = parts.into_iter();
+    let mut in_flight: FuturesUnordered<_> = parts.by_ref().take(PARTS_IN_FLIGHT).collect();
+    let mut uploaded = Ok(());
+    while let Some(part) = in_flight.next().await {
+        uploaded = uploaded.and(part);
+        if uploaded.is_ok() {
+            in_flight.extend(parts.next());
+        }
+    }
+    uploaded?;
     upload.complete().await.map(drop)
 }
