@@ -49,11 +49,8 @@ pub(crate) fn emptied(segment: Uuid, object: &str) -> String {
 
 async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
     let name = emptied(object.segment, &object.sealed.object);
-    match object.store.size(&name).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Missing { .. }) => Ok(false),
-        Err(error) => Err(ArchiveError::unreachable(object.segment)(error)),
-    }
+    let exists = object.store.exists(&name).await;
+    exists.map_err(ArchiveError::unreachable(object.segment))
 }
 
 /// All objects of a segment, of any generation; `object` is one of their names.
@@ -101,7 +98,11 @@ impl Archive {
         let unreachable = ArchiveError::unreachable(object.segment);
         let names = list_segment(&object.store, object.segment, &object.sealed.object).await;
         for name in names.map_err(unreachable)? {
-            let bytes = object.store.read_all(&name).await.map_err(unreachable)?;
+            let bytes = match object.store.read_all(&name).await {
+                // The listing is old.
+                Err(StoreError::Missing { .. }) => continue,
+                read => read.map_err(unreachable)?,
+            };
             let Ok((index, _)) = decode(&bytes) else {
                 continue;
             };
