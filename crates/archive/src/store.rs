@@ -5,6 +5,8 @@ mod bucket;
 mod leftovers;
 mod parts;
 mod s3_settings;
+#[cfg(feature = "s3")]
+mod uploads;
 mod url;
 
 use std::ops::Range;
@@ -19,7 +21,7 @@ use thiserror::Error;
 
 #[cfg(feature = "s3")]
 use bucket::open as open_bucket;
-use leftovers::remove_leftovers;
+use leftovers::Leftovers;
 pub use parts::PART_BYTES;
 use parts::put_parts;
 pub use s3_settings::{Retries, S3Settings};
@@ -73,7 +75,7 @@ pub enum StoreError {
 pub struct Store {
     url: StoreUrl,
     objects: Arc<dyn ObjectStore>,
-    folder: Option<Arc<LocalFileSystem>>,
+    leftovers: Leftovers,
     prefix: Path,
 }
 
@@ -100,16 +102,19 @@ impl Store {
                 Ok(Self {
                     url: url.clone(),
                     objects: Arc::<LocalFileSystem>::clone(&files),
-                    folder: Some(files),
+                    leftovers: Leftovers::Folder(files),
                     prefix: Path::default(),
                 })
             }
-            Location::Bucket { bucket, prefix } => Ok(Self {
-                url: url.clone(),
-                objects: open_bucket(url, bucket, settings)?,
-                folder: None,
-                prefix: Path::from(prefix.as_str()),
-            }),
+            Location::Bucket { bucket, prefix } => {
+                let (objects, leftovers) = open_bucket(url, bucket, settings)?;
+                Ok(Self {
+                    url: url.clone(),
+                    objects,
+                    leftovers,
+                    prefix: Path::from(prefix.as_str()),
+                })
+            }
         }
     }
 
@@ -137,7 +142,7 @@ impl Store {
     /// [`StoreError::Failed`]: the object may exist, in a folder also in part.
     pub async fn put(&self, object: &str, bytes: Bytes) -> Result<(), StoreError> {
         let path = self.path(object);
-        let put = if self.folder.is_none() && bytes.len() > PART_BYTES {
+        let put = if bytes.len() > PART_BYTES && !matches!(self.leftovers, Leftovers::Folder(_)) {
             put_parts(self.objects.as_ref(), &path, bytes).await
         } else {
             self.objects.put(&path, bytes.into()).await.map(drop)
@@ -186,23 +191,23 @@ impl Store {
             .map_err(|error| self.failure("read", object, error))
     }
 
-    /// Removes an object and the temporary files of interrupted writes; succeeds if it does not exist.
+    /// Removes an object and what interrupted writes of it left; succeeds if there is none.
     ///
     /// # Errors
     /// [`StoreError::Failed`].
     pub async fn remove(&self, object: &str) -> Result<(), StoreError> {
-        match self.objects.delete(&self.path(object)).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => return Err(self.failure("remove", object, error)),
-        }
-        let Some(files) = &self.folder else {
-            return Ok(());
+        let path = self.path(object);
+        let removed = async {
+            // First, since an upload that is finished meanwhile becomes an object.
+            self.leftovers.remove(&path).await?;
+            match self.objects.delete(&path).await {
+                Err(object_store::Error::NotFound { .. }) => {}
+                deleted => deleted?,
+            }
+            self.leftovers.sync(&path).await
         };
-        let file = files.path_to_filesystem(&self.path(object));
-        let file = file.map_err(|error| self.failure("remove", object, error))?;
-        let removed = tokio::task::spawn_blocking(move || remove_leftovers(&file)).await;
-        let removed = removed.map_err(std::io::Error::other).and_then(|done| done);
-        removed.map_err(|source| failed(&self.url, "remove", object, source))
+        let removed = removed.await;
+        removed.map_err(|error| failed(&self.url, "remove", object, error))
     }
 
     /// The names of all objects in a folder, sorted.
@@ -261,7 +266,7 @@ fn open_bucket(
     url: &StoreUrl,
     _bucket: &str,
     _settings: &S3Settings,
-) -> Result<Arc<dyn ObjectStore>, StoreError> {
+) -> Result<(Arc<dyn ObjectStore>, Leftovers), StoreError> {
     Err(StoreError::Url {
         url: url.to_string(),
         problem: "this program has no support for S3: build it with --features s3",

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::{HttpConnector as _, ReqwestConnector};
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
+use super::leftovers::Leftovers;
 use super::s3_settings::{Retries, S3Settings};
+use super::uploads::Uploads;
 use super::{StoreError, StoreUrl, failed};
 
 /// Maximum duration of one request with its body; `AWS_TIMEOUT` replaces it.
@@ -34,30 +37,50 @@ pub(super) fn open(
     url: &StoreUrl,
     bucket: &str,
     settings: &S3Settings,
-) -> Result<Arc<dyn ObjectStore>, StoreError> {
+) -> Result<(Arc<dyn ObjectStore>, Leftovers), StoreError> {
     check(settings)?;
     // Another part of the program may have installed it before.
     let _chosen = rustls::crypto::ring::default_provider().install_default();
-    let opened = builder(bucket, settings).build();
-    Ok(Arc::new(opened.map_err(|source| {
-        failed(url, "open", "its bucket", source)
-    })?))
+    let failure = |source| failed(url, "open", "its bucket", source);
+    let client = ReqwestConnector::default().connect(&client_options(settings));
+    let objects = builder(bucket, settings).build().map_err(failure)?;
+    let objects = Arc::new(objects);
+    let uploads = Uploads {
+        objects: Arc::clone(&objects),
+        client: client.map_err(failure)?,
+        retries: settings.retries,
+    };
+    Ok((objects, Leftovers::Bucket(Arc::new(uploads))))
 }
 
 fn builder(bucket: &str, settings: &S3Settings) -> AmazonS3Builder {
-    let client = ClientOptions::new()
-        .with_timeout(REQUEST_TIMEOUT)
-        .with_connect_timeout(CONNECT_TIMEOUT);
-    let mut builder = AmazonS3Builder::new()
-        .with_client_options(client)
-        .with_retry(retry_config(settings.retries));
-    for (name, value) in &settings.variables {
-        // Other names are variables of other tools.
-        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
-            builder = builder.with_config(key, value);
-        }
+    let builder = AmazonS3Builder::new().with_client_options(client_options(settings));
+    let mut builder = builder.with_retry(retry_config(settings.retries));
+    for (key, value) in known(settings) {
+        builder = builder.with_config(key, value);
     }
     builder.with_bucket_name(bucket)
+}
+
+fn client_options(settings: &S3Settings) -> ClientOptions {
+    let mut options = ClientOptions::new()
+        .with_timeout(REQUEST_TIMEOUT)
+        .with_connect_timeout(CONNECT_TIMEOUT);
+    for (key, value) in known(settings) {
+        if let AmazonS3ConfigKey::Client(key) = key {
+            options = options.with_config(key, value);
+        }
+    }
+    options
+}
+
+/// The settings without the variables of other tools.
+fn known(settings: &S3Settings) -> impl Iterator<Item = (AmazonS3ConfigKey, &str)> {
+    let variables = settings.variables.iter();
+    variables.filter_map(|(name, value)| {
+        let key = name.to_ascii_lowercase().parse().ok()?;
+        Some((key, value.as_str()))
+    })
 }
 
 fn retry_config(retries: Retries) -> RetryConfig {

@@ -34,7 +34,7 @@ pub(crate) async fn archives() -> Vec<TestArchive> {
 }
 
 impl TestArchive {
-    async fn in_bucket(bucket: TestBucket) -> Self {
+    pub(crate) async fn in_bucket(bucket: TestBucket) -> Self {
         let server = devstack::test::nats().await;
         let config = RecordConfig {
             partitions: 1,
@@ -117,7 +117,7 @@ async fn segments_are_sealed_read_and_swept() {
 }
 
 /// A conversation whose segment is larger than a part.
-async fn large_conversation(ground: &TestArchive) -> Vec<ArchivedMessage> {
+pub(crate) async fn large_conversation(ground: &TestArchive) -> Vec<ArchivedMessage> {
     let bytes = bytes_of(PART_BYTES + PART_BYTES / 4);
     let notes = bytes.chunks(PART_BYTES / 64).map(hex::encode);
     let notes: Vec<String> = notes.collect();

@@ -30,6 +30,7 @@ pub(crate) enum Operation {
     PutPart,
     CompleteUpload,
     AbortUpload,
+    ListUploads,
 }
 
 #[derive(Debug, Clone)]
@@ -139,12 +140,25 @@ impl Proxy {
 
     /// Waits until there were this many requests of an operation.
     pub(crate) async fn wait_for_count(&self, operation: Operation, count: usize) {
-        let mut exchanges = self.state.exchanges.subscribe();
-        let is_there = |all: &Vec<Exchange>| {
+        self.wait(|all| {
             let of_operation = all.iter().filter(|one| one.operation == operation);
             of_operation.count() >= count
-        };
-        let waited = timeout(REQUEST_WAIT, exchanges.wait_for(is_there)).await;
+        })
+        .await;
+    }
+
+    /// Waits until the server has replied to a request of an operation.
+    pub(crate) async fn wait_for_reply(&self, operation: Operation) {
+        self.wait(|all| {
+            all.iter()
+                .any(|one| one.operation == operation && one.reply.is_some())
+        })
+        .await;
+    }
+
+    async fn wait(&self, condition: impl Fn(&Vec<Exchange>) -> bool) {
+        let mut exchanges = self.state.exchanges.subscribe();
+        let waited = timeout(REQUEST_WAIT, exchanges.wait_for(condition)).await;
         waited.expect("no such request").expect("a proxy");
     }
 }
@@ -289,6 +303,7 @@ fn operation_of(method: &Method, uri: &Uri) -> Operation {
         "PUT" => Operation::Put,
         "HEAD" => Operation::Head,
         "GET" if has("list-type") => Operation::List,
+        "GET" if has("uploads") => Operation::ListUploads,
         "GET" => Operation::Get,
         "POST" if has("uploads") => Operation::CreateUpload,
         "POST" if has("uploadId") => Operation::CompleteUpload,

@@ -9,11 +9,12 @@ use crate::bucket::{TestBucket, buckets, bytes_of};
 use crate::proxy::{Fault, Operation};
 
 /// The operations of a store, each with its request.
-const REQUESTS: [Operation; 5] = [
+const REQUESTS: [Operation; 6] = [
     Operation::Put,
     Operation::Get,
     Operation::Head,
     Operation::List,
+    Operation::ListUploads,
     Operation::Delete,
 ];
 const BYTES: usize = 100_000;
@@ -25,7 +26,7 @@ pub(crate) async fn request(store: &Store, operation: Operation) -> Result<(), S
         Operation::Get => store.read_all("a").await.map(drop),
         Operation::Head => store.size("a").await.map(drop),
         Operation::List => store.list("").await.map(drop),
-        Operation::Delete => store.remove("b").await,
+        Operation::Delete | Operation::ListUploads => store.remove("b").await,
         Operation::CreateUpload
         | Operation::PutPart
         | Operation::CompleteUpload

@@ -91,3 +91,21 @@ async fn requests_that_always_time_out_end_within_the_bounds() {
         }
     }
 }
+
+/// Its caller repeats it: every step of a sweep is idempotent.
+#[tokio::test]
+async fn a_deletion_past_its_timeout_is_an_error() {
+    let (_never, released) = watch::channel(false);
+    for bucket in with_object().await {
+        let store = bucket.store_with(&bucket.settings(&SETTINGS));
+        bucket
+            .proxy
+            .inject(Operation::Delete, 1, Fault::Held(released.clone()));
+        let removed = store.remove("a").await;
+        let failed = matches!(removed, Err(StoreError::Failed { .. }));
+        assert!(failed, "{removed:?}");
+        assert_eq!(bucket.proxy.count(Operation::Delete), 1);
+        store.remove("a").await.unwrap();
+        assert!(!store.exists("a").await.unwrap());
+    }
+}
