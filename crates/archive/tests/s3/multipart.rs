@@ -85,6 +85,7 @@ async fn a_failed_upload_is_aborted_and_leaves_nothing() {
 /// A server may store a part that arrives after the abort.
 #[tokio::test]
 async fn an_abort_waits_for_the_parts_that_are_on_their_way() {
+    const PARTS: usize = 8;
     for bucket in buckets().await {
         let (release, released) = watch::channel(false);
         let proxy = &bucket.proxy;
@@ -95,14 +96,35 @@ async fn an_abort_waits_for_the_parts_that_are_on_their_way() {
             proxy.wait_for_count(Operation::PutPart, 2).await;
             release.send_replace(true);
         };
-        let (put, ()) = tokio::join!(store.put("a", bytes_of(8 * PART_BYTES)), released);
+        let put = store.put("a", bytes_of(PARTS * PART_BYTES));
+        let (put, ()) = tokio::join!(put, released);
         assert!(matches!(put, Err(StoreError::Failed { .. })), "{put:?}");
         let parts = proxy.exchanges(Operation::PutPart);
         let replies = parts.iter().filter(|part| part.reply.is_some()).count();
         assert_eq!(replies, parts.len() - 1, "all but the denied one");
-        // No part starts after the failure.
-        assert!(parts.len() <= 4, "{}", parts.len());
+        // No part starts after the failure was seen.
+        assert!(parts.len() < PARTS, "{}", parts.len());
         assert_eq!(bucket.unfinished_uploads().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn at_most_four_parts_are_on_their_way() {
+    for bucket in buckets().await {
+        let (release, released) = watch::channel(false);
+        let proxy = &bucket.proxy;
+        proxy.inject(Operation::PutPart, usize::MAX, Fault::Held(released));
+        let store = bucket.store();
+        let others = async {
+            proxy.wait_for_count(Operation::PutPart, 4).await;
+            // Other requests overtake the parts; a fifth part would as well.
+            store.put("b", bytes_of(1)).await.unwrap();
+            assert_eq!(proxy.count(Operation::PutPart), 4);
+            release.send_replace(true);
+        };
+        let (put, ()) = tokio::join!(store.put("a", bytes_of(5 * PART_BYTES)), others);
+        put.unwrap();
+        assert_eq!(proxy.count(Operation::PutPart), 5);
     }
 }
 
