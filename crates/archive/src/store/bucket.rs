@@ -29,6 +29,7 @@ const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_
 
 const TRUE: [&str; 5] = ["1", "true", "on", "yes", "y"];
 const FALSE: [&str; 5] = ["0", "false", "off", "no", "n"];
+const BOOLEAN: &str = "must be true or false";
 /// The length of 32 bytes in base64.
 const CUSTOMER_KEY_LENGTH: usize = 44;
 
@@ -97,66 +98,89 @@ fn retry_config(retries: Retries) -> RetryConfig {
 
 /// Rejects settings that would be ignored or fail later, such as a key without its kind of encryption.
 fn check(settings: &S3Settings) -> Result<(), StoreError> {
-    let value = |name: &str| settings.variables.get(name).map(String::as_str);
-    let is_one_of = |name: &str, allowed: &[&str]| {
-        value(name).is_none_or(|value| allowed.contains(&value.to_ascii_lowercase().as_str()))
-    };
-    let encryption = value(ENCRYPTION);
-    let is_kms = matches!(encryption, Some("aws:kms" | "aws:kms:dsse"));
-    let with_customer_key = encryption == Some("sse-c");
-    let is_known = matches!(encryption, None | Some("AES256")) || is_kms || with_customer_key;
-    let allows_http = value(ALLOW_HTTP).is_some() && is_one_of(ALLOW_HTTP, &TRUE);
-    let mut rules = vec![
-        (
-            ENCRYPTION,
-            is_known,
-            "must be AES256, aws:kms, aws:kms:dsse or sse-c",
-        ),
-        (
-            KMS_KEY,
-            is_kms || value(KMS_KEY).is_none(),
-            "needs AWS_SERVER_SIDE_ENCRYPTION=aws:kms or aws:kms:dsse",
-        ),
-        (
-            BUCKET_KEY,
-            is_kms || value(BUCKET_KEY).is_none(),
-            "needs AWS_SERVER_SIDE_ENCRYPTION=aws:kms or aws:kms:dsse",
-        ),
-        (
-            BUCKET_KEY,
-            is_one_of(BUCKET_KEY, &[TRUE, FALSE].concat()),
-            "must be true or false",
-        ),
-        (
-            CUSTOMER_KEY,
-            with_customer_key == value(CUSTOMER_KEY).is_some(),
-            "is needed with AWS_SERVER_SIDE_ENCRYPTION=sse-c, and only with it",
-        ),
-        (
-            CUSTOMER_KEY,
-            value(CUSTOMER_KEY).is_none_or(|key| key.len() == CUSTOMER_KEY_LENGTH),
-            "must be 32 bytes in base64: 44 characters",
-        ),
-        (
-            CHECKSUM,
-            is_one_of(CHECKSUM, &["sha256", "crc64nvme"]),
-            "must be sha256 or crc64nvme",
-        ),
-        (
-            ALLOW_HTTP,
-            is_one_of(ALLOW_HTTP, &[TRUE, FALSE].concat()),
-            "must be true or false",
-        ),
-    ];
-    rules.extend(ENDPOINTS.map(|name| {
-        let is_plain = value(name).is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let problem = "is not encrypted: use https://, or set AWS_ALLOW_HTTP=true";
-        (name, allows_http || !is_plain, problem)
-    }));
-    match rules.into_iter().find(|(_, is_met, _)| !is_met) {
+    let rules = encryption_rules(settings).into_iter();
+    let mut rules = rules.chain(request_rules(settings));
+    match rules.find(|rule| !rule.is_met) {
         None => Ok(()),
-        Some((name, _, problem)) => Err(StoreError::Setting { name, problem }),
+        Some(Rule { name, problem, .. }) => Err(StoreError::Setting { name, problem }),
     }
+}
+
+/// A condition of a setting.
+struct Rule {
+    name: &'static str,
+    is_met: bool,
+    problem: &'static str,
+}
+
+impl Rule {
+    const fn new(name: &'static str, is_met: bool, problem: &'static str) -> Self {
+        Self {
+            name,
+            is_met,
+            problem,
+        }
+    }
+}
+
+fn encryption_rules(settings: &S3Settings) -> [Rule; 6] {
+    let kind = settings.get(ENCRYPTION);
+    let is_kms = matches!(kind, Some("aws:kms" | "aws:kms:dsse"));
+    let is_customer = kind == Some("sse-c");
+    let is_known = matches!(kind, None | Some("AES256")) || is_kms || is_customer;
+    let customer_key = settings.get(CUSTOMER_KEY);
+    let has_length = customer_key.is_none_or(|key| key.len() == CUSTOMER_KEY_LENGTH);
+    let kinds = "must be AES256, aws:kms, aws:kms:dsse or sse-c";
+    let needs_kms = "needs AWS_SERVER_SIDE_ENCRYPTION=aws:kms or aws:kms:dsse";
+    let needs_customer = "is needed with AWS_SERVER_SIDE_ENCRYPTION=sse-c, and only with it";
+    let length = "must be 32 bytes in base64: 44 characters";
+    [
+        Rule::new(ENCRYPTION, is_known, kinds),
+        Rule::new(
+            KMS_KEY,
+            is_kms || settings.get(KMS_KEY).is_none(),
+            needs_kms,
+        ),
+        Rule::new(
+            BUCKET_KEY,
+            is_kms || settings.get(BUCKET_KEY).is_none(),
+            needs_kms,
+        ),
+        Rule::new(BUCKET_KEY, is_boolean(settings, BUCKET_KEY), BOOLEAN),
+        Rule::new(
+            CUSTOMER_KEY,
+            is_customer == customer_key.is_some(),
+            needs_customer,
+        ),
+        Rule::new(CUSTOMER_KEY, has_length, length),
+    ]
+}
+
+fn request_rules(settings: &S3Settings) -> Vec<Rule> {
+    let algorithms = "must be sha256 or crc64nvme";
+    let is_known = is_one_of(settings, CHECKSUM, &["sha256", "crc64nvme"]);
+    let mut rules = vec![
+        Rule::new(CHECKSUM, is_known, algorithms),
+        Rule::new(ALLOW_HTTP, is_boolean(settings, ALLOW_HTTP), BOOLEAN),
+    ];
+    let allows_http = settings.get(ALLOW_HTTP).is_some() && is_one_of(settings, ALLOW_HTTP, &TRUE);
+    rules.extend(ENDPOINTS.map(|name| {
+        let endpoint = settings.get(name);
+        let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+        let problem = "is not encrypted: use https://, or set AWS_ALLOW_HTTP=true";
+        Rule::new(name, allows_http || !is_plain, problem)
+    }));
+    rules
+}
+
+/// Whether a setting is absent or one of these, in any case of letters.
+fn is_one_of(settings: &S3Settings, name: &str, allowed: &[&str]) -> bool {
+    let value = settings.get(name).map(str::to_ascii_lowercase);
+    value.is_none_or(|value| allowed.contains(&value.as_str()))
+}
+
+fn is_boolean(settings: &S3Settings, name: &str) -> bool {
+    is_one_of(settings, name, &TRUE) || is_one_of(settings, name, &FALSE)
 }
 
 #[cfg(test)]

@@ -58,6 +58,12 @@ impl S3Settings {
             retries: Retries::default(),
         }
     }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
 }
 
 // The values are secrets.
