@@ -7,7 +7,7 @@ use crate::archive::store_of;
 use crate::object::Object;
 use crate::seal::describe;
 use crate::segment::decode;
-use crate::{Archive, ArchiveError, CataloguedSegment, Store, StoreError, StoreUrl};
+use crate::{Archive, ArchiveError, CataloguedSegment, S3Settings, Store, StoreError, StoreUrl};
 
 /// Suffix of the marker object of an emptied segment.
 pub(crate) const EMPTIED: &str = ".emptied";
@@ -21,13 +21,14 @@ pub async fn check_objects(
     catalogue: &[ArchiveEntry],
     moved_to: Option<&StoreUrl>,
 ) -> Result<usize, ArchiveError> {
+    let s3 = S3Settings::of_environment();
     let mut found = 0;
     for entry in catalogue {
         let Some(sealed) = &entry.sealed else {
             continue;
         };
         let unreachable = ArchiveError::unreachable(entry.segment);
-        let store = store_of(entry, moved_to)?;
+        let store = store_of(entry, moved_to, &s3)?;
         if let Err(error) = store.size(&sealed.object).await {
             let names = list_segment(&store, entry.segment, &sealed.object).await;
             if names.map_err(unreachable)?.is_empty() {
@@ -48,11 +49,8 @@ pub(crate) fn emptied(segment: Uuid, object: &str) -> String {
 
 async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
     let name = emptied(object.segment, &object.sealed.object);
-    match object.store.size(&name).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Missing { .. }) => Ok(false),
-        Err(error) => Err(ArchiveError::unreachable(object.segment)(error)),
-    }
+    let exists = object.store.exists(&name).await;
+    exists.map_err(ArchiveError::unreachable(object.segment))
 }
 
 /// All objects of a segment, of any generation; `object` is one of their names.
@@ -100,7 +98,11 @@ impl Archive {
         let unreachable = ArchiveError::unreachable(object.segment);
         let names = list_segment(&object.store, object.segment, &object.sealed.object).await;
         for name in names.map_err(unreachable)? {
-            let bytes = object.store.read_all(&name).await.map_err(unreachable)?;
+            let bytes = match object.store.read_all(&name).await {
+                // The listing is old.
+                Err(StoreError::Missing { .. }) => continue,
+                read => read.map_err(unreachable)?,
+            };
             let Ok((index, _)) = decode(&bytes) else {
                 continue;
             };

@@ -6,13 +6,14 @@ use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
 use crate::indexes::Indexes;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, Index};
-use crate::{ArchiveError, Reader, Store, StoreUrl};
+use crate::{ArchiveError, Reader, S3Settings, Store, StoreUrl};
 
 /// A record's archive.
 #[derive(Debug, Clone)]
 pub struct Archive {
     pub(crate) record: Record,
     pub(crate) moved_to: Option<StoreUrl>,
+    pub(crate) s3: S3Settings,
     indexes: Indexes,
 }
 
@@ -39,12 +40,13 @@ impl CataloguedSegment {
 }
 
 impl Archive {
-    /// The archive of a record, with the stores that the catalogue names.
+    /// The archive of a record, with the stores that the catalogue names and the settings of S3 of the environment.
     #[must_use]
     pub fn of(record: &Record) -> Self {
         Self {
             record: record.clone(),
             moved_to: None,
+            s3: S3Settings::of_environment(),
             indexes: Indexes::default(),
         }
     }
@@ -54,6 +56,15 @@ impl Archive {
     pub fn moved_to(self, url: Option<StoreUrl>) -> Self {
         Self {
             moved_to: url,
+            ..self
+        }
+    }
+
+    /// The same archive with other settings of S3.
+    #[must_use]
+    pub fn with_s3(self, settings: S3Settings) -> Self {
+        Self {
+            s3: settings,
             ..self
         }
     }
@@ -129,7 +140,7 @@ impl Archive {
     }
 
     pub(crate) fn store_of(&self, entry: &ArchiveEntry) -> Result<Store, ArchiveError> {
-        store_of(entry, self.moved_to.as_ref())
+        store_of(entry, self.moved_to.as_ref(), &self.s3)
     }
 }
 
@@ -137,11 +148,12 @@ impl Archive {
 pub(crate) fn store_of(
     entry: &ArchiveEntry,
     moved_to: Option<&StoreUrl>,
+    s3: &S3Settings,
 ) -> Result<Store, ArchiveError> {
     let unreachable = ArchiveError::unreachable(entry.segment);
     let url = match moved_to {
         Some(url) => url.clone(),
         None => StoreUrl::parse(&entry.store).map_err(unreachable)?,
     };
-    Store::open(&url).map_err(unreachable)
+    Store::open_with(&url, s3).map_err(unreachable)
 }

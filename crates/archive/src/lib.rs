@@ -31,7 +31,7 @@ pub use error::ArchiveError;
 pub use follow::FollowError;
 pub use merge::Reader;
 pub use seal::Draft;
-pub use store::{Store, StoreError, StoreUrl};
+pub use store::{PART_BYTES, Retries, S3Settings, Store, StoreError, StoreUrl};
 pub use store_reader::read_store;
 pub use sweep::SweepResult;
 pub use trim::TrimResult;

@@ -1,6 +1,12 @@
 //! Object stores: a folder or an S3 bucket.
 
+#[cfg(feature = "s3")]
+mod bucket;
 mod leftovers;
+mod parts;
+mod s3_settings;
+#[cfg(feature = "s3")]
+mod uploads;
 mod url;
 
 use std::ops::Range;
@@ -13,7 +19,12 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use thiserror::Error;
 
-use leftovers::remove_leftovers;
+#[cfg(feature = "s3")]
+use bucket::open as open_bucket;
+use leftovers::Leftovers;
+pub use parts::PART_BYTES;
+use parts::put_parts;
+pub use s3_settings::{Retries, S3Settings};
 use url::Location;
 pub use url::StoreUrl;
 
@@ -25,6 +36,14 @@ pub enum StoreError {
     Url {
         /// The URL.
         url: String,
+        /// The problem and its remedy.
+        problem: &'static str,
+    },
+    /// A setting of S3 is invalid.
+    #[error("{name} {problem}")]
+    Setting {
+        /// The name of its variable.
+        name: &'static str,
         /// The problem and its remedy.
         problem: &'static str,
     },
@@ -56,16 +75,24 @@ pub enum StoreError {
 pub struct Store {
     url: StoreUrl,
     objects: Arc<dyn ObjectStore>,
-    folder: Option<Arc<LocalFileSystem>>,
+    leftovers: Leftovers,
     prefix: Path,
 }
 
 impl Store {
-    /// Opens a store. A folder must exist; S3 is not contacted yet.
+    /// Opens a store. A folder must exist; S3 is not contacted yet. The settings of S3 are those of the environment.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        Self::open_with(url, &S3Settings::of_environment())
+    }
+
+    /// Like [`Store::open`], with other settings of S3.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open_with(url: &StoreUrl, settings: &S3Settings) -> Result<Self, StoreError> {
         match &url.0 {
             Location::Folder(folder) => {
                 let opened = LocalFileSystem::new_with_prefix(folder);
@@ -75,16 +102,19 @@ impl Store {
                 Ok(Self {
                     url: url.clone(),
                     objects: Arc::<LocalFileSystem>::clone(&files),
-                    folder: Some(files),
+                    leftovers: Leftovers::Folder(files),
                     prefix: Path::default(),
                 })
             }
-            Location::Bucket { bucket, prefix } => Ok(Self {
-                url: url.clone(),
-                objects: open_bucket(url, bucket)?,
-                folder: None,
-                prefix: Path::from(prefix.as_str()),
-            }),
+            Location::Bucket { bucket, prefix } => {
+                let (objects, leftovers) = open_bucket(url, bucket, settings)?;
+                Ok(Self {
+                    url: url.clone(),
+                    objects,
+                    leftovers,
+                    prefix: Path::from(prefix.as_str()),
+                })
+            }
         }
     }
 
@@ -106,14 +136,18 @@ impl Store {
         &self.url
     }
 
-    /// Writes an object durably.
+    /// Writes an object durably; in a bucket, more than [`PART_BYTES`] are uploaded in parts.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: the object may exist, complete or in part.
+    /// [`StoreError::Failed`]: the object may exist, in a folder also in part.
     pub async fn put(&self, object: &str, bytes: Bytes) -> Result<(), StoreError> {
-        let put = self.objects.put(&self.path(object), bytes.into()).await;
-        put.map_err(|error| self.failure("write", object, error))?;
-        Ok(())
+        let path = self.path(object);
+        let put = if bytes.len() > PART_BYTES && !matches!(self.leftovers, Leftovers::Folder(_)) {
+            put_parts(self.objects.as_ref(), &path, bytes).await
+        } else {
+            self.objects.put(&path, bytes.into()).await.map(drop)
+        };
+        put.map_err(|error| failed(&self.url, "write", object, error))
     }
 
     /// The size of an object in bytes.
@@ -124,6 +158,18 @@ impl Store {
         let found = self.objects.head(&self.path(object)).await;
         let found = found.map_err(|error| self.failure("find", object, error))?;
         Ok(found.size)
+    }
+
+    /// Whether an object exists.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn exists(&self, object: &str) -> Result<bool, StoreError> {
+        match self.size(object).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Missing { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads a byte range of an object.
@@ -145,23 +191,23 @@ impl Store {
             .map_err(|error| self.failure("read", object, error))
     }
 
-    /// Removes an object and the temporary files of interrupted writes; succeeds if it does not exist.
+    /// Removes an object and what interrupted writes of it left; succeeds if there is none.
     ///
     /// # Errors
     /// [`StoreError::Failed`].
     pub async fn remove(&self, object: &str) -> Result<(), StoreError> {
-        match self.objects.delete(&self.path(object)).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => return Err(self.failure("remove", object, error)),
-        }
-        let Some(files) = &self.folder else {
-            return Ok(());
+        let path = self.path(object);
+        let removed = async {
+            // First, since an upload that is finished meanwhile becomes an object.
+            self.leftovers.remove(&path).await?;
+            match self.objects.delete(&path).await {
+                Err(object_store::Error::NotFound { .. }) => {}
+                deleted => deleted?,
+            }
+            self.leftovers.sync(&path).await
         };
-        let file = files.path_to_filesystem(&self.path(object));
-        let file = file.map_err(|error| self.failure("remove", object, error))?;
-        let removed = tokio::task::spawn_blocking(move || remove_leftovers(&file)).await;
-        let removed = removed.map_err(std::io::Error::other).and_then(|done| done);
-        removed.map_err(|source| failed(&self.url, "remove", object, source))
+        let removed = removed.await;
+        removed.map_err(|error| failed(&self.url, "remove", object, error))
     }
 
     /// The names of all objects in a folder, sorted.
@@ -215,20 +261,12 @@ fn failed(
     }
 }
 
-/// Keys, region and endpoint come from the environment variables of the S3 tools.
-#[cfg(feature = "s3")]
-fn open_bucket(url: &StoreUrl, bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
-    // Another part of the program may have installed it before.
-    let _chosen = rustls::crypto::ring::default_provider().install_default();
-    let builder = object_store::aws::AmazonS3Builder::from_env().with_bucket_name(bucket);
-    let opened = builder.build();
-    Ok(Arc::new(opened.map_err(|source| {
-        failed(url, "open", "its bucket", source)
-    })?))
-}
-
 #[cfg(not(feature = "s3"))]
-fn open_bucket(url: &StoreUrl, _bucket: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn open_bucket(
+    url: &StoreUrl,
+    _bucket: &str,
+    _settings: &S3Settings,
+) -> Result<(Arc<dyn ObjectStore>, Leftovers), StoreError> {
     Err(StoreError::Url {
         url: url.to_string(),
         problem: "this program has no support for S3: build it with --features s3",

@@ -1,6 +1,11 @@
 //! Objects that the catalogue does not name.
+//!
+//! Operators delete these by hand. Therefore an object is unknown only if the catalogue does not name it after it was listed,
+//! and if it exists: writers enter an object in the catalogue before they write it, and listings may be old.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use event_log::{ArchiveEntry, CataloguedEntry};
 
 use crate::adopt::EMPTIED;
 use crate::{Archive, ArchiveError, Store};
@@ -13,31 +18,52 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError`].
     pub async fn unknown_objects(&self) -> Result<Vec<(String, String)>, ArchiveError> {
-        let mut stores: BTreeMap<String, (Store, BTreeSet<String>)> = BTreeMap::new();
+        let folder = hex::encode(self.record.id().0);
+        let stores = self.all_stores().await?;
+        let mut listed = Vec::new();
+        for (url, store) in &stores {
+            let names = store.list(&folder).await?.into_iter();
+            listed.extend(names.map(|object| (url, store, object)));
+        }
+        let known = self.known_objects().await?;
+        let mut unknown = Vec::new();
+        for (url, store, object) in listed {
+            let of_store = known.get(url);
+            let is_known = of_store.is_some_and(|names| names.contains(&object));
+            if !is_known && !object.ends_with(EMPTIED) && store.exists(&object).await? {
+                unknown.push((url.clone(), object));
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// The stores of the archive, by their URLs.
+    async fn all_stores(&self) -> Result<BTreeMap<String, Store>, ArchiveError> {
         let entries = self.record.archive_entries(None).await?;
         if let (Some(url), true) = (&self.moved_to, entries.is_empty()) {
-            let store = Store::open(url)?;
-            stores.insert(url.to_string(), (store, BTreeSet::new()));
+            let store = Store::open_with(url, &self.s3)?;
+            return Ok([(url.to_string(), store)].into());
         }
-        for catalogued in entries {
-            let entry = catalogued.entry;
-            // Other commands report an unreachable store.
+        let stores = entries.iter();
+        // Other commands report an unreachable store.
+        let stores = stores.filter_map(|one| self.store_of(&one.entry).ok());
+        Ok(stores
+            .map(|store| (store.url().to_string(), store))
+            .collect())
+    }
+
+    /// The objects that the catalogue names, by the URLs of their stores.
+    async fn known_objects(&self) -> Result<BTreeMap<String, BTreeSet<String>>, ArchiveError> {
+        let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for CataloguedEntry { entry, .. } in self.record.archive_entries(None).await? {
             let Ok(store) = self.store_of(&entry) else {
                 continue;
             };
-            let of_store = stores.entry(store.url().to_string());
-            let (_, known) = of_store.or_insert_with(|| (store, BTreeSet::new()));
-            known.extend(entry.sealed.map(|sealed| sealed.object));
-            known.extend(entry.loose);
+            let ArchiveEntry { sealed, loose, .. } = entry;
+            let of_store = known.entry(store.url().to_string()).or_default();
+            of_store.extend(sealed.map(|sealed| sealed.object));
+            of_store.extend(loose);
         }
-        let folder = hex::encode(self.record.id().0);
-        let mut unknown = Vec::new();
-        for (url, (store, known)) in stores {
-            let found = store.list(&folder).await?.into_iter();
-            let found =
-                found.filter(|object| !known.contains(object) && !object.ends_with(EMPTIED));
-            unknown.extend(found.map(|object| (url.clone(), object)));
-        }
-        Ok(unknown)
+        Ok(known)
     }
 }

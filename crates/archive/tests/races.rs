@@ -1,28 +1,22 @@
 //! Erasures that race with a writer of segments: erased content is in no object, or in one that the catalogue names.
 #![cfg(test)]
 
+mod conversations;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use archive::segment::{ArchivedMessage, Origin, encode};
 use archive::{Archive, ArchiveError, CataloguedSegment, Draft, Store, StoreUrl};
 use bytes::Bytes;
+use conversations::{conversation, key, keys};
 use devstack::NatsServer;
-use domain::event::{ConversationCreated, SystemNoted};
-use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Owner, Partition, RequestDigest, Sequence, SessionId, TenantId,
-    Timestamp,
-};
-use event_log::{
-    Append, AppendOutcome, ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig,
-    TailBounds, TraceHeaders,
-};
+use domain::{Partition, Sequence};
+use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig, TailBounds};
 use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use uuid::Uuid;
-use wire::commit::seal;
 
 const NOW: &str = "2026-11-22T00:00:00Z";
 const PARTITION: Partition = Partition(0);
@@ -54,20 +48,8 @@ impl TestArchive {
 
     /// Creates a conversation of three commits and returns its messages.
     async fn conversation(&self, id: &str) -> Vec<ArchivedMessage> {
-        let key = key(id);
-        let record = self.archive.record();
-        let mut last = None;
-        for _ in 0..3 {
-            last = Some(append(record, &key, last).await);
-        }
-        let tail = record.timed_tail(&key, Sequence(0), TailBounds::default());
-        let commits = tail.await.unwrap().commits.into_iter();
-        let archived = commits.map(|one| ArchivedMessage {
-            key: key.clone(),
-            message: one.message,
-            stored_at: one.stored_at,
-        });
-        archived.collect()
+        let notes = ["a note".to_owned(), "a note".to_owned()];
+        conversation(self.archive.record(), id, &notes).await
     }
 
     async fn draft(&self) -> Draft {
@@ -92,66 +74,6 @@ impl TestArchive {
         let mut entries = entries.into_iter();
         entries.find_map(|mut one| one.entry.loose.pop())
     }
-}
-
-fn key(id: &str) -> ConversationKey {
-    ConversationKey {
-        tenant: TenantId::parse("acme").unwrap(),
-        conversation: ConversationId::parse(id).unwrap(),
-    }
-}
-
-fn keys(id: &str) -> BTreeSet<ConversationKey> {
-    [key(id)].into()
-}
-
-async fn append(
-    record: &Record,
-    key: &ConversationKey,
-    last: Option<(Head, Sequence)>,
-) -> (Head, Sequence) {
-    let id = CommitId(Uuid::now_v7());
-    let begin = Fact::from(ConversationCreated {
-        agent: AgentId::parse("support").unwrap(),
-        owner: Owner::Session(SessionId::parse("s").unwrap()),
-        title: None,
-        metadata: None,
-        client_context: ClientContext::default(),
-        provider_conversation_id: None,
-        forked_from: None,
-    });
-    let note = Fact::from(SystemNoted {
-        topic: None,
-        text: "a note".to_owned(),
-    });
-    let events = [Event {
-        id: EventId::derived(id, 0),
-        occurred_at: None,
-        metadata: None,
-        tokens: EventTokens::default(),
-        fact: if last.is_none() { begin } else { note },
-    }];
-    let draft = wire::commit::Draft {
-        tenant: &key.tenant,
-        conversation: &key.conversation,
-        id,
-        request_digest: RequestDigest([7; 16]),
-        recorded_at: Timestamp(1),
-        actor: &Actor(Label::parse("test").unwrap()),
-        events: &events,
-    };
-    let sealed = seal(&draft, last.as_ref().map(|(head, at)| (head, *at))).unwrap();
-    let append = Append {
-        commit: id,
-        message: sealed.message,
-        expected: last.map(|(_, at)| at),
-        trace: TraceHeaders::default(),
-    };
-    let outcome = record.append(key, append).await.unwrap();
-    let AppendOutcome::Committed { sequence } = outcome else {
-        panic!("{outcome:?}");
-    };
-    (sealed.head, sequence)
 }
 
 fn files(folder: &Path) -> BTreeSet<PathBuf> {

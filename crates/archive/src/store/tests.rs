@@ -58,13 +58,3 @@ async fn folders_store_and_remove_objects() {
     store.remove("r/0/a.segment").await.unwrap();
     assert!(!left.exists());
 }
-
-/// Needs an empty bucket in `S3_TEST_URL`, such as `s3://bucket/prefix`, and the environment variables of the S3 tools.
-#[cfg(feature = "s3")]
-#[tokio::test]
-#[ignore = "needs a bucket"]
-async fn buckets_store_and_remove_objects() {
-    let url = std::env::var("S3_TEST_URL").unwrap();
-    let store = Store::create(&StoreUrl::parse(&url).unwrap()).unwrap();
-    check_store(&store).await;
-}
