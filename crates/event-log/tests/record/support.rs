@@ -141,13 +141,23 @@ impl Writer {
     ) -> (Append, Sequence) {
         let sealed = self.seal(text);
         let append = sealed.append.clone();
+        let at = self.append_sealed_until_known(record, sealed).await;
+        (append, at)
+    }
+
+    /// Appends a sealed commit, and retries it until its outcome is known.
+    pub(crate) async fn append_sealed_until_known(
+        &mut self,
+        record: &Record,
+        sealed: SealedCommit,
+    ) -> Sequence {
         let outcome = loop {
-            let outcome = record.append(&self.key, append.clone()).await;
+            let outcome = record.append(&self.key, sealed.append.clone()).await;
             if outcome.is_ok() {
                 break outcome;
             }
         };
-        (append, self.advance(sealed, outcome))
+        self.advance(sealed, outcome)
     }
 
     pub(crate) fn advance(
