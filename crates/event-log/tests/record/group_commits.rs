@@ -53,7 +53,7 @@ fn advance_all(writers: &mut [Writer], outcomes: Vec<(SealedCommit, Outcome)>) -
         .collect()
 }
 
-/// The sequences of the messages of each batch.
+/// The sequences of the messages of each batch, from the leader.
 pub(crate) async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
     let stream = jetstream(server)
         .await
@@ -62,7 +62,7 @@ pub(crate) async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
         .unwrap();
     let mut batches = BTreeMap::<String, Vec<u64>>::new();
     for sequence in 1..=stream.cached_info().state.last_sequence {
-        let message = stream.direct_get(sequence).await.unwrap();
+        let message = stream.get_raw_message(sequence).await.unwrap();
         if let Some(batch) = message.headers.get(BATCH_ID) {
             batches.entry(batch.to_string()).or_default().push(sequence);
         }

@@ -53,7 +53,7 @@ async fn stored(server: &NatsServer) -> BTreeMap<ConversationKey, Vec<(u16, u64)
         };
         let mut counts = BTreeMap::<ConversationKey, u64>::new();
         for sequence in 1..=stream.cached_info().state.last_sequence {
-            let Ok(message) = stream.direct_get(sequence).await else {
+            let Ok(message) = stream.get_raw_message(sequence).await else {
                 continue;
             };
             let conversation = message.subject.rsplit('.').next().unwrap().to_owned();
