@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::{Partition, Timestamp};
+use domain::{Partition, Sequence, Timestamp};
 use event_log::TraceHeaders;
 use read_model::projections::conversations::Batch;
 
@@ -60,9 +60,39 @@ impl BatchTelemetry {
     }
 }
 
+/// The messages after the checkpoint.
+///
+/// A partition is read again from the checkpoint that a lost answer left, and later parts of the same batch may be written after
+/// that: their messages are read twice.
+pub(crate) fn unwritten(mut reads: Vec<Read>, written: Sequence) -> Vec<Read> {
+    reads.retain(|read| read.sequence > written);
+    reads
+}
+
 /// Splits batches into halves, the later half first: a transaction that timed out may succeed in parts.
 pub(crate) fn split(batches: Vec<Batch>) -> impl Iterator<Item = Vec<Batch>> {
     let (first, rest): (Vec<_>, Vec<_>) = batches.into_iter().map(Batch::split).unzip();
     let rest: Vec<_> = rest.into_iter().flatten().collect();
     [rest, first].into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The later part of a batch was written after its partition was read again from the end of the earlier part.
+    #[test]
+    fn messages_that_were_written_are_not_written_again() {
+        let check = |read: &[u64], written, expected: &[u64]| {
+            let reads = read.iter().map(|at| Read::at(Sequence(*at))).collect();
+            let left = unwritten(reads, Sequence(written)).into_iter();
+            let left: Vec<u64> = left.map(|read| read.sequence.0).collect();
+            assert_eq!(left, expected);
+        };
+        check(&[], 0, &[]);
+        check(&[1, 2, 5], 0, &[1, 2, 5]);
+        check(&[3, 4, 5, 7], 5, &[7]);
+        check(&[3, 4, 5], 5, &[]);
+        check(&[3, 4, 5], 4, &[5]);
+    }
 }

@@ -19,7 +19,7 @@ use tracing::Instrument as _;
 
 use crate::dependencies::ProjectionDependencies;
 use crate::leases::LeaseChange;
-use crate::pending::{BatchTelemetry, Pending, split};
+use crate::pending::{BatchTelemetry, Pending, split, unwritten};
 use crate::progress::{PartitionProgress, Progress};
 use crate::projection_kind::ProjectionKind;
 use crate::reader::{Read, ReadSender, ReaderId, read};
@@ -226,7 +226,11 @@ impl Projection {
         };
         let mut batches = Vec::with_capacity(pending.reads.len());
         for (partition, reads) in pending.reads {
-            let (Some(held), Some(last)) = (self.held.get(&partition), reads.last()) else {
+            let Some(held) = self.held.get(&partition) else {
+                continue;
+            };
+            let reads = unwritten(reads, held.written);
+            let Some(last) = reads.last() else {
                 continue;
             };
             let last = last.sequence;

@@ -31,6 +31,22 @@ pub(crate) struct Read {
     _share: OwnedSemaphorePermit,
 }
 
+#[cfg(test)]
+impl Read {
+    /// A message without content.
+    pub(crate) fn at(sequence: Sequence) -> Self {
+        let share = Arc::new(Semaphore::new(1)).try_acquire_owned();
+        Self {
+            reader: ReaderId(1),
+            sequence,
+            item: None,
+            stored_at: Timestamp(0),
+            trace: TraceHeaders::default(),
+            _share: share.unwrap(),
+        }
+    }
+}
+
 /// The number of a reader, unique in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ReaderId(pub(crate) u64);
