@@ -3,11 +3,11 @@
 //! The first generation of a record has the partitions of its creation. Each later generation adds partitions. A conversation
 //! stays where it was created. So it is in one of its *candidates*: the partitions that the generations choose for it.
 
-use sha2::{Digest, Sha256};
+use sha2::Digest as _;
 use thiserror::Error;
 
 use crate::id::ConversationKey;
-use crate::position::Partition;
+use crate::position::{Partition, hash_of};
 
 /// Maximum number of partitions of a record.
 pub const PARTITIONS_MAX: u16 = 1_024;
@@ -216,17 +216,11 @@ impl Layout {
 
 /// The partition among those added by a generation, if it chooses one of them: with the same probability for every partition.
 fn added(key: &ConversationKey, previous: u16, partitions: u16) -> Option<Partition> {
-    let digest = Sha256::new()
-        .chain_update(key.tenant.as_str())
+    let hash = hash_of(&key.tenant, &key.conversation)
         .chain_update([0])
-        .chain_update(key.conversation.as_str())
-        .chain_update([0])
-        .chain_update(partitions.to_be_bytes())
-        .finalize();
-    let hash = digest.iter().take(8);
-    let hash = hash.fold(0_u64, |hash, byte| (hash << 8) | u64::from(*byte));
-    let chosen = u16::try_from(hash % u64::from(partitions.max(1))).unwrap_or(0);
-    (chosen >= previous).then_some(Partition(chosen))
+        .chain_update(partitions.to_be_bytes());
+    let chosen = Partition::chosen(hash, partitions);
+    (chosen.0 >= previous).then_some(chosen)
 }
 
 #[cfg(test)]

@@ -56,17 +56,26 @@ impl Partition {
     /// The first eight bytes of SHA-256 over tenant, a zero byte and conversation, big-endian, modulo `count`.
     #[must_use]
     pub fn of(tenant: &TenantId, conversation: &ConversationId, count: u16) -> Self {
-        let digest = Sha256::new()
-            .chain_update(tenant.as_str())
-            .chain_update([0])
-            .chain_update(conversation.as_str())
-            .finalize();
-        let hash = digest
+        Self::chosen(hash_of(tenant, conversation), count)
+    }
+
+    /// The partition that a hash chooses, of `count` partitions: its first eight bytes, big-endian, modulo `count`.
+    pub(crate) fn chosen(hash: Sha256, count: u16) -> Self {
+        let digest = hash.finalize();
+        let number = digest
             .iter()
             .take(8)
-            .fold(0_u64, |hash, byte| (hash << 8) | u64::from(*byte));
-        Self(u16::try_from(hash % u64::from(count.max(1))).unwrap_or(0))
+            .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
+        Self(u16::try_from(number % u64::from(count.max(1))).unwrap_or(0))
     }
+}
+
+/// The hash of tenant, a zero byte and conversation, which may be continued.
+pub(crate) fn hash_of(tenant: &TenantId, conversation: &ConversationId) -> Sha256 {
+    Sha256::new()
+        .chain_update(tenant.as_str())
+        .chain_update([0])
+        .chain_update(conversation.as_str())
 }
 
 impl fmt::Display for Partition {

@@ -47,6 +47,13 @@ pub(crate) struct Batch {
     pub(crate) pending: u64,
 }
 
+impl From {
+    /// The next sequence.
+    pub(crate) fn after(sequence: Sequence) -> Self {
+        Self::Sequence(sequence.0.saturating_add(1))
+    }
+}
+
 impl Connection {
     /// Reads a batch of at most `messages_max` messages from any replica.
     pub(crate) async fn batch(
@@ -134,11 +141,16 @@ impl Batch {
         self,
         convert: impl Fn(RawMessage) -> T,
     ) -> (Vec<T>, Option<Sequence>) {
-        let resume_after = self.last_sequence().filter(|_| self.pending > 0);
+        let resume_after = self.resume_after();
         (
             self.messages.into_iter().map(convert).collect(),
             resume_after,
         )
+    }
+
+    /// The sequence to continue after; `None`: the subject has no more messages.
+    pub(crate) fn resume_after(&self) -> Option<Sequence> {
+        self.last_sequence().filter(|_| self.pending > 0)
     }
 
     pub(crate) fn last_sequence(&self) -> Option<Sequence> {

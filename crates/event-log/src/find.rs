@@ -39,14 +39,14 @@ impl Record {
             let connection = self.connection();
             let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
-            let (next, pending) = (batch.last_sequence(), batch.pending);
+            let resume_after = batch.resume_after();
             let mut messages = batch.messages.into_iter();
             if let Some(found) = messages.find(|message| message.commit() == Some(commit)) {
                 return Ok(Some(stored(route.partition, found)));
             }
-            match next {
-                Some(last) if pending > 0 => from = From::Sequence(last.0.saturating_add(1)),
-                _ => return Ok(None),
+            match resume_after {
+                Some(last) => from = From::after(last),
+                None => return Ok(None),
             }
         }
     }

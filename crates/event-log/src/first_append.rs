@@ -23,14 +23,6 @@ use crate::{Append, AppendOutcome, Record, StoredMessage, Unavailable};
 /// Maximum attempts, each with a layout that was just read: a stage can follow during an attempt.
 const ATTEMPTS_MAX: u32 = 8;
 
-/// The state of a partition, for a conversation without a known commit.
-enum Subject {
-    /// No first commit can be stored in it.
-    Closed,
-    /// It has commits.
-    Used(StoredMessage),
-}
-
 impl Record {
     /// Appends the first commit of a conversation in the partition that the layout chooses.
     pub(crate) async fn append_first(
@@ -83,22 +75,20 @@ impl Record {
                 return Ok(Some(last));
             }
         }
-        let Some(previous) = creation.close else {
-            return Ok(None);
-        };
-        match self.close(previous, key, deadline).await? {
-            Subject::Closed => Ok(None),
-            Subject::Used(last) => Ok(Some(last)),
+        match creation.close {
+            Some(previous) => self.close(previous, key, deadline).await,
+            None => Ok(None),
         }
     }
 
-    /// Closes a conversation's subject in a partition, unless it has a commit.
+    /// Closes a conversation's subject in a partition, so that no first commit can be stored in it. Returns the last commit if
+    /// there is one.
     async fn close(
         &self,
         partition: Partition,
         key: &ConversationKey,
         deadline: Instant,
-    ) -> Result<Subject, Unavailable> {
+    ) -> Result<Option<StoredMessage>, Unavailable> {
         let route = Route::new(partition, key);
         for attempt in 0..ATTEMPTS_MAX {
             let closing = Publication {
@@ -111,8 +101,8 @@ impl Record {
             let last = MessageQuery::LastOfSubject(&route.subject);
             let last = self.get_from_leader(&route.stream, &last).await;
             match last {
-                Ok(Some(last)) if last.is_closing() => return Ok(Subject::Closed),
-                Ok(Some(last)) => return Ok(Subject::Used(stored(partition, last))),
+                Ok(Some(last)) if last.is_closing() => return Ok(None),
+                Ok(Some(last)) => return Ok(Some(stored(partition, last))),
                 Ok(None) | Err(_) => wait(attempt, deadline).await?,
             }
         }

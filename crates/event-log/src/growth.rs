@@ -5,7 +5,7 @@
 //!    explains what the stages mean for a new conversation.
 //! 3. The messages that closed a subject are removed: nothing else can be stored there any more.
 
-use domain::{Layout, LayoutError, Partition, Sequence, Stage};
+use domain::{Layout, LayoutError, Partition, Sequence};
 
 use thiserror::Error;
 
@@ -40,7 +40,7 @@ impl Record {
     /// # Errors
     /// [`GrowthError`].
     pub async fn announce_partitions(&self, partitions: u16) -> Result<(), GrowthError> {
-        let known = self.stored_layout().await?;
+        let known = self.known_layout().read().await?;
         if known.layout.partitions() == partitions {
             return Ok(());
         }
@@ -54,29 +54,25 @@ impl Record {
         self.put_layout(&grown, &known).await
     }
 
-    /// Begins the next stage of a growth; at least [`STAGE_TIME_MIN`](crate::STAGE_TIME_MIN) after the one before. Returns the
-    /// stage; `Open`: the growth has ended.
+    /// Begins the next stage of a growth; at least [`STAGE_TIME_MIN`](crate::STAGE_TIME_MIN) after the one before. Does
+    /// nothing if the growth is open.
     ///
     /// # Errors
     /// [`GrowthError`].
-    pub async fn advance_layout(&self) -> Result<Stage, GrowthError> {
-        let known = self.stored_layout().await?;
-        let Some(next) = known.layout.advanced() else {
-            return Ok(Stage::Open);
-        };
-        self.put_layout(&next, &known).await?;
-        Ok(next.stage())
+    pub async fn advance_layout(&self) -> Result<(), GrowthError> {
+        let known = self.known_layout().read().await?;
+        match known.layout.advanced() {
+            Some(next) => self.put_layout(&next, &known).await,
+            None => Ok(()),
+        }
     }
 
     /// Removes the messages that closed a subject during the last growth; at least [`STAGE_TIME_MIN`](crate::STAGE_TIME_MIN)
-    /// after it opened. Returns how many. `on_progress` gets the number of searched partitions.
+    /// after it opened. Returns how many.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn remove_closings(
-        &self,
-        mut on_progress: impl FnMut(u16),
-    ) -> Result<u64, Unavailable> {
+    pub async fn remove_closings(&self) -> Result<u64, Unavailable> {
         let layout = self.read_layout().await?;
         let generations = layout.generations();
         let [.., previous, _] = generations[..] else {
@@ -85,12 +81,9 @@ impl Record {
         // The first new stream was created before the first subject was closed.
         let first_new = self.partition_info(Partition(previous)).await?;
         let mut removed = 0_u64;
-        for number in 0..previous {
-            removed = removed.saturating_add(
-                self.remove_closings_of(Partition(number), &first_new.created)
-                    .await?,
-            );
-            on_progress(number.saturating_add(1));
+        for partition in (0..previous).map(Partition) {
+            let of_partition = self.remove_closings_of(partition, &first_new.created);
+            removed = removed.saturating_add(of_partition.await?);
         }
         Ok(removed)
     }
@@ -118,17 +111,11 @@ impl Record {
             let erased = self.erase_messages(&stream, closings).await?;
             let erased = erased.into_iter().filter(|was_held| *was_held).count();
             removed = removed.saturating_add(u64::try_from(erased).unwrap_or(u64::MAX));
-            match batch.last_sequence() {
-                Some(last) if batch.pending > 0 => {
-                    from = From::Sequence(last.0.saturating_add(1));
-                }
-                _ => return Ok(removed),
+            match batch.resume_after() {
+                Some(last) => from = From::after(last),
+                None => return Ok(removed),
             }
         }
-    }
-
-    async fn stored_layout(&self) -> Result<StoredLayout, Unavailable> {
-        self.known_layout().read().await
     }
 
     async fn put_layout(&self, layout: &Layout, known: &StoredLayout) -> Result<(), GrowthError> {

@@ -39,7 +39,8 @@ impl KnownLayout {
     /// A layout that was just read, and is read again once a second until it is dropped.
     pub(crate) fn new(
         connection: &Arc<Connection>,
-        (stored, read_at): (StoredLayout, Instant),
+        stored: StoredLayout,
+        read_at: Instant,
         first: u16,
         timeout: Duration,
     ) -> Arc<Self> {

@@ -75,8 +75,8 @@ impl Record {
         let connection = Arc::new(connection);
         let replicas = topology::accept_batches(&found);
         let group_commit = replicas.map(|replicas| GroupCommit::new(&connection, replicas));
-        let (layout, first) = ((found.layout, read_at), found.identity.partitions);
-        let layout = KnownLayout::new(&connection, layout, first, config.request_timeout());
+        let (first, timeout) = (found.identity.partitions, config.request_timeout());
+        let layout = KnownLayout::new(&connection, found.layout, read_at, first, timeout);
         Ok(Self(Arc::new(Inner {
             connection,
             identity: found.identity,

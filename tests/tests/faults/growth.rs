@@ -42,7 +42,7 @@ async fn partitions_are_added_under_load() {
         &steps,
         async |fixture, load, step| match step {
             Step::Begin => growth = Some(begin(fixture)),
-            Step::Kill(stage, target) => kill(fixture, load, &record, (stage, target)).await,
+            Step::Kill(stage, target) => kill(fixture, load, &record, stage, target).await,
             Step::End => {
                 if let Some(growth) = growth.take() {
                     let ended = growth.await.unwrap();
@@ -72,7 +72,8 @@ async fn kill(
     fixture: &mut Fixture,
     load: &Workload,
     record: &Record,
-    (stage, target): (Stage, FaultTarget),
+    stage: Stage,
+    target: FaultTarget,
 ) {
     eventually_true("the stage", || {
         let layout = record.layout();

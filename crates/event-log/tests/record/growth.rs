@@ -117,9 +117,9 @@ async fn conversations_stay_and_new_ones_use_the_new_partitions() {
             }
         }
     }
-    let removed = record.remove_closings(|_| {}).await.unwrap();
+    let removed = record.remove_closings().await.unwrap();
     assert!(removed > 0, "no subject was closed");
-    assert_eq!(record.remove_closings(|_| {}).await, Ok(0));
+    assert_eq!(record.remove_closings().await, Ok(0));
     check_places(&server, &record, &all).await;
 }
 
@@ -291,7 +291,7 @@ async fn an_invalid_growth_changes_nothing() {
     assert_eq!(streams().await, before);
     // The present number: nothing to do.
     record.announce_partitions(BEFORE).await.unwrap();
-    assert_eq!(record.remove_closings(|_| {}).await, Ok(0));
+    assert_eq!(record.remove_closings().await, Ok(0));
     assert_eq!(streams().await, before);
 
     record.announce_partitions(AFTER).await.unwrap();

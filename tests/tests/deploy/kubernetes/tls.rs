@@ -190,7 +190,7 @@ fn certificates_contain_the_names_of_urls() {
     let given = containers.flat_map(variables);
     let targets = given.filter_map(|(key, url)| urls::target(&key, &url));
     let mut hosts: BTreeSet<String> = targets.map(|target| target.host).collect();
-    assert!(hosts.remove("HOST"), "Postgres is elsewhere");
+    assert!(hosts.remove("HOST"), "Postgres is outside");
     assert_eq!(
         hosts,
         ["gateway", "nats", "writer"].map(str::to_owned).into()

@@ -157,7 +157,7 @@ async fn grow(record: &Record, args: &Args, plan: &Plan) -> anyhow::Result<()> {
         }
         record.advance_layout().await?;
     }
-    let removed = record.remove_closings(|_| {}).await?;
+    let removed = record.remove_closings().await?;
     progress.finish(&format!("done; {removed} closing messages removed"));
     Ok(())
 }
