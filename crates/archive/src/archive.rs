@@ -4,6 +4,7 @@ use domain::{Partition, Sequence};
 use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
 
 use crate::indexes::Indexes;
+use crate::known_segments::KnownSegments;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, Index};
 use crate::{ArchiveError, Reader, S3Settings, Store, StoreUrl};
@@ -15,6 +16,7 @@ pub struct Archive {
     pub(crate) moved_to: Option<StoreUrl>,
     pub(crate) s3: S3Settings,
     indexes: Indexes,
+    pub(crate) known: KnownSegments,
 }
 
 /// A sealed segment of the catalogue.
@@ -48,6 +50,7 @@ impl Archive {
             moved_to: None,
             s3: S3Settings::of_environment(),
             indexes: Indexes::default(),
+            known: KnownSegments::default(),
         }
     }
 

@@ -26,7 +26,7 @@ impl Archive {
         key: &ConversationKey,
         after: Sequence,
     ) -> Result<Commits, ArchiveError> {
-        let partition = self.record.partition_of(key).await?;
+        let partition = self.partition_of(key).await?;
         let reader = self.read(partition, after).await?.only(key.clone());
         Ok(Commits {
             archive: self.clone(),

@@ -60,6 +60,8 @@ mod tests {
             first_version: Version(1),
             last_version: Version(1),
             chain: ChainHash([0; 32]),
+            is_hibernated: false,
+            is_tombstone: false,
         };
         Arc::new(Index {
             origin: Origin {

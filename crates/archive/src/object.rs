@@ -42,13 +42,18 @@ impl Object {
         if let Some(index) = self.indexes.get(&self.sealed.object) {
             return Ok(index);
         }
+        let index = Arc::new(self.unshared_index().await?);
+        self.indexes.keep(&self.sealed.object, &index);
+        Ok(index)
+    }
+
+    /// The index, checked against the catalogue, and not kept for others.
+    pub(crate) async fn unshared_index(&self) -> Result<Index, ArchiveError> {
         let (index, size) = self.unchecked_index().await?;
         if size != self.sealed.size_bytes {
             return Err(self.foreign());
         }
         self.check(&index)?;
-        let index = Arc::new(index);
-        self.indexes.keep(&self.sealed.object, &index);
         Ok(index)
     }
 
@@ -96,7 +101,8 @@ impl Object {
             && index.last().map(|last| last.0) == Some(sealed.last_sequence)
             && index.messages() == sealed.commits
             && index.events() == sealed.events
-            && conversations == sealed.conversations;
+            && conversations == sealed.conversations
+            && u64::try_from(index.hibernated().count()) == Ok(sealed.hibernated);
         is_equal.then_some(()).ok_or_else(|| self.foreign())
     }
 

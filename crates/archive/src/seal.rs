@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use domain::Partition;
+use domain::{ConversationKey, Partition};
 use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::segment::{
-    ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, is_first_commit,
+    ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, needs_no_predecessor,
     without_predecessor,
 };
 use crate::{Archive, ArchiveError, CataloguedSegment, Store};
@@ -20,6 +20,7 @@ pub struct Draft {
     archive: Archive,
     store: Store,
     catalogued: CataloguedEntry,
+    hibernated: BTreeSet<ConversationKey>,
 }
 
 impl Archive {
@@ -43,6 +44,7 @@ impl Archive {
             archive: self.clone(),
             store: store.clone(),
             catalogued,
+            hibernated: BTreeSet::new(),
         })
     }
 
@@ -78,7 +80,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError`].
     pub async fn has_predecessor(&self, first: &ArchivedMessage) -> Result<bool, ArchiveError> {
-        if is_first_commit(first).map_err(unsealable)? {
+        if needs_no_predecessor(first).map_err(unsealable)? {
             return Ok(true);
         }
         let partition = self.record.partition_of(&first.key).await?;
@@ -110,7 +112,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let (mut seen, mut segments) = (BTreeSet::new(), None);
         for message in messages {
-            if !seen.insert(&message.key) || is_first_commit(message).map_err(unsealable)? {
+            if !seen.insert(&message.key) || needs_no_predecessor(message).map_err(unsealable)? {
                 continue;
             }
             let segments = match &mut segments {
@@ -134,8 +136,14 @@ impl Archive {
 }
 
 impl Draft {
+    /// The same draft, for a segment with the last commits of these conversations, which leave the record.
+    #[must_use]
+    pub fn hibernating(self, hibernated: BTreeSet<ConversationKey>) -> Self {
+        Self { hibernated, ..self }
+    }
+
     /// Seals messages of the segment's partition, in the order of their sequences. Each conversation starts with its first
-    /// commit or continues an earlier segment. Writes the object, reads it back, compares it byte by byte, and puts the segment
+    /// commit, is only its tombstone, or continues an earlier segment. Writes the object, reads it back, compares it byte by byte, and puts the segment
     /// into the catalogue. `made_at` is the current time (RFC 3339).
     ///
     /// # Errors
@@ -175,7 +183,7 @@ impl Draft {
         let origin = self.archive.origin(entry);
         let sealed = ArchivedSegment {
             made_at: made_at.to_owned(),
-            ..write(&self.store, origin, object.to_owned(), messages).await?
+            ..write(&self.store, origin, object, messages, &self.hibernated).await?
         };
         let entry = ArchiveEntry {
             sealed: Some(sealed.clone()),
@@ -220,19 +228,21 @@ pub(crate) async fn remove_unsealed(
 pub(crate) async fn write(
     store: &Store,
     origin: Origin,
-    object: String,
+    object: &str,
     messages: &[ArchivedMessage],
+    hibernated: &BTreeSet<ConversationKey>,
 ) -> Result<ArchivedSegment, ArchiveError> {
-    let (bytes, index) = encode(origin, messages).map_err(ArchiveError::Unsealable)?;
+    let (bytes, index) = encode(origin, messages, hibernated).map_err(ArchiveError::Unsealable)?;
     let bytes = Bytes::from(bytes);
-    store.put(&object, bytes.clone()).await?;
-    let read = store.read_all(&object).await?;
+    store.put(object, bytes.clone()).await?;
+    let read = store.read_all(object).await?;
     let is_equal = read == bytes
         && decode(&read).is_ok_and(|decoded| decoded.0 == index && decoded.1 == messages);
     if !is_equal {
+        let object = object.to_owned();
         return Err(ArchiveError::Unfaithful { object });
     }
-    Ok(describe(&index, &bytes, object))
+    Ok(describe(&index, &bytes, object.to_owned()))
 }
 
 /// The catalogue entry of an object, without `made_at` and `is_trimmed`.
@@ -253,6 +263,11 @@ pub(crate) fn describe_index(index: &Index, size_bytes: u64) -> ArchivedSegment 
         conversations: u64::try_from(index.conversations.len()).unwrap_or(u64::MAX),
         commits: index.messages(),
         events: index.events(),
+        hibernated: count(index.hibernated()),
         ..ArchivedSegment::default()
     }
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u64 {
+    u64::try_from(items.count()).unwrap_or(u64::MAX)
 }

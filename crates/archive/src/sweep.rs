@@ -46,7 +46,7 @@ impl Archive {
         Ok(swept)
     }
 
-    /// The conversations in a partition's segments that are erased in the record.
+    /// The conversations with content in a partition's segments that are erased in the record.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -57,7 +57,7 @@ impl Archive {
         let mut erased = BTreeSet::new();
         for segment in self.segments(partition).await? {
             let index = self.object(&segment)?.index().await?;
-            let keys = index.conversations.iter().map(|one| one.key.clone());
+            let keys = index.content().map(|one| one.key.clone());
             let reads = stream::iter(keys.collect::<Vec<_>>())
                 .map(|key| self.erased(key))
                 .buffer_unordered(READS_IN_FLIGHT);
@@ -79,7 +79,7 @@ impl Archive {
         for partition in self.partitions_of(keys).await? {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
-                let conversations = index.conversations.iter().map(|one| &one.key);
+                let conversations = index.content().map(|one| &one.key);
                 held.extend(conversations.filter(|key| keys.contains(key)).cloned());
             }
             for entry in self.record.archive_entries(Some(partition)).await? {
@@ -102,8 +102,7 @@ impl Archive {
         for partition in self.partitions_of(keys).await? {
             for segment in self.segments(Some(partition)).await? {
                 let index = self.object(&segment)?.index().await?;
-                let held = index.conversations.iter();
-                let held = held.filter(|one| keys.contains(&one.key));
+                let held = index.content().filter(|one| keys.contains(&one.key));
                 commits = held.fold(commits, |sum, one| sum.saturating_add(one.commits));
             }
         }
@@ -128,7 +127,7 @@ impl Archive {
             let store = self.store_of(entry)?;
             let object = Object::unknown(store, entry.segment, name.clone());
             match object.unchecked_index().await {
-                Ok((index, _)) => left.extend(index.conversations.into_iter().map(|one| one.key)),
+                Ok((index, _)) => left.extend(index.content().map(|one| one.key.clone())),
                 Err(ArchiveError::Unreachable {
                     source: StoreError::Missing { .. },
                     ..
@@ -154,16 +153,20 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;
-        let mut conversations = index.conversations.iter();
-        if !conversations.any(|one| keys.contains(&one.key)) {
+        let erased = index.content().map(|one| &one.key);
+        let erased: BTreeSet<_> = erased.filter(|key| keys.contains(*key)).collect();
+        if erased.is_empty() {
             return Ok(());
         }
+        let hibernated = index.hibernated().map(|one| one.key.clone()).collect();
         let (_, mut messages) = object.all().await?;
         let before = messages.len();
-        messages.retain(|message| !keys.contains(&message.key));
+        // Tombstones stay: they are what is left of an erased conversation.
+        messages.retain(|message| !erased.contains(&message.key));
         let gone = before.saturating_sub(messages.len());
         let former = segment.sealed.object.clone();
-        let replaced = self.replace(&object.store, segment, &messages).await?;
+        let replaced = self.replace(&object.store, segment, &messages, &hibernated);
+        let replaced = replaced.await?;
         object.store.remove(&former).await?;
         // Only now the store has no content of the conversations.
         self.forget(replaced, |object| object == former).await?;
@@ -178,6 +181,7 @@ impl Archive {
         store: &Store,
         segment: CataloguedSegment,
         messages: &[ArchivedMessage],
+        hibernated: &BTreeSet<ConversationKey>,
     ) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry { entry, revision } = segment.catalogued;
         let former = segment.sealed.object;
@@ -202,7 +206,7 @@ impl Archive {
         };
         let entry_before = record.put_archive_entry(&writing, Some(revision)).await?;
         match self
-            .switch(store, entry_before.clone(), &object, messages)
+            .switch(store, entry_before.clone(), &object, messages, hibernated)
             .await
         {
             Ok(switched) => Ok(switched),
@@ -220,12 +224,14 @@ impl Archive {
         entry_before: CataloguedEntry,
         object: &str,
         messages: &[ArchivedMessage],
+        hibernated: &BTreeSet<ConversationKey>,
     ) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry {
             mut entry,
             revision,
         } = entry_before;
-        let written = write(store, self.origin(&entry), object.to_owned(), messages).await?;
+        let origin = self.origin(&entry);
+        let written = write(store, origin, object, messages, hibernated).await?;
         entry.loose.retain(|loose| loose != object);
         if let Some(former) = entry.sealed.take() {
             entry.loose.push(former.object);

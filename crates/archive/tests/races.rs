@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use archive::segment::{ArchivedMessage, Origin, encode};
-use archive::{Archive, ArchiveError, CataloguedSegment, Draft, Store, StoreUrl};
+use archive::{Archive, ArchiveError, CataloguedSegment, Draft, LastCommits, Store, StoreUrl};
 use bytes::Bytes;
 use conversations::{conversation, key, keys};
 use devstack::NatsServer;
@@ -224,7 +224,11 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     let record = ground.archive.record();
     // A segment with only the second commit, as an earlier version could seal it.
     let segment = catalogued(&ground, &messages[1..2]).await;
-    let trimmed = ground.archive.trim(segment).await.unwrap();
+    let trimmed = ground
+        .archive
+        .trim(segment, LastCommits::Keep)
+        .await
+        .unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
     let late = key("c");
     let left = record.tail(&late, Sequence(0), TailBounds::default());
@@ -234,11 +238,11 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     // It stays untrimmed, and the next run reads it again.
     let again = ground.archive.segments(None).await.unwrap().remove(0);
     assert!(!again.sealed.is_trimmed);
-    let trimmed = ground.archive.trim(again).await.unwrap();
+    let trimmed = ground.archive.trim(again, LastCommits::Keep).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (0, vec![key("c")]));
 
     let whole = sealed(&ground, &other[..2]).await.unwrap();
-    let trimmed = ground.archive.trim(whole).await.unwrap();
+    let trimmed = ground.archive.trim(whole, LastCommits::Keep).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (2, Vec::new()));
     assert_eq!(record.commits_of(&key("other")).await, Ok(1));
 }
@@ -251,7 +255,7 @@ async fn catalogued(ground: &TestArchive, messages: &[ArchivedMessage]) -> Catal
         partition: PARTITION,
         segment,
     };
-    let (bytes, index) = encode(origin, messages).unwrap();
+    let (bytes, index) = encode(origin, messages, &BTreeSet::new()).unwrap();
     let object = format!("late/{segment}.1.segment");
     let put = ground.store.put(&object, bytes.clone().into());
     put.await.unwrap();
@@ -269,6 +273,7 @@ async fn catalogued(ground: &TestArchive, messages: &[ArchivedMessage]) -> Catal
             conversations: 1,
             commits: index.messages(),
             events: index.events(),
+            hibernated: 0,
             made_at: NOW.to_owned(),
             is_trimmed: false,
         }),

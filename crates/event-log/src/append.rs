@@ -15,8 +15,10 @@ pub struct Append {
     pub commit: CommitId,
     /// The sealed commit; at most [`Record::payload_bytes_max`] bytes.
     pub message: Bytes,
-    /// The sequence of the conversation's last commit; `None`: the conversation has no commit.
+    /// The sequence of the conversation's last commit in the record; `None`: the record has none.
     pub expected: Option<Sequence>,
+    /// The partition of a hibernated conversation, whose commits are all in the archive; `None`: it is not hibernated.
+    pub hibernated_in: Option<Partition>,
     /// The trace of the request; headers over 512 bytes are omitted.
     pub trace: TraceHeaders,
 }
@@ -70,6 +72,10 @@ impl Record {
         append: Append,
     ) -> Result<AppendOutcome, Unavailable> {
         let deadline = self.deadline();
+        if let Some(partition) = append.hibernated_in {
+            let route = Route::new(partition, key);
+            return self.append_at(&route, &append, deadline).await;
+        }
         if append.expected.is_none() {
             self.known_layout().recent().await?;
             if self.known_partition(key).is_none() {

@@ -54,7 +54,8 @@ mod topology;
 
 pub use append::{Append, AppendOutcome};
 pub use archive::{
-    ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, TimedMessage, TimedTail,
+    ArchiveEntry, ArchivedSegment, CatalogueError, CatalogueRevision, CataloguedEntry,
+    TimedMessage, TimedTail,
 };
 pub use config::{
     API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT,

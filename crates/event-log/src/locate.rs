@@ -26,6 +26,13 @@ impl Record {
         }
     }
 
+    /// Remembers the partition of a hibernated conversation, which no stream tells, until this process forgets it.
+    pub fn remember(&self, key: &ConversationKey, partition: Partition) {
+        if self.layout().only_candidate(key).is_none() {
+            self.locations().insert(key.clone(), partition);
+        }
+    }
+
     async fn look_up(&self, key: &ConversationKey) -> Result<Partition, Unavailable> {
         for source in [Source::Replica, Source::Leader] {
             if let Some(last) = self.last_of(key, source).await? {

@@ -114,7 +114,7 @@ async fn ancestor(reader: &Reader, fork: &Target, found: AncestorRow) -> Result<
     };
     let mut read = consistency::read_with(reader, &target, rows, last).await?;
     if read.position.version < from.version {
-        let leader = reader.record.last_from_leader(&target.key);
+        let leader = reader.archive.last_commit(&target.key);
         if let Some(message) = target.deadline.record(leader).await? {
             read = read.with_last(&message)?;
         }

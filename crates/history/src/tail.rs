@@ -142,7 +142,7 @@ impl Tail {
     /// Why commits are missing: the conversation was erased after its last commit was read, or a rebuild has not read the archive
     /// yet, or the record lost them.
     async fn gap(&self, reader: &Reader, deadline: Deadline) -> Problem {
-        let last = reader.record.last_from_leader(&self.key);
+        let last = reader.archive.last_commit(&self.key);
         let last = match deadline.record(last).await {
             Ok(last) => last,
             Err(problem) => return problem,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use archive::Archive;
 use domain::{ConversationId, ConversationKey, Position, TenantAccess};
 use event_log::registry::AgentAccess;
 use event_log::{Record, StoredMessage};
@@ -18,6 +19,8 @@ use crate::known_lineages::KnownLineages;
 pub struct Reader {
     /// The record.
     pub record: Record,
+    /// The archive of the record, which has the last commits of hibernated conversations.
+    pub archive: Archive,
     /// The read model.
     pub read_model: ReadModel,
     /// The lineages of forks that were read.
@@ -30,11 +33,12 @@ pub struct Reader {
 impl Reader {
     /// A reader. Reads with a fence wait at most `fence_wait` until they reach it.
     #[must_use]
-    pub fn new(record: Record, read_model: ReadModel, fence_wait: Duration) -> Self {
+    pub fn new(archive: Archive, read_model: ReadModel, fence_wait: Duration) -> Self {
         Self {
             batched_rows: BatchedRows::new(read_model.clone()),
             known_lineages: KnownLineages::default(),
-            record,
+            record: archive.record().clone(),
+            archive,
             read_model,
             fence_wait,
         }
@@ -86,7 +90,7 @@ impl Target {
             Freshness::Eventual => Ok(None),
             Freshness::Fresh => self.deadline.record(record.last(&self.key)).await,
             Freshness::Leader => {
-                let last = record.last_from_leader(&self.key);
+                let last = reader.archive.last_commit(&self.key);
                 self.deadline.record(last).await
             }
         }

@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use archive::{Archive, StoreUrl};
 use egress::EgressConfig;
-use event_log::RecordConfig;
+use event_log::{Record, RecordConfig};
 use models::ModelServersConfig;
 use quotas::QuotaSet;
 use read_model::ReadModelConfig;
@@ -34,6 +35,10 @@ pub struct GatewayConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
+    /// URL of the archived segments, if they were moved from the place in the record's catalogue; empty: they were not. Used
+    /// only for hibernated conversations.
+    #[serde(default)]
+    pub archive_url: String,
     /// The URL of the writer, as [`runtime::tls::endpoint`] reads it. Reads work without a writer.
     pub writer_url: String,
     /// The gateway's own service token for the writer: scopes append and read, all tenants. Empty: frontends cannot write,
@@ -66,6 +71,7 @@ impl Default for GatewayConfig {
             admin_addr: local(7312),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            archive_url: String::new(),
             writer_url: "http://127.0.0.1:7301".to_owned(),
             writer_token: Secret::default(),
             models: ModelServersConfig::default(),
@@ -80,12 +86,24 @@ impl Default for GatewayConfig {
     }
 }
 
+impl GatewayConfig {
+    /// The archive of the record.
+    #[must_use]
+    pub fn archive(&self, record: &Record) -> Archive {
+        let url = StoreUrl::parse_moved(&self.archive_url);
+        Archive::of(record).moved_to(url.ok().flatten())
+    }
+}
+
 impl Validate for GatewayConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
         checks.section("http", &self.http);
         checks.invalid_section("record", self.record.errors());
         checks.invalid_section("read_model", self.read_model.errors());
+        if let Err(error) = StoreUrl::parse_moved(&self.archive_url) {
+            checks.invalid("archive_url", error.to_string());
+        }
         if let Err(error) = WriterClient::endpoint(&self.writer_url) {
             checks.invalid("writer_url", error.to_string());
         }

@@ -116,7 +116,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         policies: Policies::default(),
         registry,
         reader: Reader::new(
-            record,
+            config.archive(&record),
             read_model,
             Duration::from_millis(config.fence_wait_ms),
         ),

@@ -8,6 +8,7 @@ pub(crate) use messages::{ReadUntil, messages};
 
 use std::collections::BTreeMap;
 
+use archive::Archive;
 use domain::{ConversationId, ConversationKey, Partition, Sequence, TenantId, Timestamp};
 use event_log::{FollowedMessage, Record, StoredMessage, TimedSequence, Unavailable};
 use futures::stream::BoxStream;
@@ -105,10 +106,11 @@ impl Selection {
     /// The current ranges of the selection, after `positions`.
     pub(crate) async fn ranges(
         &self,
-        record: &Record,
+        archive: &Archive,
         positions: &Positions,
     ) -> anyhow::Result<Vec<SequenceRange>> {
-        let partitions = self.partitions(record).await?;
+        let record = archive.record();
+        let partitions = self.partitions(archive).await?;
         let mut ranges = Vec::with_capacity(partitions.len());
         for partition in partitions {
             let mut range = self.range(record, partition).await?;
@@ -121,10 +123,11 @@ impl Selection {
         Ok(ranges)
     }
 
-    async fn partitions(&self, record: &Record) -> anyhow::Result<Vec<Partition>> {
+    async fn partitions(&self, archive: &Archive) -> anyhow::Result<Vec<Partition>> {
         if let Some(key) = self.key() {
-            return Ok(vec![record.partition_of(&key).await?]);
+            return Ok(vec![archive.partition_of(&key).await?]);
         }
+        let record = archive.record();
         match self.partition {
             Some(partition) if partition >= record.partitions() => {
                 let last = record.partitions().saturating_sub(1);

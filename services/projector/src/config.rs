@@ -72,7 +72,7 @@ impl ProjectorConfig {
     /// The URL of moved archived segments; `None`: the catalogue has their URL.
     #[must_use]
     pub fn archive(&self) -> Option<StoreUrl> {
-        StoreUrl::parse(&self.archive_url).ok()
+        StoreUrl::parse_moved(&self.archive_url).ok().flatten()
     }
 }
 
@@ -80,9 +80,7 @@ impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.invalid_section("record", self.record.errors());
         checks.invalid_section("read_model", self.read_model.errors());
-        if !self.archive_url.is_empty()
-            && let Err(error) = StoreUrl::parse(&self.archive_url)
-        {
+        if let Err(error) = StoreUrl::parse_moved(&self.archive_url) {
             checks.invalid("archive_url", error.to_string());
         }
         checks.bounds("lanes", self.lanes, &LANES);

@@ -174,6 +174,8 @@ mod tests {
         let stored = StoredHead {
             head: head(commits),
             sequence: Sequence(1),
+            recorded: Some(Sequence(1)),
+            hibernated_in: None,
             loaded_through: Version(loaded_through),
         };
         let found = attempt.recorded(&stored, NOW);

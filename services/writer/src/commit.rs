@@ -172,7 +172,8 @@ async fn append(
     let append = Append {
         commit: intent.command.commit,
         message,
-        expected: previous.map(|stored| stored.sequence),
+        expected: previous.and_then(|stored| stored.recorded),
+        hibernated_in: previous.and_then(|stored| stored.hibernated_in),
         trace,
     };
     let outcome = writer.record.append(&intent.key, append).await;
@@ -187,6 +188,8 @@ async fn append(
             let stored = StoredHead {
                 head,
                 sequence,
+                recorded: Some(sequence),
+                hibernated_in: None,
                 loaded_through,
             };
             writer.heads.keep(&intent.key, stored);

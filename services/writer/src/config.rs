@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use archive::{Archive, StoreUrl};
 use egress::EgressConfig;
-use event_log::RecordConfig;
+use event_log::{Record, RecordConfig};
 use quotas::QuotaSet;
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Validate};
@@ -27,6 +28,10 @@ pub struct WriterConfig {
     pub record: RecordConfig,
     /// The read model. The writer reads old idempotency keys, stored amounts and forks from it.
     pub read_model: ReadModelConfig,
+    /// URL of the archived segments, if they were moved from the place in the record's catalogue; empty: they were not. Used
+    /// only for hibernated conversations.
+    #[serde(default)]
+    pub archive_url: String,
     /// Servers that webhooks, JWK sets and models of tenants may use. Must be equal to the setting of the gateway.
     pub egress: EgressConfig,
     /// Maximum number of cached heads, about 1 KiB each. An append to a conversation without a cached head needs one more
@@ -50,6 +55,7 @@ impl Default for WriterConfig {
             admin_addr: local(7311),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            archive_url: String::new(),
             egress: EgressConfig::default(),
             heads_cached_max: 50_000,
             stream_commands_max: 256,
@@ -58,11 +64,23 @@ impl Default for WriterConfig {
     }
 }
 
+impl WriterConfig {
+    /// The archive of the record.
+    #[must_use]
+    pub fn archive(&self, record: &Record) -> Archive {
+        let url = StoreUrl::parse_moved(&self.archive_url);
+        Archive::of(record).moved_to(url.ok().flatten())
+    }
+}
+
 impl Validate for WriterConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
         checks.invalid_section("record", self.record.errors());
         checks.invalid_section("read_model", self.read_model.errors());
+        if let Err(error) = StoreUrl::parse_moved(&self.archive_url) {
+            checks.invalid("archive_url", error.to_string());
+        }
         checks.invalid_section("egress", self.egress.errors());
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
         checks.bounds(

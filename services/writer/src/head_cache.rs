@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{ConversationKey, Head, Sequence, Version};
-use event_log::{Record, StoredMessage};
+use archive::Archive;
+use domain::{ConversationKey, Head, Partition, Sequence, Version};
+use event_log::StoredMessage;
 use quick_cache::sync::Cache;
 use wire::status::Problem;
 
@@ -15,6 +16,10 @@ pub(crate) struct StoredHead {
     pub(crate) head: Head,
     /// The sequence of the commit with this head.
     pub(crate) sequence: Sequence,
+    /// The last commit of the conversation in the record: this one, unless the conversation is hibernated.
+    pub(crate) recorded: Option<Sequence>,
+    /// The partition of the commit if the conversation is hibernated.
+    pub(crate) hibernated_in: Option<Partition>,
     /// The version that was read from the record; this writer has appended the later commits itself.
     pub(crate) loaded_through: Version,
 }
@@ -38,14 +43,14 @@ impl LoadedHead {
 /// The heads of recently written conversations: at most `heads_cached_max`, about 1 KiB each.
 #[derive(Debug)]
 pub(crate) struct HeadCache {
-    record: Record,
+    archive: Archive,
     cached: Cache<ConversationKey, Arc<StoredHead>>,
 }
 
 impl HeadCache {
-    pub(crate) fn new(record: Record, heads_cached_max: usize) -> Self {
+    pub(crate) fn new(archive: Archive, heads_cached_max: usize) -> Self {
         Self {
-            record,
+            archive,
             cached: Cache::new(heads_cached_max),
         }
     }
@@ -63,8 +68,9 @@ impl HeadCache {
         let stored = if cached.is_some() {
             cached
         } else {
-            let last = self.record.last(key).await.map_err(problem::from_record)?;
-            self.keep_last(key, last)?
+            let last = self.archive.record().last(key).await;
+            let last = last.map_err(problem::from_record)?;
+            self.keep_last(key, last).await?
         };
         Ok(LoadedHead {
             stored,
@@ -78,21 +84,26 @@ impl HeadCache {
         &self,
         key: &ConversationKey,
     ) -> Result<LoadedHead, Problem> {
-        let last = self.record.last_from_leader(key).await;
+        let last = self.archive.record().last_from_leader(key).await;
+        let last = last.map_err(problem::from_record)?;
         Ok(LoadedHead {
-            stored: self.keep_last(key, last.map_err(problem::from_record)?)?,
+            stored: self.keep_last(key, last).await?,
             from_leader: true,
         })
     }
 
-    /// Caches the head of the last message.
-    /// Errors: the message cannot be read.
-    fn keep_last(
+    /// Caches the head of a hibernated conversation, or of the last message in the record.
+    /// Errors: the archive does not answer, or the message cannot be read.
+    async fn keep_last(
         &self,
         key: &ConversationKey,
         last: Option<StoredMessage>,
     ) -> Result<Option<Arc<StoredHead>>, Problem> {
-        let Some(last) = last else {
+        let recorded = last.as_ref().map(|last| last.position.sequence);
+        let hibernated = self.archive.hibernated(key, last.as_ref()).await;
+        let hibernated = hibernated.map_err(problem::from_record)?;
+        let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
+        let Some(last) = hibernated.or(last) else {
             self.cached.remove(key);
             return Ok(None);
         };
@@ -102,6 +113,8 @@ impl HeadCache {
             loaded_through: head.version,
             head,
             sequence,
+            recorded,
+            hibernated_in,
         });
         self.cached.insert(key.clone(), Arc::clone(&stored));
         Ok(Some(stored))

@@ -69,7 +69,7 @@ impl Search {
         }
         if self.stage == SearchStage::BeforeDecision && self.has_more_to_search(loaded) {
             self.is_done = true;
-            if let Some(result) = from_read_model(writer, intent).await? {
+            if let Some(result) = from_read_model(writer, intent, loaded).await? {
                 return Ok(Some(result));
             }
         }
@@ -93,7 +93,7 @@ impl Search {
         }
         self.is_done = true;
         let KeyAge::Young { since } = self.age else {
-            return from_read_model(writer, intent).await;
+            return from_read_model(writer, intent, loaded).await;
         };
         let commit = intent.command.commit;
         let found = writer.record.find_commit(&intent.key, commit, since).await;
@@ -197,6 +197,7 @@ pub(crate) async fn result_at(
 async fn from_read_model(
     writer: &Writer,
     intent: &Intent,
+    loaded: &LoadedHead,
 ) -> Result<Option<proto::CommitResult>, Problem> {
     let (access, id) = (&intent.access.tenant, &intent.key.conversation);
     let commit = intent.command.commit;
@@ -232,10 +233,11 @@ async fn from_read_model(
             check_gap(&stored, version)?;
             version = stored.opened.commit.head.version;
         }
-        let Some(resume_after) = tail.resume_after else {
-            return Ok(None);
-        };
-        after = resume_after;
+        match tail.resume_after {
+            Some(resume_after) => after = resume_after,
+            None if is_hibernated_after(loaded, version) => return Err(without_rows()),
+            None => return Ok(None),
+        }
     }
 }
 
@@ -253,10 +255,20 @@ fn check_gap(next: &StoredCommit, version: Version) -> Result<(), Problem> {
     if may_follow_any || commit.first_version <= version.next() {
         return Ok(());
     }
-    Err(problem::from_record(Unavailable {
+    Err(without_rows())
+}
+
+/// Whether a conversation is hibernated, so that the record has none of its commits, and its rows end at an earlier version.
+fn is_hibernated_after(loaded: &LoadedHead, version: Version) -> bool {
+    let stored = loaded.stored.as_deref();
+    stored.is_some_and(|stored| stored.hibernated_in.is_some() && stored.head.version > version)
+}
+
+fn without_rows() -> Problem {
+    problem::from_record(Unavailable {
         what: "commits without rows are in the archive",
         retry_after_ms: ARCHIVE_RETRY_AFTER_MS,
-    }))
+    })
 }
 
 async fn replayed_stored(

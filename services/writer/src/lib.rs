@@ -28,6 +28,7 @@ mod token_count;
 
 use std::sync::Arc;
 
+use archive::Archive;
 use domain::{CommitId, ConversationKey, Position, RecentCommit, Sequence, Timestamp};
 use egress_rules::EgressRules;
 use event_log::{Record, Registry};
@@ -55,6 +56,8 @@ pub(crate) struct Writer(Arc<Parts>);
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) record: Record,
+    /// The archive, which has the last commits of hibernated conversations.
+    pub(crate) archive: Archive,
     /// Tenants, agents, keys and tokens.
     pub(crate) registry: Registry,
     /// The servers that tenants may use.

@@ -40,9 +40,10 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     metrics.set_role("writer");
     // Loaded here, so that the first append is not slow.
     tokens::load();
-    let record = Record::create(config.record)
+    let record = Record::create(config.record.clone())
         .await
         .map_err(StartError::dependency)?;
+    let archive = config.archive(&record);
     let registry = open_registry(&record)
         .await
         .map_err(StartError::dependency)?;
@@ -53,9 +54,10 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
     removals.start();
     let writer = Writer::new(Parts {
-        heads: HeadCache::new(record.clone(), config.heads_cached_max),
+        heads: HeadCache::new(archive.clone(), config.heads_cached_max),
         quotas: WriteQuotas::new(&config.quotas),
         record,
+        archive,
         registry,
         egress: EgressRules::new(config.egress),
         read_model,

@@ -33,7 +33,16 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn start() -> Self {
-        let stack = Box::pin(Setup::tasks().start()).await;
+        Self::start_with(Setup::tasks()).await
+    }
+
+    /// With a Postgres of its own, for [`Fixture::sql`].
+    pub(crate) async fn start_with_own_postgres() -> Self {
+        Self::start_with(Setup::tasks().with_own_postgres()).await
+    }
+
+    async fn start_with(setup: Setup) -> Self {
+        let stack = Box::pin(setup.start()).await;
         let agent = stack.agent(TENANT, AGENT).await;
         let record = Record::open(tests::settings::record(&stack.servers)).await;
         Self {
@@ -126,6 +135,25 @@ impl Fixture {
     /// Archives commits older than 90 days.
     pub(crate) async fn archive(&self) -> Value {
         self.summary(&self.line()).await
+    }
+
+    /// The command that hibernates conversations without commits in the last 90 days.
+    pub(crate) fn hibernation(&self, arguments: &str) -> String {
+        format!("{} --hibernate --delay-seconds 11 {arguments}", self.line())
+    }
+
+    /// Hibernates conversations without commits in the last 90 days.
+    pub(crate) async fn hibernate(&self) -> Value {
+        self.summary(&self.hibernation("")).await
+    }
+
+    /// Executes SQL on the live rows.
+    pub(crate) async fn sql(&mut self, sql: &str) {
+        let psql = self.stack.servers.postgres_mut().tool("psql");
+        let url = self.stack.servers.database_url();
+        let sql = format!("SET search_path = conversations_v1; {sql}");
+        let done = tests::checker::query(&psql, url, &sql).await;
+        done.expect("a statement");
     }
 
     /// Starts archiving.

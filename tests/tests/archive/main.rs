@@ -7,6 +7,7 @@ mod damage;
 mod erasure;
 mod fixture;
 mod growth;
+mod hibernation;
 mod kills;
 mod large;
 mod lifecycle;

@@ -55,7 +55,6 @@ impl OldConversation {
 
     /// Appends a message dated this many days ago; the first call only creates the conversation.
     pub(crate) async fn say(&mut self, record: &Record, days: i64, text: &str) {
-        let id = CommitId(Uuid::new_v4());
         let fact = match &self.last {
             None => self.creation(),
             Some(_) => Fact::MessageAppended(MessageAppended::new(
@@ -63,6 +62,12 @@ impl OldConversation {
                 vec![Part::Text(text.to_owned())],
             )),
         };
+        self.append(record, days, fact).await;
+    }
+
+    /// Appends a fact dated this many days ago.
+    pub(crate) async fn append(&mut self, record: &Record, days: i64, fact: Fact) {
+        let id = CommitId(Uuid::new_v4());
         let event = Event {
             id: EventId::derived(id, 0),
             occurred_at: None,
@@ -85,6 +90,7 @@ impl OldConversation {
             commit: id,
             message: sealed.message,
             expected: self.last.as_ref().map(|(_, at)| *at),
+            hibernated_in: None,
             trace: TraceHeaders::default(),
         };
         match record.append(&self.key, append).await {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Fault, faults};
-use domain::{ConversationKey, Fact, Head, Lifecycle, Sequence, Version};
+use domain::{ConversationKey, Fact, Head, Lifecycle, Sequence, Status, Version};
 use thiserror::Error;
 use wire::commit::Opened;
 
@@ -27,9 +27,12 @@ struct CommitRange {
     entry: ConversationEntry,
 }
 
-/// Whether a commit is the first of its conversation. Otherwise its predecessor must be in an earlier segment.
-pub(crate) fn is_first_commit(message: &ArchivedMessage) -> Result<bool, InvalidCommit> {
+/// Whether a commit needs no predecessor in an earlier segment: it is the first of its conversation, or a tombstone.
+pub(crate) fn needs_no_predecessor(message: &ArchivedMessage) -> Result<bool, InvalidCommit> {
     let commit = opened(message)?.commit;
+    if commit.head.status == Status::Erased {
+        return Ok(true);
+    }
     let first = commit.events.first().map(|event| &event.fact);
     Ok(matches!(
         first,
@@ -75,7 +78,8 @@ fn invalid(message: &ArchivedMessage, reason: String) -> InvalidCommit {
 
 /// Checks versions, hash chains and heads of commits in the order of their sequences; returns the range of each
 /// conversation, by tenant and id. The first commit of a conversation may follow a commit of an earlier segment; the
-/// process that seals it first must check that with [`follows`].
+/// process that seals it first must check that with [`follows`]. No conversation is hibernated in the result: [`encode`](super::encode)
+/// is told which are.
 ///
 /// # Errors
 /// [`InvalidCommit`]: the first invalid commit.
@@ -121,6 +125,8 @@ fn extend(
             first_version: commit.first_version,
             last_version: commit.head.version,
             chain: commit.head.chain,
+            is_hibernated: false,
+            is_tombstone: commit.head.status == Status::Erased,
         },
         |range| range.entry,
     );

@@ -1,5 +1,8 @@
 //! Encodes messages as a segment.
 
+use std::collections::BTreeSet;
+
+use domain::ConversationKey;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
@@ -35,12 +38,14 @@ struct OpenBlock {
 }
 
 /// The bytes and the index of a segment of these messages, which are in the order of their sequences. Deterministic.
+/// `hibernated`: the conversations whose last commit is among the messages, and leaves the record.
 ///
 /// # Errors
 /// [`EncodeError`].
 pub fn encode(
     origin: Origin,
     messages: &[ArchivedMessage],
+    hibernated: &BTreeSet<ConversationKey>,
 ) -> Result<(Vec<u8>, Index), EncodeError> {
     if messages.len() > SEGMENT_MESSAGES_MAX {
         return Err(EncodeError::TooLarge);
@@ -49,7 +54,10 @@ pub fn encode(
     if messages.is_empty() || !in_order {
         return Err(EncodeError::Order);
     }
-    let conversations = audit(messages)?;
+    let mut conversations = audit(messages)?;
+    for one in &mut conversations {
+        one.is_hibernated = hibernated.contains(&one.key);
+    }
     let mut bytes = header(&origin);
     let mut blocks = Vec::new();
     let mut open = OpenBlock::default();

@@ -56,6 +56,10 @@ pub struct ConversationEntry {
     pub last_version: Version,
     /// The conversation's hash chain including the last commit.
     pub chain: ChainHash,
+    /// Whether the last commit was the conversation's last one when the segment was sealed, and leaves the record as well.
+    pub is_hibernated: bool,
+    /// Whether it is the tombstone of an erased conversation, and nothing else.
+    pub is_tombstone: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, prost::Message)]
@@ -112,6 +116,10 @@ struct RawConversation {
     last_version: u64,
     #[prost(bytes = "vec", tag = "9")]
     chain: Vec<u8>,
+    #[prost(bool, tag = "10")]
+    is_hibernated: bool,
+    #[prost(bool, tag = "11")]
+    is_tombstone: bool,
 }
 
 impl Index {
@@ -125,6 +133,18 @@ impl Index {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.conversations.iter().map(|one| one.events).sum()
+    }
+
+    /// The ranges that are not only a tombstone.
+    pub fn content(&self) -> impl Iterator<Item = &ConversationEntry> {
+        let conversations = self.conversations.iter();
+        conversations.filter(|one| !one.is_tombstone)
+    }
+
+    /// The ranges whose last commit leaves the record.
+    pub fn hibernated(&self) -> impl Iterator<Item = &ConversationEntry> {
+        let conversations = self.conversations.iter();
+        conversations.filter(|one| one.is_hibernated)
     }
 
     /// The first message's sequence; `None`: the segment is empty.
@@ -215,6 +235,8 @@ fn raw_conversation(entry: &ConversationEntry) -> RawConversation {
         first_version: entry.first_version.0,
         last_version: entry.last_version.0,
         chain: entry.chain.0.to_vec(),
+        is_hibernated: entry.is_hibernated,
+        is_tombstone: entry.is_tombstone,
     }
 }
 
@@ -231,5 +253,7 @@ fn conversation(raw: RawConversation) -> Option<ConversationEntry> {
         first_version: Version(raw.first_version),
         last_version: Version(raw.last_version),
         chain: ChainHash(raw.chain.try_into().ok()?),
+        is_hibernated: raw.is_hibernated,
+        is_tombstone: raw.is_tombstone,
     })
 }

@@ -22,7 +22,7 @@ mod message;
 mod tests;
 
 pub use audit::{InvalidCommit, audit, follows};
-pub(crate) use audit::{is_first_commit, without_predecessor};
+pub(crate) use audit::{needs_no_predecessor, without_predecessor};
 pub use decode::decode;
 pub(crate) use decode::{decode_block, decode_footer, decode_index};
 pub use encode::{EncodeError, encode};

@@ -1,5 +1,7 @@
 //! Tests of the format: golden bytes, round trips, bounds and flipped bits.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use domain::event::{ConversationCreated, SystemNoted};
 use domain::{
@@ -19,6 +21,7 @@ const ORIGIN: Origin = Origin {
     partition: Partition(3),
     segment: Uuid::from_u128(0x0123),
 };
+const NONE: BTreeSet<ConversationKey> = BTreeSet::new();
 
 /// A conversation that creates messages.
 struct Conversation {
@@ -109,7 +112,7 @@ fn sample_messages() -> Vec<ArchivedMessage> {
 #[test]
 fn decoding_returns_the_encoded_messages() {
     let messages = sample_messages();
-    let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+    let (bytes, index) = encode(ORIGIN, &messages, &NONE).unwrap();
     assert_eq!(decode(&bytes).unwrap(), (index.clone(), messages));
     assert_eq!((index.messages(), index.events()), (5, 5));
     assert_eq!(index.first(), Some(Sequence(2)));
@@ -123,7 +126,7 @@ fn decoding_returns_the_encoded_messages() {
 /// The bytes of a format never change: segments live as long as the record.
 #[test]
 fn golden_bytes() {
-    let (bytes, _) = encode(ORIGIN, &sample_messages()).unwrap();
+    let (bytes, _) = encode(ORIGIN, &sample_messages(), &NONE).unwrap();
     let header = "48414e5341524453000100030707070707070707";
     let segment = "00000000000000000000000000000123";
     let encoded = hex::encode(&bytes[..HEADER_BYTES]);
@@ -138,7 +141,7 @@ fn golden_bytes() {
 
 #[test]
 fn every_flipped_bit_is_detected() {
-    let (bytes, index) = encode(ORIGIN, &sample_messages()).unwrap();
+    let (bytes, index) = encode(ORIGIN, &sample_messages(), &NONE).unwrap();
     for offset in 0..bytes.len() {
         for bit in 0..8 {
             let mut flipped = bytes.clone();
@@ -170,7 +173,7 @@ fn every_flipped_bit_is_detected() {
 #[test]
 fn only_complete_ranges_in_order_are_encoded() {
     let check = |messages: &[ArchivedMessage], expected: &str| {
-        let error = encode(ORIGIN, messages).unwrap_err().to_string();
+        let error = encode(ORIGIN, messages, &NONE).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
     let all = sample_messages();
@@ -181,7 +184,7 @@ fn only_complete_ranges_in_order_are_encoded() {
     let gap = [all[0].clone(), all[4].clone()];
     check(&gap, "versions 2 to 2 are missing");
     // A range may start anywhere.
-    assert!(encode(ORIGIN, &all[2..]).is_ok());
+    assert!(encode(ORIGIN, &all[2..], &NONE).is_ok());
     let mut foreign = all.clone();
     foreign[2].key = Conversation::new("z").key;
     check(&foreign, "names another conversation");
@@ -204,14 +207,20 @@ fn blocks_are_limited_in_bytes_and_segments_in_messages() {
         .map(|n| char::from(b'a' + u8::try_from(n * n % 23).unwrap()))
         .collect();
     messages.extend((2..6).map(|at| a.append(at, &long)));
-    let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+    let (bytes, index) = encode(ORIGIN, &messages, &NONE).unwrap();
     assert_eq!(decode(&bytes).unwrap().1, messages);
     let blocks = index.blocks.len();
     assert!((1..=5).contains(&blocks), "{blocks}");
     let many = vec![messages[0].clone(); SEGMENT_MESSAGES_MAX + 1];
-    assert_eq!(encode(ORIGIN, &many).unwrap_err(), EncodeError::TooLarge);
+    assert_eq!(
+        encode(ORIGIN, &many, &NONE).unwrap_err(),
+        EncodeError::TooLarge
+    );
     // One message fewer is rejected only for its order.
-    assert_eq!(encode(ORIGIN, &many[1..]).unwrap_err(), EncodeError::Order);
+    assert_eq!(
+        encode(ORIGIN, &many[1..], &NONE).unwrap_err(),
+        EncodeError::Order
+    );
 }
 
 proptest! {
@@ -230,10 +239,10 @@ proptest! {
                 conversations[who].append(at, &text)
             })
             .collect();
-        let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+        let (bytes, index) = encode(ORIGIN, &messages, &NONE).unwrap();
         let (read, back) = decode(&bytes).unwrap();
         prop_assert_eq!(&read, &index);
         prop_assert_eq!(back, messages.clone());
-        prop_assert_eq!(encode(ORIGIN, &messages).unwrap().0, bytes);
+        prop_assert_eq!(encode(ORIGIN, &messages, &NONE).unwrap().0, bytes);
     }
 }

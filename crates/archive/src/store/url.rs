@@ -16,6 +16,15 @@ pub(super) enum Location {
 }
 
 impl StoreUrl {
+    /// Parses the setting `archive_url`; empty: the segments are where the catalogue says.
+    ///
+    /// # Errors
+    /// [`StoreError::Url`].
+    pub fn parse_moved(url: &str) -> Result<Option<Self>, StoreError> {
+        let url = Some(url).filter(|url| !url.is_empty());
+        url.map(Self::parse).transpose()
+    }
+
     /// Parses a URL.
     ///
     /// # Errors

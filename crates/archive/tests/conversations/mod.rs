@@ -92,6 +92,7 @@ async fn append(
         commit: id,
         message: sealed.message,
         expected: last.map(|(_, at)| at),
+        hibernated_in: None,
         trace: TraceHeaders::default(),
     };
     let outcome = record.append(key, append).await.unwrap();

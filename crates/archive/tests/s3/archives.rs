@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use archive::segment::ArchivedMessage;
-use archive::{Archive, ArchiveError, CataloguedSegment, PART_BYTES, Store};
+use archive::{Archive, ArchiveError, CataloguedSegment, LastCommits, PART_BYTES, Store};
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
 use event_log::{Record, RecordConfig};
@@ -109,7 +109,11 @@ async fn segments_are_sealed_read_and_swept() {
         assert_eq!(ground.stored().await, ground.catalogued().await);
         let trimmed = {
             let segment = ground.archive.segments(None).await.unwrap().remove(0);
-            ground.archive.trim(segment).await.unwrap()
+            ground
+                .archive
+                .trim(segment, LastCommits::Keep)
+                .await
+                .unwrap()
         };
         // The record keeps the last commit: a segment with it is not trimmed.
         assert_eq!((trimmed.commits, trimmed.kept), (0, vec![key("kept")]));

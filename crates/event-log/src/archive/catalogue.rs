@@ -34,6 +34,13 @@ pub enum CatalogueError {
     },
 }
 
+/// The revision of the whole catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CatalogueRevision {
+    last: Sequence,
+    entries: u64,
+}
+
 impl Record {
     /// Creates the catalogue unless it exists. Every writer does so when it starts.
     ///
@@ -52,6 +59,21 @@ impl Record {
     pub async fn has_archive(&self) -> Result<bool, Unavailable> {
         let info = topology::info(self.connection(), ARCHIVE_STREAM, self.deadline()).await?;
         Ok(info.is_some_and(|info| info.state.messages > 0))
+    }
+
+    /// The revision of the whole catalogue, from the leader: it is another one after each change of an entry. `None`: there is no
+    /// catalogue, or it is empty.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn archive_revision(&self) -> Result<Option<CatalogueRevision>, Unavailable> {
+        let info = topology::info(self.connection(), ARCHIVE_STREAM, self.deadline()).await?;
+        let state = info.map(|info| info.state);
+        let state = state.filter(|state| state.messages > 0);
+        Ok(state.map(|state| CatalogueRevision {
+            last: state.bounds().last,
+            entries: state.messages,
+        }))
     }
 
     /// The catalogue's entries of one partition or of all, by segment. Empty without a catalogue.

@@ -40,10 +40,21 @@ pub struct ArchivedSegment {
     pub commits: u64,
     /// How many events these commits have.
     pub events: u64,
+    /// How many conversations have their last commit in it, to leave the record; see [`crate::Record::archive_revision`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hibernated: u64,
     /// When it was first sealed (RFC 3339).
     pub made_at: String,
     /// Whether the record's own copy is removed. Until then the messages are in both.
     pub is_trimmed: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An entry and its revision, which a change must name.

@@ -7,6 +7,6 @@ mod catalogue;
 mod entry;
 mod timed_tail;
 
-pub use catalogue::CatalogueError;
+pub use catalogue::{CatalogueError, CatalogueRevision};
 pub use entry::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
 pub use timed_tail::{TimedMessage, TimedTail};

@@ -31,6 +31,7 @@ fn sealed(entry: &ArchiveEntry) -> ArchiveEntry {
             conversations: 1,
             commits: 2,
             events: 2,
+            hibernated: 0,
             made_at: "2026-11-22T12:00:00Z".to_owned(),
             is_trimmed: false,
         }),

@@ -75,6 +75,7 @@ async fn appends(record: &Record, tag: &str) -> f64 {
                 commit: domain::CommitId(uuid::Uuid::now_v7()),
                 message: message.clone(),
                 expected,
+                hibernated_in: None,
                 trace: event_log::TraceHeaders::default(),
             };
             let outcome = record.append(&writer.key, append).await.unwrap();

@@ -102,6 +102,7 @@ impl Writer {
                 commit: id,
                 message: sealed.message,
                 expected: self.head.as_ref().map(|(_, at)| *at),
+                hibernated_in: None,
                 trace: TraceHeaders::default(),
             },
             head: sealed.head,

@@ -129,7 +129,7 @@ async fn read_until_reached(
             let rows = rows(reader, target, query);
             ConversationRead::new(deadline.rows(rows).await?, None)?
         } else {
-            let last = reader.record.last_from_leader(&target.key);
+            let last = reader.archive.last_commit(&target.key);
             match deadline.record(last).await? {
                 Some(last) => read.with_last(&last)?,
                 None => read,

@@ -1,7 +1,7 @@
 //! Idle conversations.
 
 use domain::{Fact, Lifecycle, Timestamp};
-use read_model::projections::conversations::idle_conversations;
+use read_model::projections::conversations::{ErasedConversations, idle_conversations};
 
 use crate::fixture::{Author, Projection, START};
 
@@ -26,9 +26,9 @@ async fn erased_and_parked_conversations_are_not_idle() {
     projection.apply(items).await;
     let authors = [&idle, &young, &erased, &parked, &unknown];
     let keys: Vec<_> = authors.iter().map(|author| &author.key).collect();
-    let check = async |seconds: i64, expected: &[(&str, u64)]| {
+    let check = async |seconds: i64, included, expected: &[(&str, u64)]| {
         let before = Timestamp(START.0 + seconds * SECOND);
-        let found = idle_conversations(&projection.model, &keys, before)
+        let found = idle_conversations(&projection.model, &keys, before, included)
             .await
             .unwrap();
         let found: Vec<_> = found
@@ -37,8 +37,12 @@ async fn erased_and_parked_conversations_are_not_idle() {
             .collect();
         assert_eq!(found, expected, "{seconds}");
     };
-    check(5, &[]).await;
-    check(6, &[("idle", 5)]).await;
-    check(60, &[("idle", 5)]).await;
-    check(61, &[("idle", 5), ("young", 60)]).await;
+    let excluded = ErasedConversations::Excluded;
+    check(5, excluded, &[]).await;
+    check(6, excluded, &[("idle", 5)]).await;
+    check(60, excluded, &[("idle", 5)]).await;
+    check(61, excluded, &[("idle", 5), ("young", 60)]).await;
+    let included = ErasedConversations::Included;
+    check(6, included, &[("idle", 5)]).await;
+    check(7, included, &[("erased", 6), ("idle", 5)]).await;
 }

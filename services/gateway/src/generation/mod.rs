@@ -299,7 +299,7 @@ async fn read_last_commit(
     gateway: &Gateway,
     key: &ConversationKey,
 ) -> Result<Option<(Head, Sequence)>, Problem> {
-    let last = gateway.reader.record.last_from_leader(key);
+    let last = gateway.reader.archive.last_commit(key);
     let Some(last) = Deadline::until(None).record(last).await? else {
         return Ok(None);
     };

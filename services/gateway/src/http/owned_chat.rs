@@ -201,7 +201,7 @@ pub async fn head_from_leader(
     key: &ConversationKey,
     deadline: Deadline,
 ) -> Result<(Head, Position), HttpProblem> {
-    let last = deadline.record(state.gateway.reader.record.last_from_leader(key));
+    let last = deadline.record(state.gateway.reader.archive.last_commit(key));
     let last = last
         .await
         .map_err(problem::from_problem)?

@@ -74,6 +74,7 @@ impl<'s> Author<'s> {
             commit,
             message: sealed.message.clone(),
             expected: self.last().map(|(_, sequence)| sequence),
+            hibernated_in: None,
             trace: TraceHeaders::default(),
         };
         let outcome = self.stack.record.append(&self.key, append).await.unwrap();

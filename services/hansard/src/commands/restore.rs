@@ -12,7 +12,7 @@ use serde_json::json;
 use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, pieces, verified};
 use crate::console;
-use crate::erase::{Job, RepeatedErasure, finish_all, read_receipts, scan};
+use crate::erase::{Job, RepeatedErasure, finish_all, read_receipts, scan_record};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
@@ -121,7 +121,7 @@ async fn finish(
         done.erased += erase_again(&archive, one).await?;
     }
     // Erasures that were in progress when the backup was taken.
-    finish_all(&record, &scan(&record, None).await?).await?;
+    finish_all(&record, &scan_record(&record, None).await?).await?;
     Ok(restoration.end().await?)
 }
 

@@ -10,7 +10,7 @@ use domain::{
     CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Owner, RequestDigest,
     Sequence, Status, Version,
 };
-use event_log::{AppendOutcome, ErasedCounts, Record, StoredCommit, TailBounds};
+use event_log::{AppendOutcome, ErasedCounts, StoredCommit, TailBounds};
 use uuid::Uuid;
 
 use super::copied_fact::{Origin, copied_fact};
@@ -41,7 +41,7 @@ pub(super) async fn detach(
     let record = archive.record();
     for _ in 0..ATTEMPTS_MAX {
         let version = copy_history(archive, fork, &copy, mark).await?;
-        if append_tombstone(record, fork, mark, Some(version)).await? {
+        if append_tombstone(archive, fork, mark, Some(version)).await? {
             return overwrite(record, fork).await;
         }
     }
@@ -63,14 +63,13 @@ async fn copy_history(
     copy: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<Version> {
-    let record = archive.record();
-    let head = head_of(record, fork).await?;
+    let head = head_of(archive, fork).await?;
     let Some(owner) = head.owner.clone() else {
         // Another process has erased it meanwhile.
         return Ok(head.version);
     };
     let mut copy = DetachedCopy::open(archive, copy, owner, mark).await?;
-    let segments = segments(record, fork, &head).await?;
+    let segments = segments(archive, fork, &head).await?;
     // All segments are checked before the first append: the next run would treat a partial copy as complete.
     for segment in segments.iter().filter(|one| one.last > copy.version()) {
         check_integrity(archive, &segment.key, segment.last).await?;
@@ -81,8 +80,8 @@ async fn copy_history(
     Ok(head.version)
 }
 
-async fn head_of(record: &Record, key: &ConversationKey) -> anyhow::Result<Head> {
-    let last = record.last_from_leader(key).await?;
+async fn head_of(archive: &Archive, key: &ConversationKey) -> anyhow::Result<Head> {
+    let last = archive.last_commit(key).await?;
     let last =
         last.ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
     Ok(last.open_head()?)
@@ -90,7 +89,7 @@ async fn head_of(record: &Record, key: &ConversationKey) -> anyhow::Result<Head>
 
 /// The ancestors of a fork, oldest first, and the fork itself.
 async fn segments(
-    record: &Record,
+    archive: &Archive,
     fork: &ConversationKey,
     head: &Head,
 ) -> anyhow::Result<Vec<HistorySegment>> {
@@ -102,7 +101,7 @@ async fn segments(
     let mut next = head.forked_from.clone();
     while let Some(point) = next {
         let key = key(&fork.tenant, &point.conversation);
-        let ancestor = head_of(record, &key).await?;
+        let ancestor = head_of(archive, &key).await?;
         let parent = &key.conversation;
         ensure!(
             ancestor.status != Status::Erased,

@@ -59,7 +59,7 @@ impl ErasureResult {
 impl Job {
     /// Plans the erasure. Changes nothing.
     pub(crate) async fn plan(&self) -> anyhow::Result<Plan> {
-        let mut found = scan(&self.record, Some(self.subject.tenant())).await?;
+        let mut found = scan(&self.archive, Some(self.subject.tenant())).await?;
         mark_pending(&self.record, &mut found).await?;
         let keys = self.record.existing_receipt_keys().await?;
         let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
@@ -137,7 +137,7 @@ impl Job {
     ) -> anyhow::Result<()> {
         let (mut done, all) = (0_u64, targets.len());
         let mut erasures = stream::iter(targets)
-            .map(|key| async move { erase(&self.record, &key, mark).await })
+            .map(|key| async move { erase(&self.archive, &key, mark).await })
             .buffer_unordered(ERASURES_IN_FLIGHT);
         while let Some(overwritten) = erasures.try_next().await? {
             done += 1;

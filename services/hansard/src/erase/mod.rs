@@ -24,6 +24,6 @@ pub(crate) use from_receipts::{RepeatedErasure, read_receipts};
 pub(crate) use job::{ErasureResult, Job};
 pub(crate) use plan::{ForkRule, Plan};
 pub(crate) use rows::{Rows, await_rows};
-pub(crate) use scan::{Entry, ScannedConversation, finish_all, mark_pending, scan};
+pub(crate) use scan::{Entry, ScannedConversation, finish_all, mark_pending, scan, scan_record};
 pub(crate) use subject::Subject;
 pub(crate) use usage::{erase_metered, erase_usage};

@@ -1,12 +1,13 @@
-//! Lists the conversations of the record with their heads, read from the stream leaders so that none is missed.
+//! Lists the conversations of the record with their heads, read from the stream leaders and the archive so that none is missed.
 
 use std::collections::HashSet;
 
+use archive::Archive;
 use domain::{
     ConversationId, ConversationKey, Head, Owner, Partition, Position, RequestDigest, Sequence,
     Status, TenantId,
 };
-use event_log::Record;
+use event_log::{Record, StoredMessage};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 
@@ -100,8 +101,30 @@ pub(crate) async fn finish_all(
     Ok(commits)
 }
 
-/// Lists the conversations of a tenant, or of all tenants.
+/// Lists the conversations of a tenant, or of all tenants, with the hibernated ones.
 pub(crate) async fn scan(
+    archive: &Archive,
+    tenant: Option<&TenantId>,
+) -> anyhow::Result<Vec<ScannedConversation>> {
+    let record = archive.record();
+    let mut found = scan_record(record, tenant).await?;
+    let known: HashSet<ConversationKey> = found.iter().map(|one| one.key.clone()).collect();
+    for partition in (0..record.partitions()).map(Partition) {
+        let keys = archive.hibernated_conversations(partition).await?;
+        let keys = keys.into_keys().filter(|key| !known.contains(key));
+        let keys = keys.filter(|key| tenant.is_none_or(|tenant| key.tenant == *tenant));
+        let reads = stream::iter(keys)
+            .map(|key| read_hibernated(archive, key))
+            .buffer_unordered(READS_IN_FLIGHT);
+        let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
+        found.extend(read.into_iter().flatten());
+    }
+    found.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+    Ok(found)
+}
+
+/// Lists the conversations of a tenant, or of all tenants, that are in the record.
+pub(crate) async fn scan_record(
     record: &Record,
     tenant: Option<&TenantId>,
 ) -> anyhow::Result<Vec<ScannedConversation>> {
@@ -114,7 +137,6 @@ pub(crate) async fn scan(
         let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());
     }
-    found.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     Ok(found)
 }
 
@@ -129,8 +151,26 @@ async fn read(
     let Some(last) = last.filter(|last| last.position.partition == partition) else {
         return Ok(None);
     };
+    Ok(Some(scanned(key, commits, &last)?))
+}
+
+/// Reads a hibernated conversation; `None`: it was woken since.
+async fn read_hibernated(
+    archive: &Archive,
+    key: ConversationKey,
+) -> anyhow::Result<Option<ScannedConversation>> {
+    let last = archive.last_commit(&key).await?;
+    let scanned = last.map(|last| scanned(key, 0, &last));
+    scanned.transpose()
+}
+
+fn scanned(
+    key: ConversationKey,
+    commits: u64,
+    last: &StoredMessage,
+) -> anyhow::Result<ScannedConversation> {
     let head = last.open_head()?;
-    Ok(Some(ScannedConversation {
+    Ok(ScannedConversation {
         is_pending: head.status == Status::Erased && commits > 1,
         commits,
         status: head.status,
@@ -139,5 +179,5 @@ async fn read(
         forked_from: head.forked_from.map(|point| point.conversation),
         owner: head.owner,
         key,
-    }))
+    })
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+use archive::Archive;
 use domain::{
     Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule,
     Head, Label, RequestDigest, Sequence, Status, Version, decide,
@@ -22,13 +23,13 @@ const WAIT_STEP: Duration = Duration::from_millis(1);
 
 /// Erases a conversation. If it is already erased, completes the erasure.
 pub(super) async fn erase(
-    record: &Record,
+    archive: &Archive,
     key: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<ErasedCounts> {
     for attempt in 0..ATTEMPTS_MAX {
-        if append_tombstone(record, key, mark, None).await? {
-            return overwrite(record, key).await;
+        if append_tombstone(archive, key, mark, None).await? {
+            return overwrite(archive.record(), key).await;
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
     }
@@ -55,12 +56,17 @@ pub(super) async fn overwrite(
 
 /// Appends the tombstone, if `expected` is given only at that version. Returns `false` after a lost race, and `true` if the tombstone exists already.
 pub(super) async fn append_tombstone(
-    record: &Record,
+    archive: &Archive,
     key: &ConversationKey,
     mark: RequestDigest,
     expected: Option<Version>,
 ) -> anyhow::Result<bool> {
-    let Some(last) = record.last_from_leader(key).await? else {
+    let record = archive.record();
+    let recorded = record.last_from_leader(key).await?;
+    let expected_sequence = recorded.as_ref().map(|last| last.position.sequence);
+    let hibernated = archive.hibernated(key, recorded.as_ref()).await?;
+    let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
+    let Some(last) = hibernated.or(recorded) else {
         return Ok(true);
     };
     let (head, sequence) = (last.open_head()?, last.position.sequence);
@@ -85,6 +91,11 @@ pub(super) async fn append_tombstone(
     };
     let base = Some((&head, sequence));
     let (append, _) = seal_commit(key, base, command.commit, mark, &events)?;
+    let append = Append {
+        expected: expected_sequence,
+        hibernated_in,
+        ..append
+    };
     // If this process ends now, a writer completes the erasure.
     let erasure = Uuid::now_v7();
     record.begin_erasure(key, sequence, erasure, now()).await?;
@@ -116,6 +127,7 @@ pub(super) fn seal_commit(
         commit: id,
         message: sealed.message,
         expected: base.map(|(_, sequence)| sequence),
+        hibernated_in: None,
         trace: TraceHeaders::default(),
     };
     Ok((append, sealed.head))

@@ -28,7 +28,7 @@ pub(crate) async fn messages(
 ) -> anyhow::Result<Messages> {
     let mut all = SelectAll::new();
     let record = archive.record();
-    let ranges = selection.ranges(record, positions).await?;
+    let ranges = selection.ranges(archive, positions).await?;
     let key = selection.key();
     let segments = archived::segments(archive, &ranges).await?;
     if selection.without_archive {

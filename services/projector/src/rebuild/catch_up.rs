@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use archive::{Archive, ArchiveError, FollowError};
 use domain::{Partition, Sequence};
-use event_log::Record;
 use futures::StreamExt as _;
 use futures::future::try_join_all;
 use read_model::ReadModel;
@@ -67,8 +66,7 @@ async fn catch_up_partition(
     if held.sequence >= to {
         return Ok(held);
     }
-    let record = archive.record();
-    if ends(record, partition, held.sequence, to).await? {
+    if ends(archive, partition, held.sequence, to).await? {
         // All missing commits were erased.
         return write(model, held, to, Vec::new()).await;
     }
@@ -87,7 +85,7 @@ async fn catch_up_partition(
         }
         // The target itself may have been erased. Only the leader is reliable: the replica may lag.
         let is_end = sequence >= to
-            || (message.pending == 0 && ends(record, partition, sequence, to).await?);
+            || (message.pending == 0 && ends(archive, partition, sequence, to).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
             let last = if is_end { to } else { sequence };
             held = write(model, held, last, std::mem::take(&mut items)).await?;
@@ -98,16 +96,16 @@ async fn catch_up_partition(
     }
 }
 
-/// Whether no message remains after `read`, according to the leader.
+/// Whether no message remains after `read`, according to the leader and the catalogue.
 async fn ends(
-    record: &Record,
+    archive: &Archive,
     partition: Partition,
     read: Sequence,
     to: Sequence,
 ) -> Result<bool, CatchUpError> {
-    let next = record.next_after(partition, read).await;
+    let next = archive.next_after(partition, read).await;
     let next = next.map_err(|_| CatchUpError::Late(partition))?;
-    Ok(is_end(read, to, next.map(|next| next.sequence)))
+    Ok(is_end(read, to, next))
 }
 
 /// Writes items and advances the checkpoint to `last`.

@@ -2,13 +2,12 @@
 
 use domain::Sequence;
 
-/// Whether a partition is completely read up to `to`. `next_on_leader` is the first message of the stream after `read`,
-/// according to the leader; a replica may lag.
+/// Whether a partition is completely read up to `to`. `next` is a message after `read`: the first one of the stream, according to the
+/// leader (a replica may lag), or, without one, any of the archive.
 ///
-/// A next message after `to` does not mean the end: the archive may contain earlier commits. They precede the last commit of
-/// their conversation, which is always in the stream. So if the stream has no next message, the archive has none either.
-pub(super) fn is_end(read: Sequence, to: Sequence, next_on_leader: Option<Sequence>) -> bool {
-    read >= to || next_on_leader.is_none()
+/// A next message after `to` does not mean the end: the archive may contain earlier commits.
+pub(super) fn is_end(read: Sequence, to: Sequence, next: Option<Sequence>) -> bool {
+    read >= to || next.is_none()
 }
 
 #[cfg(test)]
@@ -16,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_leader_determines_the_end() {
+    fn the_end_has_no_next_message() {
         let check = |read: u64, next: Option<u64>, expected: bool| {
             let next = next.map(Sequence);
             assert_eq!(

@@ -149,7 +149,7 @@ async fn await_decision(
 
 /// The tombstone of a conversation; a default for a conversation that does not exist.
 async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, Problem> {
-    let last = writer.record.last_from_leader(key).await;
+    let last = writer.archive.last_commit(key).await;
     let Some(last) = last.map_err(problem::from_record)? else {
         return Ok(Tombstone {
             at: Timestamp(i64::MIN),

@@ -35,6 +35,6 @@ mod write_failure;
 pub use apply::{ApplyError, apply, copy};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked};
 pub use erase_long::ERASED_EVENTS_PER_TRANSACTION_MAX;
-pub use idle::idle_conversations;
+pub use idle::{ErasedConversations, idle_conversations};
 pub use residue::{delete_usage, residue};
 pub use wait::{projected_until, wait_until_reached};

@@ -115,7 +115,7 @@ async fn erased_before(
     let Some(key) = key else {
         return Ok(Erasure::NotOwned);
     };
-    let last = state.gateway.reader.record.last_from_leader(&target.key);
+    let last = state.gateway.reader.archive.last_commit(&target.key);
     let last = target
         .deadline
         .record(last)

@@ -2,6 +2,7 @@
 //! segment store directly, without a service.
 
 mod age;
+mod hibernate;
 mod list;
 mod partition;
 mod plan;
@@ -15,15 +16,18 @@ mod verify;
 
 use anyhow::Context as _;
 use archive::Archive;
-use domain::{TenantId, Timestamp};
+use domain::{ConversationKey, TenantId, Timestamp};
 use read_model::ReadModel;
+use read_model::projections::conversations::verification::RowPosition;
+use read_model::projections::conversations::{ErasedConversations, idle_conversations};
 use read_model::schemas::SchemasLock;
 
 use crate::exit::Exit;
 
 /// Move old commits from the record to sealed segments in a folder or in S3.
 ///
-/// The last commit of each conversation stays in the record, so appends work as before. The rows stay, so reads work as before.
+/// The last commit of each conversation stays in the record, unless `run --hibernate` removes it. The rows stay. So appends and reads
+/// work as before.
 /// Rebuild, verify and erase read the segments: keep their store as safe as the record. The record holds the catalogue of
 /// all segments.
 #[derive(Debug, clap::Args)]
@@ -31,6 +35,7 @@ use crate::exit::Exit;
 Examples:
   hansard archive run --older-than 90d --to file:///srv/archive --dry-run
   hansard archive run --older-than 90d --to file:///srv/archive
+  hansard archive run --older-than 90d --to file:///srv/archive --hibernate
   hansard archive list
   hansard archive verify
   hansard archive read --tenant acme --conversation c-1 --format transcript")]
@@ -65,6 +70,20 @@ struct RunScope {
     /// Conversations whose last commit is older are archived.
     before: Timestamp,
     tenant: Option<TenantId>,
+    /// Whether last commits leave the record as well.
+    hibernates: bool,
+}
+
+impl RunScope {
+    /// Those of some conversations that are idle.
+    async fn idle(&self, keys: &[&ConversationKey]) -> anyhow::Result<Vec<RowPosition>> {
+        let erased = if self.hibernates {
+            ErasedConversations::Included
+        } else {
+            ErasedConversations::Excluded
+        };
+        Ok(idle_conversations(&self.model, keys, self.before, erased).await?)
+    }
 }
 
 /// Takes the lock that excludes rebuilds and other archive runs.

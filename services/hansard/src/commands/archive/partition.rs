@@ -1,4 +1,4 @@
-//! Archives the old conversations of a partition: all their commits but the last one.
+//! Archives the old conversations of a partition: all their commits but the last one, or all if they are hibernated.
 //!
 //! Reads conversation by conversation, not the whole stream. The cost of a run depends on what it archives, not on the size
 //! of the stream, and a later erasure rewrites few segments.
@@ -7,7 +7,6 @@ use archive::Store;
 use domain::audit::faults;
 use domain::{ConversationKey, Head, Partition, Sequence, Status};
 use event_log::{StoredMessage, TailBounds, TimedMessage};
-use read_model::projections::conversations::idle_conversations;
 use read_model::projections::conversations::verification::RowPosition;
 
 use super::RunScope;
@@ -28,7 +27,7 @@ pub(super) async fn archive_partition(
     let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in idle_conversations(&scope.model, &page, scope.before).await? {
+        for place in scope.idle(&page).await? {
             match archivable(scope, &place).await? {
                 Some(last) => {
                     archive_conversation(scope, &place.key, &last, &mut builder, report).await?;
@@ -40,7 +39,7 @@ pub(super) async fn archive_partition(
     builder.close(report).await
 }
 
-/// The conversations of a partition that have more than one commit in the record.
+/// The conversations of a partition that have commits in the record to archive.
 pub(super) async fn candidates(
     scope: &RunScope,
     partition: Partition,
@@ -48,7 +47,7 @@ pub(super) async fn candidates(
     let record = scope.archive.record();
     let listed = record.conversations(partition, scope.tenant.as_ref());
     let mut listed = listed.await?;
-    listed.retain(|listed| listed.commits > 1);
+    listed.retain(|listed| scope.hibernates || listed.commits > 1);
     Ok(listed.into_iter().map(|listed| listed.key).collect())
 }
 
@@ -62,12 +61,14 @@ pub(super) async fn archivable(
         return Ok(None);
     };
     let head = last.open_head()?;
-    let is_old = head.recorded_at < scope.before && head.status != Status::Erased;
+    let is_erased = head.status == Status::Erased;
+    let is_old = head.recorded_at < scope.before && (scope.hibernates || !is_erased);
     let is_projected = place.position.sequence >= last.position.sequence;
     Ok((is_old && is_projected).then_some(last))
 }
 
-/// Adds the commits of a conversation to segments, except the last one, which stays in the record.
+/// Adds the commits of a conversation to segments, except the last one if it stays in the record. Of an erased conversation there is only
+/// the tombstone; one that is still being erased is skipped.
 async fn archive_conversation(
     scope: &RunScope,
     key: &ConversationKey,
@@ -76,6 +77,10 @@ async fn archive_conversation(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let record = scope.archive.record();
+    let is_erased = last.open_head()?.status == Status::Erased;
+    if is_erased && record.pending_erasure(key).await?.is_some() {
+        return Ok(());
+    }
     let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);
     builder.begin_conversation();
     while let Some(after) = next {
@@ -91,7 +96,11 @@ async fn archive_conversation(
                 }
             };
             let sequence = commit.message.position.sequence;
-            if sequence >= last.position.sequence {
+            let is_last = sequence == last.position.sequence;
+            if sequence > last.position.sequence || (is_last && !scope.hibernates) {
+                return Ok(());
+            }
+            if is_erased && !is_last {
                 return Ok(());
             }
             if is_first && !builder.is_preceded(key, &commit).await? {
@@ -100,6 +109,10 @@ async fn archive_conversation(
             }
             is_first = false;
             builder.push(key, commit);
+            if is_last {
+                builder.hibernate(key);
+                return Ok(());
+            }
             if builder.is_full() {
                 builder.close(report).await?;
                 builder.begin_conversation();

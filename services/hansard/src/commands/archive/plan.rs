@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use domain::{ConversationKey, Partition};
-use read_model::projections::conversations::idle_conversations;
 use serde_json::json;
 
 use super::RunScope;
@@ -68,11 +67,12 @@ async fn count(scope: &RunScope, partition: Partition, plan: &mut Plan) -> anyho
     let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in idle_conversations(&scope.model, &page, scope.before).await? {
+        for place in scope.idle(&page).await? {
             if archivable(scope, &place).await?.is_some() {
                 let commits = record.commits_of(&place.key).await?;
+                let left = u64::from(!scope.hibernates);
                 plan.conversations += 1;
-                plan.commits += commits.saturating_sub(1);
+                plan.commits += commits.saturating_sub(left);
             }
         }
     }

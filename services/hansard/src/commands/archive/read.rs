@@ -51,7 +51,7 @@ async fn open(args: &Args, key: &ConversationKey) -> anyhow::Result<Reader> {
     }
     let record = args.record.open("hansard-archive").await?;
     let archive = args.archive.of(&record);
-    let partition = record.partition_of(key).await?;
+    let partition = archive.partition_of(key).await?;
     let reader = archive.read(partition, Sequence(0)).await?;
     Ok(reader.only(key.clone()))
 }

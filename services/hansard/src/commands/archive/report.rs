@@ -1,7 +1,7 @@
 //! The output of an archive run: JSON lines for segments and faults, and a summary.
 
 use std::io::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use archive::{CataloguedSegment, SweepResult, TrimResult};
 use domain::ConversationKey;
@@ -19,6 +19,8 @@ pub(super) struct Report {
     started: Instant,
     progress: Progress,
     counts: Counts,
+    /// Conversations whose last commit waits for its removal.
+    waiting: u64,
 }
 
 /// The counts of a run.
@@ -30,6 +32,7 @@ struct Counts {
     commits: u64,
     size_bytes: u64,
     trimmed: u64,
+    hibernated: u64,
     left: u64,
     unsound: u64,
     swept_segments: u64,
@@ -44,6 +47,7 @@ impl Report {
             started: Instant::now(),
             progress: Progress::begin("archive", Length::Unknown),
             counts: Counts::default(),
+            waiting: 0,
         }
     }
 
@@ -64,6 +68,8 @@ impl Report {
     /// The messages of a segment were trimmed from the record.
     pub(super) fn trimmed(&mut self, trimmed: &TrimResult) {
         self.counts.trimmed += trimmed.commits;
+        self.counts.hibernated += trimmed.hibernated;
+        self.waiting += trimmed.waiting;
         let kept =
             "not trimmed: its last commit in the record is older than its last archived commit";
         let unsealed =
@@ -74,6 +80,23 @@ impl Report {
                 self.progress.note(&format!("{tenant}/{id}: {what}"));
             }
         }
+    }
+
+    /// The number of conversations whose last commit waits for its removal.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// The removal of last commits begins in this time.
+    pub(super) fn waits(&mut self, left: Duration) {
+        let (waiting, commits) = (self.waiting, self.counts.commits);
+        self.progress.advance(commits, || {
+            let seconds = left.as_secs();
+            format!(
+                "{} last commits leave the record in {seconds} s",
+                grouped(waiting)
+            )
+        });
     }
 
     /// Erased conversations were removed from segments.
@@ -109,12 +132,13 @@ impl Report {
         self.line(&json!({"summary": self.counts}))?;
         let counts = self.counts;
         let summary = format!(
-            "{} commits of {} conversations archived in {} segments of {}, {} commits trimmed from the record, {} commits/s; {} erased commits removed from segments; {} conversations skipped, {} with faults",
+            "{} commits of {} conversations archived in {} segments of {}, {} commits trimmed from the record, {} conversations hibernated, {} commits/s; {} erased commits removed from segments; {} conversations skipped, {} with faults",
             grouped(counts.commits),
             grouped(counts.conversations),
             grouped(counts.segments),
             HumanBytes(counts.size_bytes),
             grouped(counts.trimmed),
+            grouped(counts.hibernated),
             grouped(per_second(counts.commits, counts.seconds)),
             grouped(counts.swept_commits),
             grouped(counts.left),
@@ -133,6 +157,6 @@ pub(super) fn object(segment: &CataloguedSegment) -> Value {
         "object": sealed.object, "sha256": sealed.sha256, "sizeBytes": sealed.size_bytes,
         "firstSequence": sealed.first_sequence, "lastSequence": sealed.last_sequence,
         "conversations": sealed.conversations, "commits": sealed.commits, "events": sealed.events,
-        "madeAt": sealed.made_at, "trimmed": sealed.is_trimmed,
+        "hibernated": sealed.hibernated, "madeAt": sealed.made_at, "trimmed": sealed.is_trimmed,
     })
 }

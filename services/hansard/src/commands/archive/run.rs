@@ -1,28 +1,34 @@
 //! `hansard archive run`: moves old commits to sealed segments, partition by partition.
 
-use archive::{Store, StoreUrl};
+use std::time::Duration;
+
+use archive::{HIBERNATION_DELAY_MIN, Store, StoreUrl};
 use domain::{Partition, TenantId};
 
 use super::age::{self, Age};
 use super::partition::archive_partition;
 use super::report::Report;
-use super::{RunScope, lock, plan, unfinished};
+use super::{RunScope, hibernate, lock, plan, unfinished};
 use crate::commands::stores::{STORE, Stores, store_url};
 use crate::exit::Exit;
 use crate::ids::tenant;
 use crate::view::when::now;
 
+/// The default of `--delay-seconds`.
+const DELAY_SECONDS: u64 = HIBERNATION_DELAY_MIN.as_secs();
+
 /// Archive conversations without recent commits.
 ///
-/// Safe on a live system. All commits of such a conversation except the last one are written to segments, read back and
+/// Safe on a live system. All commits of such a conversation except the last one (with `--hibernate`: all) are written to segments, read back and
 /// compared, added to the record's catalogue, and then removed from their stream. Conversations that are parked, erased or not
-/// projected yet are skipped. The run first completes an interrupted earlier run and removes erased conversations from
+/// projected yet are skipped; with `--hibernate`, tombstones of erased ones are archived as well. The run first completes an interrupted earlier run and removes erased conversations from
 /// segments. After an interruption, run the same command again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard archive run --older-than 90d --to file:///srv/archive --dry-run
   hansard archive run --older-than 90d --to s3://bucket/prefix --json
+  hansard archive run --older-than 90d --to file:///srv/archive --hibernate
   hansard archive run --older-than 36h --to file:///srv/archive --tenant acme")]
 pub(super) struct Args {
     /// Minimum age of the last commit, in days or hours: 90d, 36h; from 1h to 36500d.
@@ -34,6 +40,17 @@ pub(super) struct Args {
     /// Only conversations of this tenant.
     #[arg(long, value_parser = tenant)]
     tenant: Option<TenantId>,
+    /// Also remove the last commit of each conversation, so that it costs no server memory. An append reads it from its segment.
+    /// Writers and gateways need the store then.
+    #[arg(long)]
+    hibernate: bool,
+    /// Time between a segment and the removal of last commits, in seconds, 11 to 3,600. Less than 120 is only safe if no call of a
+    /// writer, and no message on its way to NATS, takes longer than this minus 10 seconds.
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = DELAY_SECONDS, requires = "hibernate",
+        value_parser = clap::value_parser!(u64).range(11..=3_600)
+    )]
+    delay_seconds: u64,
     /// Print what would be archived, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -50,6 +67,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         model: args.stores.read_model.open_for_long_statements()?,
         before: args.older_than.before(now()),
         tenant: args.tenant,
+        hibernates: args.hibernate,
     };
     scope.model.check().await?;
     if args.dry_run {
@@ -65,5 +83,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     for partition in (0..record.partitions()).map(Partition) {
         archive_partition(&scope, &store, partition, &mut report).await?;
     }
+    let delay = Duration::from_secs(args.delay_seconds);
+    hibernate::finish(&scope.archive, delay, &mut report).await?;
     report.end()
 }

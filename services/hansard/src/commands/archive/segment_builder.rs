@@ -1,7 +1,9 @@
 //! Builds one segment: collects messages, seals them and trims them from the record.
 
+use std::collections::BTreeSet;
+
 use archive::segment::{ArchivedMessage, SEGMENT_BYTES, SEGMENT_MESSAGES_MAX};
-use archive::{Draft, Store};
+use archive::{Draft, LastCommits, Store};
 use domain::{ConversationKey, Partition};
 use event_log::TimedMessage;
 
@@ -21,6 +23,8 @@ pub(super) struct SegmentBuilder<'s> {
     bytes: usize,
     /// The index of the current conversation's first message.
     conversation_start: usize,
+    /// Conversations whose last commit is among the messages.
+    hibernated: BTreeSet<ConversationKey>,
 }
 
 impl<'s> SegmentBuilder<'s> {
@@ -33,6 +37,7 @@ impl<'s> SegmentBuilder<'s> {
             messages: Vec::new(),
             bytes: 0,
             conversation_start: 0,
+            hibernated: BTreeSet::new(),
         }
     }
 
@@ -57,6 +62,11 @@ impl<'s> SegmentBuilder<'s> {
         }
     }
 
+    /// The last message is the last commit of its conversation, and leaves the record.
+    pub(super) fn hibernate(&mut self, key: &ConversationKey) {
+        self.hibernated.insert(key.clone());
+    }
+
     pub(super) fn push(&mut self, key: &ConversationKey, message: TimedMessage) {
         self.bytes = self.bytes.saturating_add(message.message.message.len());
         self.messages.push(archived(key, message));
@@ -79,6 +89,7 @@ impl<'s> SegmentBuilder<'s> {
     /// Seals the collected messages and trims them from the record.
     pub(super) async fn close(&mut self, report: &mut Report) -> anyhow::Result<()> {
         let mut messages = std::mem::take(&mut self.messages);
+        let hibernated = std::mem::take(&mut self.hibernated);
         (self.bytes, self.conversation_start) = (0, 0);
         let Some(draft) = self.draft.take() else {
             return Ok(());
@@ -87,10 +98,12 @@ impl<'s> SegmentBuilder<'s> {
             return Ok(draft.discard().await?);
         }
         messages.sort_unstable_by_key(ArchivedMessage::sequence);
+        let draft = draft.hibernating(hibernated);
         let segment = draft.seal(&messages, &rfc3339(now())).await?;
         drop(messages);
         report.sealed(&segment)?;
-        trim(&self.scope.archive, segment, report).await
+        let last_commits = LastCommits::Keep;
+        trim(&self.scope.archive, segment, last_commits, report).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use archive::{Archive, CataloguedSegment};
+use archive::{Archive, CataloguedSegment, LastCommits};
 use domain::ConversationKey;
 
 use super::report::Report;
@@ -14,7 +14,7 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
         if !segment.sealed.is_trimmed {
             // Only a segment that can be read is trimmed from the record.
             archive.load(&segment).await?;
-            trim(archive, segment, report).await?;
+            trim(archive, segment, LastCommits::Keep, report).await?;
         }
     }
     sweep(archive, &archive.erased_conversations(None).await?, report).await
@@ -24,9 +24,10 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
 pub(super) async fn trim(
     archive: &Archive,
     segment: CataloguedSegment,
+    last_commits: LastCommits,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let trimmed = archive.trim(segment).await?;
+    let trimmed = archive.trim(segment, last_commits).await?;
     report.trimmed(&trimmed);
     let erased: BTreeSet<ConversationKey> = trimmed.erased.into_iter().collect();
     sweep(archive, &erased, report).await

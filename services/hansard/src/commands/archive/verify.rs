@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use archive::segment::{ConversationEntry, audit};
+use archive::segment::{ConversationEntry, Index, audit};
 use archive::{Archive, ArchiveError, CataloguedSegment};
 use domain::{ChainHash, ConversationKey, Head, Status};
 use event_log::TailBounds;
@@ -101,8 +101,8 @@ async fn check_segment(
         Ok((index, messages)) => {
             findings.commits += index.messages();
             match audit(&messages) {
-                Ok(conversations) if conversations == index.conversations => {
-                    for entry in conversations {
+                Ok(conversations) if are_equal(&conversations, &index) => {
+                    for entry in index.conversations {
                         let of_key = findings.stretches.entry(entry.key.clone());
                         of_key.or_default().push(entry);
                     }
@@ -123,6 +123,19 @@ async fn check_segment(
     Ok(())
 }
 
+/// Whether the index has the ranges that the commits have. It also tells which are hibernated, which no commit does.
+fn are_equal(found: &[ConversationEntry], index: &Index) -> bool {
+    let with_state = |(one, stored): (&ConversationEntry, &ConversationEntry)| {
+        let one = ConversationEntry {
+            is_hibernated: stored.is_hibernated,
+            ..one.clone()
+        };
+        one == *stored
+    };
+    let stored = &index.conversations;
+    found.len() == stored.len() && found.iter().zip(stored).all(with_state)
+}
+
 /// The kind of a finding, and the cause.
 type Gap = (&'static str, String);
 
@@ -134,9 +147,14 @@ async fn gap(
 ) -> anyhow::Result<Option<Gap>> {
     stretches.sort_unstable_by_key(|stretch| stretch.first);
     let record = archive.record();
-    let last = record.last_from_leader(key).await?;
+    let last = archive.last_commit(key).await?;
+    let last_sequence = last.as_ref().map(|last| last.position.sequence);
     let head = last.map(|last| last.open_head()).transpose()?;
-    if head.as_ref().map(|head| head.status) == Some(Status::Erased) {
+    let is_erased = head.as_ref().map(|head| head.status) == Some(Status::Erased);
+    if is_erased && stretches.iter().all(|one| one.is_tombstone) {
+        return Ok(None);
+    }
+    if is_erased {
         let why = "is erased, but is in a segment: run `hansard archive sweep`";
         return Ok(Some(("erased", why.to_owned())));
     }
@@ -147,6 +165,9 @@ async fn gap(
     let Some(end) = stretches.last() else {
         return Ok(None);
     };
+    if end.is_hibernated && last_sequence == Some(end.last) {
+        return Ok(None);
+    }
     let one = TailBounds {
         commits_max: 1,
         ..TailBounds::default()

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::commands::stores::RecordAddress;
 use crate::console;
-use crate::erase::{finish_all, mark_pending, scan};
+use crate::erase::{finish_all, mark_pending, scan_record};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 
@@ -26,7 +26,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
-    let mut erased = scan(&record, None).await?;
+    let mut erased = scan_record(&record, None).await?;
     erased.retain(|one| one.status == Status::Erased);
     mark_pending(&record, &mut erased).await?;
     // Commits of erased conversations, other than tombstones, that the leaders still held.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use domain::Status;
 use serde_json::json;
 
-use crate::commands::stores::RecordAddress;
+use crate::commands::stores::{ArchiveAddress, RecordAddress};
 use crate::console;
 use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
@@ -22,12 +22,14 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     record: RecordAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
     let key = SigningKey::of(&record).await?;
-    let mut found = scan(&record, None).await?;
+    let mut found = scan(&args.archive.of(&record), None).await?;
     found.retain(|found| found.status == Status::Erased);
     // Completes interrupted erasures, since the ledger signs that everything is erased.
     mark_pending(&record, &mut found).await?;

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::Error;
 use archive::Archive;
 use domain::{ConversationKey, Status};
-use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 
@@ -68,7 +67,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<String>> {
     let entries = &signed.receipt.conversations;
     let reads = stream::iter(entries)
-        .map(|entry| remains(archive.record(), entry))
+        .map(|entry| remains(archive, entry))
         .buffered(READS_IN_FLIGHT);
     let in_record: Vec<Option<String>> = reads.try_collect().await?;
     let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key).collect();
@@ -85,11 +84,11 @@ fn key(entry: &Entry) -> anyhow::Result<ConversationKey> {
     })
 }
 
-async fn remains(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
+async fn remains(archive: &Archive, entry: &Entry) -> anyhow::Result<Option<String>> {
     let key = key(entry)?;
-    let last = record.last_from_leader(&key).await?;
+    let last = archive.last_commit(&key).await?;
     let head = last.map(|last| last.open_head()).transpose()?;
     let is_gone = head.is_none_or(|head| head.status == Status::Erased);
-    let is_alone = record.commits_of(&key).await? <= 1;
+    let is_alone = archive.record().commits_of(&key).await? <= 1;
     Ok((!is_gone || !is_alone).then(|| entry.conversation.clone()))
 }

@@ -74,11 +74,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-replay").await?;
     let resume_point = ResumePoint::from_args(&args, &record, prefix).await?;
     let positions = resume_point.positions();
-    let ranges = args.selection.ranges(&record, &positions).await?;
+    let archive = args.archive.of(&record);
+    let ranges = args.selection.ranges(&archive, &positions).await?;
     if args.dry_run {
         return print_plan(&ranges, &args);
     }
-    let archive = args.archive.of(&record);
     let mut target = resume_point.open(&args, &record).await?;
     let copied = copy(&args, &archive, &positions, &ranges, &mut target).await?;
     if args.json {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use domain::{ConversationKey, Partition, Sequence, SetDigest};
+use domain::{ConversationKey, Partition, Sequence, SetDigest, Version};
 use event_log::StoredMessage;
 use futures::TryStreamExt as _;
 use read_model::projections::conversations::verification::{
@@ -97,6 +97,9 @@ async fn recorded(
     let before = |place: &ParkedPosition| Sequence(place.sequence.0.saturating_sub(1));
     let parked = parked.iter().map(|place| (&place.key, before(place)));
     let parked: BTreeMap<&ConversationKey, Sequence> = parked.collect();
+    // Read first: a conversation that is woken meanwhile is found in the record, too.
+    let partition = digest.partition;
+    let hibernated = job.archive.hibernated_conversations(partition).await?;
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
     let mut standings = job.record.last_commits(digest.partition).await?;
@@ -119,6 +122,9 @@ async fn recorded(
             recorded.add(key, &message)?;
         }
     }
+    for (key, range) in hibernated {
+        recorded.insert(key, range.last_version, range.last);
+    }
     Ok(recorded)
 }
 
@@ -126,11 +132,18 @@ impl RecordedPositions {
     fn add(&mut self, key: ConversationKey, message: &StoredMessage) -> anyhow::Result<()> {
         let sequence = message.position.sequence;
         let version = message.open_head()?.version;
-        let standing = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
-        if self.sequences.insert(key, sequence).is_none() {
-            self.digest.toggle(standing);
-        }
+        self.insert(key, version, sequence);
         Ok(())
+    }
+
+    /// Adds a conversation, unless it has a later commit.
+    fn insert(&mut self, key: ConversationKey, version: Version, sequence: Sequence) {
+        if self.sequences.contains_key(&key) {
+            return;
+        }
+        let standing = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
+        self.digest.toggle(standing);
+        self.sequences.insert(key, sequence);
     }
 }
 

@@ -67,13 +67,13 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
 }
 
 async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
-    let (record, model) = (&job.record, &job.model);
-    let partition = record.partition_of(key).await?;
+    let model = &job.model;
+    let partition = job.archive.partition_of(key).await?;
     let Some(standing) = row_state(model, key, partition).await? else {
         // A partition without a checkpoint has no rows yet.
         return Ok(Examination::default());
     };
-    let last = record.last_from_leader(key).await?;
+    let last = job.archive.last_commit(key).await?;
     if let Some(message) = &last
         && message
             .open_head()

@@ -34,7 +34,7 @@ pub(super) async fn examine_and_repair(
     if matches!(job.repair, Repair::Dry(_)) {
         return Ok((found, RepairResult::WouldRepair));
     }
-    let partition = job.record.partition_of(key).await?;
+    let partition = job.archive.partition_of(key).await?;
     let read = async |after, through| commits_between(job, key, after, through).await;
     repair(&job.model, key, partition, read).await?;
     let after = examine(job, key).await?;

@@ -26,6 +26,10 @@ pub(super) async fn run(
                 selected.offer(key);
             }
         }
+        let hibernated = job.archive.hibernated_conversations(partition).await?;
+        for key in hibernated.into_keys().filter(|key| range.contains(key)) {
+            selected.offer(key);
+        }
     }
     each_row(job, range.clone(), |row| selected.offer(row.key)).await?;
     let keys = selected.into_keys();

@@ -49,7 +49,7 @@ pub(super) async fn read_tombstone(
         tenant: person.admin.tenant.tenant().clone(),
         conversation,
     };
-    let last = state.gateway.reader.record.last_from_leader(&key);
+    let last = state.gateway.reader.archive.last_commit(&key);
     let last = Deadline::until(None).record(last).await;
     let last = last.map_err(problem::from_problem)?.ok_or_else(not_found)?;
     let head = last

@@ -77,7 +77,7 @@ async fn was_erased(
     access: &AgentAccess,
     key: &ConversationKey,
 ) -> Result<bool, HttpProblem> {
-    let last = state.gateway.reader.record.last_from_leader(key);
+    let last = state.gateway.reader.archive.last_commit(key);
     let last = caller.service.call.deadline.record(last).await;
     let last = last.map_err(problem::from_problem)?;
     let head = last.map(|last| last.open_head()).transpose();
