@@ -4,7 +4,10 @@
 //! conversation is not hibernated, and the read of one block to get its last commit.
 //!
 //! The catalogue in memory is at most [`CATALOGUE_AGE_MAX`] old. Last commits leave the record [`HIBERNATION_DELAY_MIN`] after their
-//! segment is in the catalogue, so that every process knows the segment by then.
+//! segment is in the catalogue, so that every process knows the segment by then. `model.rs` explores every order of these steps.
+
+#[cfg(test)]
+mod model;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -144,3 +144,22 @@ impl Segments {
         self.keys.fetch_update(relaxed, relaxed, add).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_in_memory_are_bounded() {
+        let segments = Segments::default();
+        for (keys, expected) in [
+            (KEYS_MAX - 1, true),
+            (2, false),
+            (1, true),
+            (1, false),
+            (0, true),
+        ] {
+            assert_eq!(segments.admits(keys), expected, "{keys}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod conversations;
+mod hibernation;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -62,7 +62,8 @@ impl Record {
         Ok(found.map(|message| message.sequence))
     }
 
-    async fn next_from_leader(
+    /// A stream's first message after another, from its leader; `None`: no message follows.
+    pub(crate) async fn next_from_leader(
         &self,
         stream: &str,
         after: Sequence,

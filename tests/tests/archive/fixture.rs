@@ -158,7 +158,15 @@ impl Fixture {
 
     /// Starts archiving.
     pub(crate) fn begin_archive(&self) -> Process {
-        let line = self.line();
+        self.begin(&self.line())
+    }
+
+    /// Starts hibernating.
+    pub(crate) fn begin_hibernation(&self) -> Process {
+        self.begin(&self.hibernation(""))
+    }
+
+    fn begin(&self, line: &str) -> Process {
         let words: Vec<&str> = line.split_whitespace().collect();
         Process::start(&program!(), &words, &self.variables())
     }

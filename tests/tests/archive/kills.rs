@@ -66,6 +66,51 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     println!("{KILLS} kills, {appended} appends meanwhile, stages seen: {stages:?}");
 }
 
+/// How often a hibernation is killed, and after which times: a run waits 11 s between sealing and removing.
+const HIBERNATION_KILLS: u32 = 12;
+const SEALING: Duration = Duration::from_secs(2);
+const REMOVING: Duration = Duration::from_secs(11);
+
+#[tokio::test]
+#[ignore = "takes three minutes; crates/archive/tests/hibernation cuts removals off in CI"]
+async fn killed_hibernations_lose_and_duplicate_nothing() {
+    let fixture = Fixture::start().await;
+    fixture.fill(CONVERSATIONS, MESSAGES).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let appends = tokio::spawn(keep_appending(fixture.agent.clone(), Arc::clone(&stop)));
+    for kill in 0..HIBERNATION_KILLS {
+        let mut run = fixture.begin_hibernation();
+        let after = match kill % 3 {
+            0 => SEALING.mul_f64(f64::from(kill) / f64::from(HIBERNATION_KILLS)),
+            _ => REMOVING + SEALING.mul_f64(f64::from(kill) / f64::from(HIBERNATION_KILLS)),
+        };
+        tokio::time::sleep(after).await;
+        run.kill();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let appended = appends.await.expect("appends");
+    let url = fixture.stack.servers.database_url();
+    fixture.wait_for_rows(url).await;
+    let summary = fixture.hibernate().await;
+
+    let archived = check_store(&fixture).await;
+    let mut recorded = 0;
+    for n in 0..CONVERSATIONS {
+        recorded += fixture.commits(&format!("old-{n}")).await;
+    }
+    let all = u64::try_from(CONVERSATIONS * (MESSAGES + 1) + appended).unwrap();
+    assert_eq!(
+        archived + recorded,
+        all,
+        "none is lost, none is in two places"
+    );
+    fixture.run("archive verify", 0).await;
+    fixture.verify().await;
+    fixture.run("rebuild conversations", 0).await;
+    fixture.verify().await;
+    println!("{HIBERNATION_KILLS} kills, {appended} appends meanwhile; the last run: {summary}");
+}
+
 /// Checks that the store contains exactly the segments of the catalogue; returns the number of archived commits.
 async fn check_store(fixture: &Fixture) -> u64 {
     let segments = fixture.lines("archive list --json", 0).await;

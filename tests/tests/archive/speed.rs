@@ -1,8 +1,15 @@
-//! The speed of archiving commits, and of projecting archived commits.
+//! The speed of archiving commits, and of projecting archived commits; what hibernation saves, and what waking costs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use futures::stream;
+use tests::events::user;
+use tests::eventually::eventually;
+use tests::servers::nats_page;
 
 use crate::fixture::Fixture;
+use crate::old_conversations::OldConversation;
 
 const CONVERSATIONS: usize = 400;
 const MESSAGES: usize = 50;
@@ -30,4 +37,92 @@ async fn speed() {
         let took = began.elapsed().as_secs_f64();
         println!("{line}: {took:.1} s, {:.0} commits/s", rate(took));
     }
+}
+
+const ACTIVE: usize = 5_000;
+const IDLE: usize = 95_000;
+const WOKEN: usize = 2_000;
+
+/// Creates conversations with one commit.
+async fn create(fixture: &Fixture, range: std::ops::Range<usize>, days: i64) {
+    let record = &fixture.record;
+    stream::iter(range)
+        .for_each_concurrent(256, |n| async move {
+            let mut one = OldConversation::new(&format!("c-{n}"));
+            one.say(record, days, "").await;
+        })
+        .await;
+}
+
+/// The memory of a server that has just started, in MB.
+async fn memory(fixture: &mut Fixture) -> f64 {
+    fixture
+        .stack
+        .servers
+        .nats_mut()
+        .restart()
+        .await
+        .expect("a server");
+    let record = &fixture.record;
+    eventually("a record", || async { record.check().await.ok() }).await;
+    let page = nats_page(fixture.stack.servers.nats(), "/varz").await;
+    page.expect("a page")["mem"].as_f64().expect("bytes") / 1e6
+}
+
+/// Run it in a release build: `cargo test --release -p tests --test archive hibernation_costs -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement of some ten minutes"]
+async fn hibernation_costs() {
+    let mut fixture = Fixture::start().await;
+    create(&fixture, 0..ACTIVE, 1).await;
+    let active = memory(&mut fixture).await;
+    create(&fixture, ACTIVE..ACTIVE + IDLE, 100).await;
+    let url = fixture.stack.servers.database_url().to_owned();
+    fixture.wait_for_rows(&url).await;
+    let awake = memory(&mut fixture).await;
+    let began = Instant::now();
+    let summary = fixture.hibernate().await;
+    let took = began.elapsed().as_secs_f64();
+    assert_eq!(summary["hibernated"], IDLE, "{summary}");
+    let hibernated = memory(&mut fixture).await;
+    println!(
+        "nats-server: {active:.1} MB with {ACTIVE} conversations, {awake:.1} MB with {IDLE} more, {hibernated:.1} MB after their hibernation in {took:.0} s"
+    );
+    let mut times = Vec::with_capacity(WOKEN);
+    for n in 0..WOKEN {
+        let id = format!("c-{}", ACTIVE + n * (IDLE / WOKEN));
+        let began = Instant::now();
+        let result = fixture.agent.append(&id, vec![user("again")]).await;
+        times.push(began.elapsed());
+        assert_eq!(result.version, 2);
+    }
+    println!("waking: {}", percentiles(&mut times));
+    let mut times = Vec::with_capacity(WOKEN);
+    for n in 0..WOKEN {
+        let began = Instant::now();
+        fixture
+            .agent
+            .append(&format!("c-{n}"), vec![user("again")])
+            .await;
+        times.push(began.elapsed());
+    }
+    println!("an append to an awake one: {}", percentiles(&mut times));
+    let mut times = Vec::with_capacity(WOKEN);
+    for n in 0..WOKEN {
+        let began = Instant::now();
+        fixture.agent.create(&format!("new-{n}")).await;
+        times.push(began.elapsed());
+    }
+    println!("a creation: {}", percentiles(&mut times));
+}
+
+fn percentiles(times: &mut [Duration]) -> String {
+    times.sort_unstable();
+    let at = |share: usize| times[(times.len() - 1) * share / 1_000].as_secs_f64() * 1_000.0;
+    format!(
+        "p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
+        at(500),
+        at(990),
+        at(1_000)
+    )
 }

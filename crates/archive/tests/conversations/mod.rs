@@ -21,11 +21,7 @@ pub(crate) async fn conversation(
     let key = key(id);
     let mut last = append(record, &key, None, created()).await;
     for text in notes {
-        let note = SystemNoted {
-            topic: None,
-            text: text.clone(),
-        };
-        last = append(record, &key, Some(last), note.into()).await;
+        last = append(record, &key, Some(last), note(text)).await;
     }
     let whole = TailBounds {
         bytes_max: 64 * 1024 * 1024,
@@ -64,12 +60,34 @@ fn created() -> Fact {
     })
 }
 
+/// A note for a conversation.
+pub(crate) fn note(text: &str) -> Fact {
+    Fact::from(SystemNoted {
+        topic: None,
+        text: text.to_owned(),
+    })
+}
+
 async fn append(
     record: &Record,
     key: &ConversationKey,
     last: Option<(Head, Sequence)>,
     fact: Fact,
 ) -> (Head, Sequence) {
+    let (append, head) = sealed(key, last, fact);
+    let outcome = record.append(key, append).await.unwrap();
+    let AppendOutcome::Committed { sequence } = outcome else {
+        panic!("{outcome:?}");
+    };
+    (head, sequence)
+}
+
+/// A commit with a fact after the last one, and its head.
+pub(crate) fn sealed(
+    key: &ConversationKey,
+    last: Option<(Head, Sequence)>,
+    fact: Fact,
+) -> (Append, Head) {
     let id = CommitId(Uuid::now_v7());
     let events = [Event {
         id: EventId::derived(id, 0),
@@ -95,9 +113,5 @@ async fn append(
         hibernated_in: None,
         trace: TraceHeaders::default(),
     };
-    let outcome = record.append(key, append).await.unwrap();
-    let AppendOutcome::Committed { sequence } = outcome else {
-        panic!("{outcome:?}");
-    };
-    (sealed.head, sequence)
+    (append, sealed.head)
 }

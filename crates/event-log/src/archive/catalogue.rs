@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use domain::{Partition, Sequence};
 use thiserror::Error;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::entry::{ArchiveEntry, CataloguedEntry};
-use crate::feed::{Feed, FeedItem};
-use crate::get::MessageQuery;
+use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
+use crate::get::{MessageQuery, RawMessage};
 use crate::put::Put;
 use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM, stream_config};
 use crate::{Record, RecordError, Unavailable};
+
+/// Maximum bytes of one batch.
+const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Errors of reading and writing the catalogue.
 #[derive(Debug, Error)]
@@ -101,30 +105,37 @@ impl Record {
         Ok(entries.into_values().filter(is_of_partition).collect())
     }
 
+    /// The catalogue's messages, by direct reads, which every role may do.
     async fn read_catalogue(
         &self,
         deadline: Instant,
-    ) -> Result<Vec<(Sequence, bytes::Bytes)>, Unavailable> {
-        let mut feed = Feed::new(self.clone(), ARCHIVE_STREAM.to_owned(), Sequence(0));
-        let mut read = Vec::new();
+    ) -> Result<Vec<(Sequence, Bytes)>, Unavailable> {
+        let (mut read, mut last) = (Vec::new(), Sequence(0));
         loop {
-            let item = timeout_at(deadline, feed.next()).await;
-            match item.map_err(|_| Unavailable::new("reading the catalogue timed out"))? {
-                FeedItem::Started => {}
-                FeedItem::Lost(unavailable) => return Err(unavailable),
-                FeedItem::Message(message) => {
-                    read.push((message.sequence, message.message.payload));
-                    // The replica may lag; only the leader can confirm the end.
-                    let is_end = message.pending == 0
-                        && self
-                            .next_on_leader(ARCHIVE_STREAM, message.sequence)
-                            .await?
-                            .is_none();
-                    if is_end {
-                        return Ok(read);
-                    }
+            let request = BatchRequest {
+                from: From::after(last),
+                subject: ">",
+                messages_max: BATCH_MESSAGES_MAX,
+                bytes_max: BATCH_BYTES_MAX,
+            };
+            let connection = self.connection();
+            let batch = connection.batch(ARCHIVE_STREAM, &request, BATCH_MESSAGES_MAX, deadline);
+            let batch = batch.await?;
+            let is_end = batch.resume_after().is_none();
+            let mut messages = batch.messages;
+            if is_end {
+                last = messages.last().map_or(last, |message| message.sequence);
+                // The replica may lag; only the leader can confirm the end.
+                let next = self.next_from_leader(ARCHIVE_STREAM, last).await?;
+                let is_confirmed = next.is_none();
+                messages.extend(next);
+                if is_confirmed {
+                    read.extend(messages.into_iter().map(entry));
+                    return Ok(read);
                 }
             }
+            last = messages.last().map_or(last, |message| message.sequence);
+            read.extend(messages.into_iter().map(entry));
         }
     }
 
@@ -179,6 +190,10 @@ impl Record {
         let last = self.get_from_leader(ARCHIVE_STREAM, &last).await?;
         Ok(last.is_some_and(|last| last.sequence == entry.revision))
     }
+}
+
+fn entry(message: RawMessage) -> (Sequence, Bytes) {
+    (message.sequence, message.payload)
 }
 
 fn subject(entry: &ArchiveEntry) -> String {

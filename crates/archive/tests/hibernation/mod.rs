@@ -1,0 +1,124 @@
+//! Last commits that leave the record while others append.
+
+use std::time::Duration;
+
+use archive::{Archive, LastCommits};
+use domain::{ConversationKey, Sequence};
+use event_log::{Append, AppendOutcome, TailBounds};
+use futures::future::join_all;
+
+use crate::conversations::{key, note, sealed};
+use crate::{NOW, TestArchive};
+
+const CONVERSATIONS: usize = 24;
+/// How often a removal is cut off.
+const KILLS: u32 = 16;
+
+/// Appends a note as a writer does that knows the current catalogue. Returns whether no other append was first.
+async fn say(of: &Archive, key: &ConversationKey) -> bool {
+    let archive = Archive::of(of.record());
+    let recorded = archive.record().last_from_leader(key).await.unwrap();
+    let expected = recorded.as_ref().map(|last| last.position.sequence);
+    let hibernated = archive.hibernated(key, recorded.as_ref()).await.unwrap();
+    let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
+    let last = hibernated.or(recorded).expect("a last commit");
+    let base = (last.open_head().unwrap(), last.position.sequence);
+    let append = Append {
+        expected,
+        hibernated_in,
+        ..sealed(key, Some(base), note("again")).0
+    };
+    let outcome = archive.record().append(key, append).await.unwrap();
+    matches!(outcome, AppendOutcome::Committed { .. })
+}
+
+/// The versions of a conversation, from archive and record.
+async fn versions(archive: &Archive, key: &ConversationKey) -> Vec<u64> {
+    let mut commits = archive.commits(key, Sequence(0)).await.unwrap();
+    let mut versions = Vec::new();
+    while let Some(page) = commits.next(TailBounds::default()).await.unwrap() {
+        let heads = page.iter().map(|commit| commit.open_head().unwrap());
+        versions.extend(heads.map(|head| head.version.0));
+    }
+    versions
+}
+
+#[tokio::test]
+async fn killed_removals_and_appends_lose_and_fork_nothing() {
+    let ground = TestArchive::start().await;
+    let (mut messages, mut keys) = (Vec::new(), Vec::new());
+    for n in 0..CONVERSATIONS {
+        let id = format!("c-{n}");
+        messages.extend(ground.conversation(&id).await);
+        keys.push(key(&id));
+    }
+    let draft = ground
+        .draft()
+        .await
+        .hibernating(keys.iter().cloned().collect());
+    let segment = draft.seal(&messages, NOW).await.unwrap();
+    assert_eq!(segment.sealed.hibernated, 24);
+    let waiting = ground
+        .archive
+        .trim(segment.clone(), LastCommits::Keep)
+        .await;
+    let waiting = waiting.unwrap();
+    assert_eq!((waiting.waiting, waiting.hibernated), (24, 0));
+
+    let mut appended = [0_u64; CONVERSATIONS];
+    for kill in 0..KILLS {
+        let removal = ground.archive.trim(segment.clone(), LastCommits::Remove);
+        let cut = tokio::time::timeout(Duration::from_millis(3 * u64::from(kill)), removal);
+        // Two appends to each of some conversations at once.
+        let some = (0..CONVERSATIONS).filter(|n| n % 8 == usize::try_from(kill % 8).unwrap());
+        let appends = some.flat_map(|n| [n, n]).map(async |n| {
+            let is_first = say(&ground.archive, &keys[n]).await;
+            (n, u64::from(is_first))
+        });
+        let (_, outcomes) = tokio::join!(cut, join_all(appends));
+        for (n, count) in outcomes {
+            appended[n] += count;
+        }
+    }
+    let ended = ground.archive.trim(segment, LastCommits::Remove).await;
+    assert_eq!(ended.unwrap().waiting, 0);
+    for (key, appended) in keys.iter().zip(appended) {
+        assert!(appended >= 2, "{}: {appended}", key.conversation);
+        let expected: Vec<u64> = (1..=3 + appended).collect();
+        assert_eq!(
+            versions(&ground.archive, key).await,
+            expected,
+            "{}",
+            key.conversation
+        );
+    }
+}
+
+/// The result of a removal that a server has forgotten.
+#[tokio::test]
+async fn a_commit_before_the_archived_last_one_is_not_the_last() {
+    let ground = TestArchive::start().await;
+    let messages = ground.conversation("c").await;
+    let record = ground.archive.record();
+    let draft = ground.draft().await.hibernating([key("c")].into());
+    draft.seal(&messages, NOW).await.unwrap();
+    let last = messages[2].sequence();
+    assert_eq!(record.trim(&key("c"), &[last]).await, Ok(1));
+    let recorded = record.last_from_leader(&key("c")).await.unwrap().unwrap();
+    assert_eq!(recorded.position.sequence, messages[1].sequence());
+    let archive = Archive::of(record);
+    let found = archive.last_commit(&key("c")).await.unwrap().unwrap();
+    assert_eq!(found.position.sequence, last);
+    assert!(say(&archive, &key("c")).await);
+    assert_eq!(
+        archive
+            .last_commit(&key("c"))
+            .await
+            .unwrap()
+            .unwrap()
+            .position
+            .sequence,
+        Sequence(4)
+    );
+    assert_eq!(archive.last_commit(&key("d")).await, Ok(None));
+}
