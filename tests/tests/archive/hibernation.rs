@@ -1,5 +1,7 @@
 //! Conversations that leave the record with their last commit, and come back with an append.
 
+use std::fs;
+
 use domain::event::Lifecycle;
 use domain::{Fact, Partition};
 use futures::future::join_all;
@@ -271,4 +273,42 @@ async fn lost_rows_hide_no_hibernated_conversation() {
         "{anew}"
     );
     other.stop().await;
+}
+
+/// A segment that cannot be read back keeps every last commit in the record.
+#[tokio::test]
+async fn unreadable_segments_keep_last_commits() {
+    let fixture = Fixture::start().await;
+    fixture.fill(4, MESSAGES).await;
+    let mut run = fixture.begin_hibernation();
+    eventually("trimmed conversations", || async {
+        for n in 0..4 {
+            if fixture.commits(&format!("old-{n}")).await > 1 {
+                return None;
+            }
+        }
+        Some(())
+    })
+    .await;
+    let files = fixture.files();
+    let bytes = |file| fs::read(file).expect("a segment");
+    let whole: Vec<Vec<u8>> = files.iter().map(bytes).collect();
+    for (file, whole) in files.iter().zip(&whole) {
+        let mut damaged = whole.clone();
+        damaged[100] ^= 1;
+        fs::write(file, damaged).expect("a file");
+    }
+    let ended = run.wait().await;
+    assert_eq!(ended.code(), Some(1));
+    let last = fixture.texts("old-0").await;
+    for n in 0..4 {
+        assert_eq!(fixture.commits(&format!("old-{n}")).await, 1);
+    }
+    for (file, whole) in files.iter().zip(&whole) {
+        fs::write(file, whole).expect("a file");
+    }
+    let summary = fixture.hibernate().await;
+    assert_eq!(summary["hibernated"], 4, "{summary}");
+    assert_eq!(fixture.texts("old-0").await, last);
+    fixture.verify().await;
 }

@@ -8,6 +8,8 @@ use super::Load;
 pub(super) const PARTITION_COMMITS_PER_SECOND: u64 = 4_700;
 /// Server memory of a conversation's subject, on each replica.
 const SUBJECT_BYTES: u64 = 310;
+/// Memory of a hibernated conversation in each writer and gateway.
+const HIBERNATED_KEY_BYTES: u64 = 16;
 /// Bytes of a commit besides its events: envelope, head, message headers.
 const COMMIT_BYTES: u64 = 400;
 /// Events of a commit of the measured load.
@@ -80,32 +82,40 @@ impl Role {
     }
 
     pub(super) fn memory_bytes(self, load: &Load) -> u64 {
-        let subjects = match self {
-            Self::Nats => load.conversations.saturating_mul(SUBJECT_BYTES),
-            Self::Writer | Self::Projector | Self::Postgres | Self::Gateway => 0,
+        let awake = load.conversations.saturating_sub(load.hibernated);
+        let conversations = match self {
+            Self::Nats => awake
+                .saturating_mul(SUBJECT_BYTES)
+                .saturating_mul(load.replicas),
+            Self::Writer | Self::Gateway => load.hibernated.saturating_mul(HIBERNATED_KEY_BYTES),
+            Self::Projector | Self::Postgres => 0,
         };
-        subjects
-            .saturating_mul(load.replicas)
-            .saturating_add(PROCESS_BYTES)
+        conversations.saturating_add(PROCESS_BYTES)
     }
 
     pub(super) fn disk_bytes(self, load: &Load) -> u64 {
-        let events = load
-            .conversations
-            .saturating_mul(load.events_per_conversation);
+        let events_of = |conversations: u64| {
+            let events = load.events_per_conversation;
+            conversations.saturating_mul(events)
+        };
         match self {
             Self::Nats => {
+                let awake = load.conversations.saturating_sub(load.hibernated);
                 let event = load
                     .event_bytes
                     .saturating_add(COMMIT_BYTES / EVENTS_PER_COMMIT);
-                events.saturating_mul(event).saturating_mul(load.replicas)
+                events_of(awake)
+                    .saturating_mul(event)
+                    .saturating_mul(load.replicas)
             }
             Self::Postgres => {
                 let event = load
                     .event_bytes
                     .saturating_add(EVENT_ROW_BYTES + DOCUMENT_BYTES);
                 let rows = load.conversations.saturating_mul(CONVERSATION_ROW_BYTES);
-                events.saturating_mul(event).saturating_add(rows)
+                events_of(load.conversations)
+                    .saturating_mul(event)
+                    .saturating_add(rows)
             }
             Self::Writer | Self::Projector | Self::Gateway => 0,
         }

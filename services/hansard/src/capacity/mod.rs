@@ -17,6 +17,8 @@ const GIB: u64 = 1_024 * 1_024 * 1_024;
 pub(crate) struct Load {
     /// Conversations of the record.
     pub(crate) conversations: u64,
+    /// Those of them that are hibernated: in the rows and in the archive, and not on the NATS servers.
+    pub(crate) hibernated: u64,
     /// Events of a conversation, on average.
     pub(crate) events_per_conversation: u64,
     /// Bytes of an event, on average.

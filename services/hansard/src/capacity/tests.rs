@@ -9,6 +9,7 @@ const SERVER: Server = Server {
 fn load(conversations: u64, commits_per_second: u64) -> Load {
     Load {
         conversations,
+        hibernated: 0,
         events_per_conversation: 40,
         event_bytes: 350,
         commits_per_second,
@@ -31,6 +32,25 @@ fn servers_follow_the_scarcest_resource() {
     assert_eq!(servers(&load(1_000, 100_000)), [10, 3, 2, 4, 4]);
     // Memory and disk of 100 million conversations.
     assert_eq!(servers(&load(100_000_000, 1)), [4, 1, 1, 2, 1]);
+}
+
+#[test]
+fn hibernated_conversations_cost_nats_nothing() {
+    let needs = |hibernated| {
+        let load = Load {
+            hibernated,
+            ..load(100_000_000, 1)
+        };
+        let needs = Plan::of(&load, &SERVER).needs;
+        let of = |role: usize| (needs[role].memory_bytes, needs[role].disk_bytes);
+        (of(0), of(1), of(3))
+    };
+    let process = 512 * 1_024 * 1_024;
+    let (nats, writer, postgres) = needs(100_000_000);
+    assert_eq!((nats, writer), ((process, 0), (process + 1_600_000_000, 0)));
+    let (nats, writer, before) = needs(0);
+    assert_eq!(nats.0, process + 93_000_000_000);
+    assert_eq!((writer.0, before), (process, postgres));
 }
 
 #[test]
@@ -63,6 +83,7 @@ fn the_first_bottleneck_is_named() {
 fn no_load_overflows() {
     let most = Load {
         conversations: u64::MAX,
+        hibernated: 0,
         events_per_conversation: u64::MAX,
         event_bytes: u64::MAX,
         commits_per_second: u64::MAX,

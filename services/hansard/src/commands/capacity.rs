@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::capacity::{Load, Need, Plan, Server};
 use crate::console;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::progress::grouped;
 use crate::table;
 
@@ -19,11 +19,15 @@ const GIB: u64 = 1_024 * 1_024 * 1_024;
 #[command(after_help = "\
 Examples:
   hansard capacity --conversations 10000000 --commits-per-second 500
+  hansard capacity --conversations 100000000 --hibernated 95000000 --commits-per-second 500
   hansard capacity --conversations 1000000000 --commits-per-second 20000 --contexts-per-second 5000 --cores 32 --json")]
 pub(crate) struct Args {
     /// Conversations of the record.
     #[arg(long, value_name = "COUNT")]
     conversations: u64,
+    /// Those of them that are hibernated (`archive run --hibernate`).
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    hibernated: u64,
     /// Commits of two events per second, at the peak.
     #[arg(long, value_name = "COUNT")]
     commits_per_second: u64,
@@ -54,8 +58,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.hibernated > args.conversations {
+        let (hibernated, all) = (args.hibernated, args.conversations);
+        let why = format!("--hibernated is {hibernated}, more than the {all} of --conversations");
+        return Err(UsageError(why).into());
+    }
     let load = Load {
         conversations: args.conversations,
+        hibernated: args.hibernated,
         events_per_conversation: args.events_per_conversation,
         event_bytes: args.event_bytes,
         commits_per_second: args.commits_per_second,

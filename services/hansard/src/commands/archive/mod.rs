@@ -14,9 +14,12 @@ mod sweep;
 mod unfinished;
 mod verify;
 
+use std::collections::BTreeMap;
+
 use anyhow::Context as _;
 use archive::Archive;
-use domain::{ConversationKey, TenantId, Timestamp};
+use archive::segment::ConversationEntry;
+use domain::{ConversationKey, Partition, TenantId, Timestamp};
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::RowPosition;
 use read_model::projections::conversations::{ErasedConversations, idle_conversations};
@@ -63,6 +66,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
+/// The newest range of each hibernated conversation of a partition.
+type Sealed = BTreeMap<ConversationKey, ConversationEntry>;
+
 /// The stores and the selection of an archive run.
 struct RunScope {
     archive: Archive,
@@ -75,14 +81,31 @@ struct RunScope {
 }
 
 impl RunScope {
-    /// Those of some conversations that are idle.
-    async fn idle(&self, keys: &[&ConversationKey]) -> anyhow::Result<Vec<RowPosition>> {
+    /// The hibernated conversations of a partition, if the run hibernates.
+    async fn sealed(&self, partition: Partition) -> anyhow::Result<Sealed> {
+        if !self.hibernates {
+            return Ok(Sealed::new());
+        }
+        Ok(self.archive.hibernated_conversations(partition).await?)
+    }
+
+    /// Those of some conversations that are idle, except those whose last commit is sealed.
+    async fn idle(
+        &self,
+        keys: &[&ConversationKey],
+        sealed: &Sealed,
+    ) -> anyhow::Result<Vec<RowPosition>> {
         let erased = if self.hibernates {
             ErasedConversations::Included
         } else {
             ErasedConversations::Excluded
         };
-        Ok(idle_conversations(&self.model, keys, self.before, erased).await?)
+        let mut idle = idle_conversations(&self.model, keys, self.before, erased).await?;
+        idle.retain(|place| {
+            let sealed = sealed.get(&place.key);
+            sealed.is_none_or(|range| range.last < place.position.sequence)
+        });
+        Ok(idle)
     }
 }
 

@@ -25,9 +25,10 @@ pub(super) async fn archive_partition(
 ) -> anyhow::Result<()> {
     let mut builder = SegmentBuilder::new(scope, store, partition);
     let keys = candidates(scope, partition).await?;
+    let sealed = scope.sealed(partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in scope.idle(&page).await? {
+        for place in scope.idle(&page, &sealed).await? {
             match archivable(scope, &place).await? {
                 Some(last) => {
                     archive_conversation(scope, &place.key, &last, &mut builder, report).await?;

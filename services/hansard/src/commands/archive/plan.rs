@@ -65,9 +65,10 @@ pub(super) async fn print(scope: &RunScope, json: bool) -> anyhow::Result<()> {
 async fn count(scope: &RunScope, partition: Partition, plan: &mut Plan) -> anyhow::Result<()> {
     let record = scope.archive.record();
     let keys = candidates(scope, partition).await?;
+    let sealed = scope.sealed(partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in scope.idle(&page).await? {
+        for place in scope.idle(&page, &sealed).await? {
             if archivable(scope, &place).await?.is_some() {
                 let commits = record.commits_of(&place.key).await?;
                 let left = u64::from(!scope.hibernates);
