@@ -51,6 +51,9 @@ impl Archive {
     /// # Errors
     /// As [`Archive::last_commit`].
     pub async fn partition_of(&self, key: &ConversationKey) -> Result<Partition, Unavailable> {
+        if let Some(known) = self.record.known_partition(key) {
+            return Ok(known);
+        }
         match self.last_commit(key).await? {
             Some(last) => Ok(last.position.partition),
             None => self.record.partition_of(key).await,

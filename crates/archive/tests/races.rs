@@ -23,7 +23,7 @@ const NOW: &str = "2026-11-22T00:00:00Z";
 const PARTITION: Partition = Partition(0);
 
 struct TestArchive {
-    _server: NatsServer,
+    server: NatsServer,
     folder: TempDir,
     archive: Archive,
     store: Store,
@@ -43,7 +43,7 @@ impl TestArchive {
             archive: Archive::of(&record),
             store: Store::create(&url).unwrap(),
             folder,
-            _server: server,
+            server,
         }
     }
 

@@ -43,7 +43,8 @@ impl Record {
     }
 
     /// The partition of a conversation that can be in only one, or was found before.
-    pub(crate) fn known_partition(&self, key: &ConversationKey) -> Option<Partition> {
+    #[must_use]
+    pub fn known_partition(&self, key: &ConversationKey) -> Option<Partition> {
         let only = self.layout().only_candidate(key);
         only.or_else(|| self.locations().get(key))
     }

@@ -1,7 +1,8 @@
 //! The position of a commit in its conversation and in the record.
 
+use archive::Archive;
 use domain::{ConversationKey, Position, Sequence, Version};
-use event_log::{Record, StoredCommit, Unavailable};
+use event_log::{StoredCommit, Unavailable};
 use read_model::HeadRow;
 use wire::token::PositionToken;
 
@@ -47,13 +48,13 @@ impl CommitPosition {
     /// [`Unavailable`]: the conversation's partition is not known, and the record does not answer.
     pub async fn token(
         self,
-        record: &Record,
+        archive: &Archive,
         key: &ConversationKey,
     ) -> Result<PositionToken, Unavailable> {
         Ok(PositionToken {
-            record: record.id(),
+            record: archive.record().id(),
             position: Position {
-                partition: record.partition_of(key).await?,
+                partition: archive.partition_of(key).await?,
                 sequence: self.sequence,
             },
             version: self.version,

@@ -115,7 +115,9 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// A problem of the record, if it has grown and the conversation's partition is unknown.
     pub async fn position_token(&self) -> Result<String, Problem> {
-        let token = self.position().token(&self.reader.record, &self.target.key);
+        let token = self
+            .position()
+            .token(&self.reader.archive, &self.target.key);
         Ok(self.target.deadline.record(token).await?.encode())
     }
 

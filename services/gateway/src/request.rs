@@ -275,7 +275,7 @@ async fn fence(
     }
     let token = PositionToken::decode(token, gateway.reader.record.id())
         .map_err(problem::of_position_token)?;
-    let partition = gateway.reader.record.partition_of(key).await;
+    let partition = gateway.reader.archive.partition_of(key).await;
     if token.position.partition != partition.map_err(|error| problem::of_record(&error))? {
         return Err(problem::position_token_of_other_conversation());
     }

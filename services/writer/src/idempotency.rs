@@ -176,7 +176,7 @@ pub(crate) async fn result_at(
     intent: &Intent,
     sequence: Sequence,
 ) -> Result<Option<proto::CommitResult>, Problem> {
-    let partition = writer.record.partition_of(&intent.key).await;
+    let partition = writer.archive.partition_of(&intent.key).await;
     let position = domain::Position {
         partition: partition.map_err(problem::from_record)?,
         sequence,

@@ -95,7 +95,7 @@ impl Writer {
         commit: &RecentCommit,
         sequence: Sequence,
     ) -> Result<CommitResult, Problem> {
-        let partition = self.record.partition_of(key).await;
+        let partition = self.archive.partition_of(key).await;
         let token = PositionToken {
             record: self.record.id(),
             position: Position {

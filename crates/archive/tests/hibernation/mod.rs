@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use archive::{Archive, LastCommits};
-use domain::{ConversationKey, Sequence};
-use event_log::{Append, AppendOutcome, TailBounds};
+use domain::{ConversationKey, Sequence, Stage};
+use event_log::{Append, AppendOutcome, Record, RecordConfig, TailBounds};
 use futures::future::join_all;
 
 use crate::conversations::{key, note, sealed};
-use crate::{NOW, TestArchive};
+use crate::{NOW, PARTITION, TestArchive};
 
 const CONVERSATIONS: usize = 24;
 /// How often a removal is cut off.
@@ -121,4 +121,37 @@ async fn a_commit_before_the_archived_last_one_is_not_the_last() {
         Sequence(4)
     );
     assert_eq!(archive.last_commit(&key("d")).await, Ok(None));
+}
+
+/// A new process knows no partition; each conversation has two candidates after the growth.
+#[tokio::test]
+async fn a_woken_conversation_stays_in_its_partition_of_a_grown_record() {
+    let ground = TestArchive::start().await;
+    let ids: Vec<String> = (0..8).map(|n| format!("c-{n}")).collect();
+    let mut messages = Vec::new();
+    for id in &ids {
+        messages.extend(ground.conversation(id).await);
+    }
+    let record = ground.archive.record();
+    record.announce_partitions(4).await.unwrap();
+    while record.layout().stage() != Stage::Open {
+        record.advance_layout().await.unwrap();
+    }
+    let keys = ids.iter().map(|id| key(id)).collect();
+    let draft = ground.draft().await.hibernating(keys);
+    let segment = draft.seal(&messages, NOW).await.unwrap();
+    let removed = ground.archive.trim(segment, LastCommits::Remove).await;
+    assert_eq!(removed.unwrap().hibernated, 8);
+    let config = RecordConfig {
+        partitions: 1,
+        ..RecordConfig::new(ground.server.url())
+    };
+    let other = Archive::of(&Record::open(config).await.unwrap());
+    for key in ids.iter().map(|id| key(id)) {
+        assert!(say(&other, &key).await);
+        assert_eq!(other.partition_of(&key).await, Ok(PARTITION));
+        let last = record.last_from_leader(&key).await.unwrap().unwrap();
+        assert_eq!(last.position.partition, PARTITION);
+        assert_eq!(versions(&other, &key).await, [1, 2, 3, 4]);
+    }
 }

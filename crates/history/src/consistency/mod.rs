@@ -111,7 +111,7 @@ async fn read_until_reached(
                 return Err(problem::position_not_reached());
             }
             Step::AskPartition => {
-                let partition = reader.record.partition_of(&target.key);
+                let partition = reader.archive.partition_of(&target.key);
                 let bounds = reader.record.bounds_of(deadline.record(partition).await?);
                 let partition = deadline.record(bounds).await?.last;
                 source = Source::Leader { partition };

@@ -112,7 +112,7 @@ pub(super) async fn wait_for_rows(
         if snapshot.is_in_rows() {
             return Ok(());
         }
-        let partition = deadline.record(reader.record.partition_of(&latest.key));
+        let partition = deadline.record(reader.archive.partition_of(&latest.key));
         let fence = Position {
             partition: partition.await?,
             sequence: snapshot.position().sequence,

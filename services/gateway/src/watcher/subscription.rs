@@ -28,6 +28,9 @@ impl Subscription {
     pub async fn open(gateway: &Gateway, target: Target) -> Result<Self, Problem> {
         let permit = gateway.watchers.acquire()?;
         let reader = &gateway.reader;
+        // Before the subscription, which needs the partition of a hibernated conversation.
+        let partition = reader.archive.partition_of(&target.key);
+        let partition = target.deadline.record(partition).await?;
         let live = reader.record.live(&target.key);
         let live = target.deadline.record(live).await?;
         let latest = Target {
@@ -36,10 +39,6 @@ impl Subscription {
         };
         let snapshot = Snapshot::open(reader, &latest).await?;
         let position = snapshot.position();
-        let partition = target
-            .deadline
-            .record(reader.record.partition_of(&target.key));
-        let partition = partition.await?;
         Ok(Self {
             live,
             forked_from: snapshot.forked_from().cloned(),

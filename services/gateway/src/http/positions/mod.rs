@@ -141,7 +141,7 @@ pub async fn fence(
     if is_empty() {
         return Ok(None);
     }
-    let partition = gateway.reader.record.partition_of(key).await;
+    let partition = gateway.reader.archive.partition_of(key).await;
     let partition = partition.map_err(unlocated)?;
     let fence = REQUEST.try_with(|request| {
         let given = request.given().in_partition(partition);
@@ -195,7 +195,7 @@ pub async fn record_read(
     key: &ConversationKey,
     position: CommitPosition,
 ) -> Result<(), HttpProblem> {
-    let token = position.token(&gateway.reader.record, key).await;
+    let token = position.token(&gateway.reader.archive, key).await;
     let token = token.map_err(unlocated)?;
     // As in `record_write`.
     let _ = REQUEST.try_with(|request| request.with(|collected| collected.read.add(token)));

@@ -242,7 +242,7 @@ async fn answer(
         if let Some((session, run)) = &stored {
             // A caller that has the answer can read it in the session.
             if let Some(position) = generations.wait_for_finish(session, *run).await {
-                let token = position.token(&gateway.reader.record, session).await;
+                let token = position.token(&gateway.reader.archive, session).await;
                 let unlocated = |error| problem::from_problem(crate::problem::of_record(&error));
                 let token = token.map_err(unlocated)?;
                 positions::record_write(&token.encode());
