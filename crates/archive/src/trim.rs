@@ -76,6 +76,11 @@ impl Archive {
         trimmed: &mut TrimResult,
     ) -> Result<(), ArchiveError> {
         let ConversationEntry { key, last, .. } = range;
+        if range.is_hibernated && last_commits == LastCommits::Keep && sequences == [*last] {
+            // Nothing is removed before the last commit.
+            trimmed.waiting += 1;
+            return Ok(());
+        }
         let last_commit = self.record.last_from_leader(key).await?;
         let later = match last_commit {
             // It was removed by an earlier call.

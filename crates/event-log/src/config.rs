@@ -14,6 +14,8 @@ use crate::seal::MasterKeys;
 pub const PARTITIONS_DEFAULT: u16 = 8;
 /// Valid numbers of replicas of a stream.
 pub const REPLICAS: [usize; 3] = [1, 3, 5];
+/// Maximum number of placement tags.
+pub const PLACEMENT_TAGS_MAX: usize = 16;
 /// Default timeout of one call of the record, in milliseconds.
 pub const REQUEST_TIMEOUT_MS_DEFAULT: u64 = 5_000;
 /// Maximum timeout of one call of the record, in milliseconds.
@@ -45,6 +47,9 @@ pub struct RecordConfig {
     pub partitions: u16,
     /// The replicas of each stream and of the registry when they are created; one of [`REPLICAS`].
     pub replicas: usize,
+    /// The tags (`server_tags`) that every server of the streams must have, for their creation; at most [`PLACEMENT_TAGS_MAX`].
+    #[serde(default)]
+    pub placement_tags: Vec<String>,
     /// The retention of run parts, in seconds; 1 to [`PARTS_TTL_SECONDS_MAX`]. Fixed when their streams are created. It
     /// must exceed any pause within a run; otherwise late readers miss earlier parts.
     pub parts_ttl_seconds: u64,
@@ -70,6 +75,7 @@ impl RecordConfig {
             api_prefix: API_PREFIX_DEFAULT.to_owned(),
             partitions: PARTITIONS_DEFAULT,
             replicas: 1,
+            placement_tags: Vec::new(),
             parts_ttl_seconds: PARTS_TTL_SECONDS_DEFAULT,
             request_timeout_ms: REQUEST_TIMEOUT_MS_DEFAULT,
             accept_data_loss: false,
@@ -105,6 +111,14 @@ impl RecordConfig {
             let bound = format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
             errors.push(("replicas", bound));
         }
+        if self.placement_tags.len() > PLACEMENT_TAGS_MAX {
+            let given = self.placement_tags.len();
+            let bound = format!("has {given} tags, but may have at most {PLACEMENT_TAGS_MAX}");
+            errors.push(("placement_tags", bound));
+        } else if self.placement_tags.iter().any(|tag| !is_tag(tag)) {
+            let form = "has an invalid tag: each is a word like a server's server_tags".to_owned();
+            errors.push(("placement_tags", form));
+        }
         if !(1..=PARTS_TTL_SECONDS_MAX).contains(&self.parts_ttl_seconds) {
             let given = self.parts_ttl_seconds;
             let bound = format!("is {given}, but must be 1 to {PARTS_TTL_SECONDS_MAX} s");
@@ -136,6 +150,10 @@ impl RecordConfig {
     }
 }
 
+fn is_tag(tag: &str) -> bool {
+    !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 fn is_subject(text: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'>');
     text.len() <= API_PREFIX_BYTES_MAX
@@ -157,6 +175,7 @@ impl fmt::Debug for RecordConfig {
             .field("api_prefix", &self.api_prefix)
             .field("partitions", &self.partitions)
             .field("replicas", &self.replicas)
+            .field("placement_tags", &self.placement_tags)
             .field("parts_ttl_seconds", &self.parts_ttl_seconds)
             .field("request_timeout_ms", &self.request_timeout_ms)
             .field("accept_data_loss", &self.accept_data_loss)
@@ -205,6 +224,19 @@ mod tests {
         check(|config| config.replicas = 0, Some("replicas"));
         check(|config| config.replicas = 5, None);
         check(|config| config.replicas = 6, Some("replicas"));
+        let tags = |count: usize, invalid| {
+            let tags = vec!["zone:a".to_owned(); count];
+            check(|config| config.placement_tags = tags, invalid);
+        };
+        tags(PLACEMENT_TAGS_MAX, None);
+        tags(PLACEMENT_TAGS_MAX + 1, Some("placement_tags"));
+        for tag in ["", "a b", "ä"] {
+            let tags = vec![tag.to_owned()];
+            check(
+                |config| config.placement_tags = tags,
+                Some("placement_tags"),
+            );
+        }
         let ttl = "parts_ttl_seconds";
         check(|config| config.parts_ttl_seconds = 0, Some(ttl));
         check(|config| config.parts_ttl_seconds = 1, None);

@@ -36,16 +36,25 @@ pub enum GrowthError {
 
 impl Record {
     /// Creates the streams of more partitions, and announces them. Does nothing for a growth to this number that has begun or ended.
+    /// `tags`: those that every server of the new streams must have; none: as for partition 0.
     ///
     /// # Errors
     /// [`GrowthError`].
-    pub async fn announce_partitions(&self, partitions: u16) -> Result<(), GrowthError> {
+    pub async fn announce_partitions(
+        &self,
+        partitions: u16,
+        tags: &[String],
+    ) -> Result<(), GrowthError> {
         let known = self.known_layout().read().await?;
         if known.layout.partitions() == partitions {
             return Ok(());
         }
         let grown = known.layout.grown(partitions)?;
-        let config = self.config_of_streams().await?;
+        let mut config = self.config_of_streams().await?;
+        if !tags.is_empty() {
+            config.placement_tags = tags.to_vec();
+            config.check()?;
+        }
         let (connection, identity) = (self.connection(), self.identity());
         let new = known.layout.partitions()..partitions;
         topology::create_partitions(connection, new, identity, &config).await?;
@@ -136,7 +145,7 @@ impl Record {
         }
     }
 
-    /// The configuration with the replicas and the retention that the streams of partition 0 have.
+    /// The configuration with the replicas, the placement and the retention that the streams of partition 0 have.
     async fn config_of_streams(&self) -> Result<RecordConfig, GrowthError> {
         let first = self.partition_info(Partition(0)).await?;
         let parts = topology::parts_stream_name(Partition(0));
@@ -147,6 +156,7 @@ impl Record {
         });
         Ok(RecordConfig {
             replicas: first.config.num_replicas,
+            placement_tags: first.config.placement.map_or(Vec::new(), |one| one.tags),
             parts_ttl_seconds: kept,
             ..config
         })

@@ -75,7 +75,7 @@ async fn a_record_that_has_grown_is_operated_as_before() {
     let record = Record::open(settings::record(&stack.servers))
         .await
         .unwrap();
-    record.announce_partitions(24).await.unwrap();
+    record.announce_partitions(24, &[]).await.unwrap();
     while record.layout().stage() != Stage::Open {
         record.advance_layout().await.unwrap();
     }

@@ -133,7 +133,7 @@ async fn a_woken_conversation_stays_in_its_partition_of_a_grown_record() {
         messages.extend(ground.conversation(id).await);
     }
     let record = ground.archive.record();
-    record.announce_partitions(4).await.unwrap();
+    record.announce_partitions(4, &[]).await.unwrap();
     while record.layout().stage() != Stage::Open {
         record.advance_layout().await.unwrap();
     }

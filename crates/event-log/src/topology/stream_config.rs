@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
+    Config, DiscardPolicy, Placement, Republish, RetentionPolicy, StorageType,
 };
 use domain::Partition;
 use domain::bounds::LOG_DAYS_MAX;
@@ -126,6 +126,13 @@ fn entries(subjects: String, identity: Identity, config: &RecordConfig) -> Confi
     }
 }
 
+fn placement(tags: &[String]) -> Option<Placement> {
+    (!tags.is_empty()).then(|| Placement {
+        cluster: None,
+        tags: tags.to_vec(),
+    })
+}
+
 /// Common settings: on disk, without limits that drop acknowledged messages. At the account's own limit, new messages are
 /// rejected.
 fn common(identity: Identity, config: &RecordConfig) -> Config {
@@ -139,6 +146,7 @@ fn common(identity: Identity, config: &RecordConfig) -> Config {
         retention: RetentionPolicy::Limits,
         storage: StorageType::File,
         num_replicas: config.replicas,
+        placement: placement(&config.placement_tags),
         allow_direct: true,
         metadata: HashMap::from([
             (KEY_RECORD.to_owned(), hex::encode(identity.id.0)),

@@ -149,7 +149,7 @@ async fn an_interrupted_restore_is_continued() {
 async fn a_restored_record_keeps_its_layout() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
-    record.announce_partitions(3).await.unwrap();
+    record.announce_partitions(3, &[]).await.unwrap();
     while record.layout().stage() != Stage::Open {
         record.advance_layout().await.unwrap();
     }

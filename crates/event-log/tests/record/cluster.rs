@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{LogId, Partition, RunId, Sequence, Timestamp};
-use event_log::{AppendOutcome, Record, RecordConfig, Registry, TailBounds};
+use event_log::{AppendOutcome, GrowthError, Record, RecordConfig, Registry, TailBounds};
 use uuid::Uuid;
 
 use crate::erasures::files_with;
@@ -40,6 +40,23 @@ async fn cluster() -> Cluster {
 
 /// Three servers with a record.
 pub(crate) async fn cluster_of(partitions: u16) -> Cluster {
+    let servers = three_servers().await;
+    let config = || Cluster::config(&servers, partitions);
+    let record = created(config).await;
+    Cluster { servers, record }
+}
+
+/// Creates a record when the servers have formed a cluster.
+async fn created(config: impl Fn() -> RecordConfig) -> Record {
+    until("the cluster", || async {
+        Box::pin(Record::create(config())).await.is_ok()
+    })
+    .await;
+    Record::open(config()).await.unwrap()
+}
+
+/// Three servers, `n0` to `n2`, with the tags `rack:0` to `rack:2`.
+async fn three_servers() -> [NatsServer; 3] {
     let ports: Vec<_> = (0..3).map(|_| route_port()).collect();
     let routes: Vec<_> = ports
         .iter()
@@ -47,7 +64,7 @@ pub(crate) async fn cluster_of(partitions: u16) -> Cluster {
         .collect();
     let start = |index: usize| {
         let extra = format!(
-            "cluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}",
+            "server_tags: [\"rack:{index}\"]\ncluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}",
             ports[index],
             routes.join(",")
         );
@@ -57,14 +74,7 @@ pub(crate) async fn cluster_of(partitions: u16) -> Cluster {
         })
     };
     let (first, second, third) = tokio::join!(start(0), start(1), start(2));
-    let servers = [first, second, third];
-    let config = || Cluster::config(&servers, partitions);
-    until("the cluster", || async {
-        Box::pin(Record::create(config())).await.is_ok()
-    })
-    .await;
-    let record = Record::open(config()).await.unwrap();
-    Cluster { servers, record }
+    [first, second, third]
 }
 
 /// A free port outside the range of outgoing connections, so that it stays free while its server is down.
@@ -358,4 +368,33 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     assert_eq!(again, expected.into());
     assert_eq!(record.erase_parts(&kept.key).await, Ok(2));
     assert_eq!(record.erase_logs(&kept.key).await, Ok(2));
+}
+
+#[tokio::test]
+async fn partitions_are_placed_by_tags() {
+    let servers = three_servers().await;
+    let config = || RecordConfig {
+        replicas: 1,
+        placement_tags: vec!["rack:1".to_owned()],
+        ..Cluster::config(&servers, 2)
+    };
+    let record = created(config).await;
+    let tag = |rack: &str| vec![format!("rack:{rack}")];
+    record.announce_partitions(4, &tag("2")).await.unwrap();
+    record.advance_layout().await.unwrap();
+    record.advance_layout().await.unwrap();
+    // Without tags: as partition 0.
+    record.announce_partitions(5, &[]).await.unwrap();
+    for (partition, server) in [(0, "n1"), (1, "n1"), (2, "n2"), (3, "n2"), (4, "n1")] {
+        let status = record.partition_status(Partition(partition)).await.unwrap();
+        assert_eq!(status.servers, [server], "{partition}");
+    }
+    record.advance_layout().await.unwrap();
+    record.advance_layout().await.unwrap();
+    let nowhere = record.announce_partitions(6, &tag("9")).await;
+    assert!(
+        matches!(nowhere, Err(GrowthError::Record(_))),
+        "{nowhere:?}"
+    );
+    assert_eq!(record.read_layout().await.unwrap().partitions(), 5);
 }

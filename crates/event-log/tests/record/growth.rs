@@ -28,7 +28,7 @@ async fn record(server: &NatsServer) -> Record {
 
 /// Grows to a stage, without the time between stages.
 async fn grow(record: &Record, stage: Stage) {
-    record.announce_partitions(AFTER).await.unwrap();
+    record.announce_partitions(AFTER, &[]).await.unwrap();
     while record.layout().stage() != stage {
         record.advance_layout().await.unwrap();
     }
@@ -275,7 +275,7 @@ async fn an_invalid_growth_changes_nothing() {
     };
     let before = streams().await;
     for partitions in [0, 1] {
-        let grown = record.announce_partitions(partitions).await;
+        let grown = record.announce_partitions(partitions, &[]).await;
         let current = BEFORE;
         assert!(
             matches!(grown, Err(GrowthError::Layout(LayoutError::NotMore { current: c })) if c == current),
@@ -283,20 +283,20 @@ async fn an_invalid_growth_changes_nothing() {
         );
     }
     let given = domain::PARTITIONS_MAX + 1;
-    let grown = record.announce_partitions(given).await;
+    let grown = record.announce_partitions(given, &[]).await;
     assert!(
         matches!(grown, Err(GrowthError::Layout(LayoutError::TooMany { .. }))),
         "{grown:?}"
     );
     assert_eq!(streams().await, before);
     // The present number: nothing to do.
-    record.announce_partitions(BEFORE).await.unwrap();
+    record.announce_partitions(BEFORE, &[]).await.unwrap();
     assert_eq!(record.remove_closings().await, Ok(0));
     assert_eq!(streams().await, before);
 
-    record.announce_partitions(AFTER).await.unwrap();
-    record.announce_partitions(AFTER).await.unwrap();
-    let grown = record.announce_partitions(AFTER + 1).await;
+    record.announce_partitions(AFTER, &[]).await.unwrap();
+    record.announce_partitions(AFTER, &[]).await.unwrap();
+    let grown = record.announce_partitions(AFTER + 1, &[]).await;
     assert!(
         matches!(
             grown,

@@ -44,7 +44,7 @@ async fn lookups() {
     for _ in 0..3 {
         measure("8 partitions", &record, &writers).await;
     }
-    record.announce_partitions(24).await.unwrap();
+    record.announce_partitions(24, &[]).await.unwrap();
     while record.layout().stage() != Stage::Open {
         record.advance_layout().await.unwrap();
     }

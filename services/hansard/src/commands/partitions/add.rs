@@ -30,6 +30,9 @@ pub(super) struct Args {
     /// Number of partitions afterwards, at most 1,024.
     #[arg(value_name = "PARTITIONS")]
     to: u16,
+    /// A tag (`server_tags`) that every NATS server of the new partitions must have; may be repeated. By default as for partition 0.
+    #[arg(long = "placement-tag", value_name = "TAG")]
+    placement_tags: Vec<String>,
     #[command(flatten)]
     record: RecordAddress,
     /// Time between two stages, in seconds, 11 to 3,600. Less than 120 is only safe if no call of a writer, and no message on its way
@@ -135,7 +138,9 @@ impl Plan {
 /// Carries out what is left of a growth.
 async fn grow(record: &Record, args: &Args, plan: &Plan) -> anyhow::Result<()> {
     let mut progress = Progress::begin("add partitions", Length::Items(WAITS * args.stage_seconds));
-    record.announce_partitions(plan.after).await?;
+    record
+        .announce_partitions(plan.after, &args.placement_tags)
+        .await?;
     loop {
         let stage = record.layout().stage();
         let (waits_before, what) = match stage {

@@ -33,7 +33,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         "PARTITION",
         "GENERATION",
         "LEADER",
-        "REPLICAS",
+        "SERVERS",
         "BEHIND",
         "MESSAGES",
         "MB",
@@ -85,7 +85,10 @@ fn row(listed: &Listed) -> [String; 8] {
         listed.partition.to_string(),
         listed.generation.to_string(),
         status.leader.clone().unwrap_or_else(|| "-".to_owned()),
-        status.replicas.to_string(),
+        match &status.servers[..] {
+            [] => "-".to_owned(),
+            servers => servers.join(" "),
+        },
         match &status.behind[..] {
             [] => "-".to_owned(),
             behind => behind.join(" "),
