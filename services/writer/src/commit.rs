@@ -184,15 +184,7 @@ async fn append(
                 let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
             }
-            let loaded_through = previous.map_or(Version::ZERO, |stored| stored.loaded_through);
-            let stored = StoredHead {
-                head,
-                sequence,
-                recorded: Some(sequence),
-                hibernated_in: None,
-                loaded_through,
-            };
-            writer.heads.keep(&intent.key, stored);
+            keep_head(writer, intent, previous, head, sequence);
             Ok(Appended::Done(result))
         }
         AppendOutcome::Duplicate { sequence } => {
@@ -202,6 +194,28 @@ async fn append(
         }
         AppendOutcome::Superseded { .. } => Ok(Appended::Superseded),
     }
+}
+
+/// Caches the head of a commit that was just appended.
+fn keep_head(
+    writer: &Writer,
+    intent: &Intent,
+    previous: Option<&StoredHead>,
+    head: Head,
+    sequence: Sequence,
+) {
+    if previous.is_some_and(|stored| stored.hibernated_in.is_some()) {
+        metrics::woken();
+    }
+    let loaded_through = previous.map_or(Version::ZERO, |stored| stored.loaded_through);
+    let stored = StoredHead {
+        head,
+        sequence,
+        recorded: Some(sequence),
+        hibernated_in: None,
+        loaded_through,
+    };
+    writer.heads.keep(&intent.key, stored);
 }
 
 fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {

@@ -12,6 +12,7 @@
 //! | `hansard_writer_pending_erasures_oldest_seconds` | s | age of the oldest pending erasure that was read |
 //! | `hansard_writer_commits_removed_total` | commits | commits of erased conversations that this writer overwrote |
 //! | `hansard_writer_rebases_total` | decisions | commands decided again because another writer was faster |
+//! | `hansard_writer_woken_total` | conversations | hibernated conversations to which this writer appended |
 
 use std::time::Duration;
 
@@ -50,6 +51,11 @@ pub(crate) fn call_metered(outcome: &Result<bool, Problem>) {
         |is_kept| if *is_kept { "kept" } else { "no_stream" },
     );
     counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
+}
+
+/// Records an append to a hibernated conversation.
+pub(crate) fn woken() {
+    counter!("hansard_writer_woken_total").increment(1);
 }
 
 pub(crate) fn quota_exceeded(exceeded: &Exceeded) {

@@ -39,8 +39,8 @@ async fn speed() {
     }
 }
 
-const ACTIVE: usize = 5_000;
-const IDLE: usize = 95_000;
+const ACTIVE: usize = 2_000;
+const IDLE: usize = 38_000;
 const WOKEN: usize = 2_000;
 
 /// Creates conversations with one commit.
@@ -71,7 +71,7 @@ async fn memory(fixture: &mut Fixture) -> f64 {
 
 /// Run it in a release build: `cargo test --release -p tests --test archive hibernation_costs -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement of some ten minutes"]
+#[ignore = "a measurement of some minutes"]
 async fn hibernation_costs() {
     let mut fixture = Fixture::start().await;
     create(&fixture, 0..ACTIVE, 1).await;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use archive::{CataloguedSegment, SweepResult, TrimResult};
+use archive::{ArchiveError, CataloguedSegment, SweepResult, TrimResult};
 use domain::ConversationKey;
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -97,6 +97,11 @@ impl Report {
                 grouped(waiting)
             )
         });
+    }
+
+    /// The record did not answer; the removal is tried again.
+    pub(super) fn retries(&self, error: &ArchiveError) {
+        self.progress.note(&format!("{error}: trying again"));
     }
 
     /// Erased conversations were removed from segments.

@@ -1,9 +1,12 @@
 //! Completes what an earlier, interrupted run left, and removes erased conversations from segments.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use archive::{Archive, CataloguedSegment, LastCommits};
+use archive::{Archive, ArchiveError, CataloguedSegment, LastCommits};
+use backon::Retryable as _;
 use domain::ConversationKey;
+use runtime::backoff::exponential;
 
 use super::report::Report;
 
@@ -20,6 +23,11 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
     sweep(archive, &archive.erased_conversations(None).await?, report).await
 }
 
+/// First and longest wait after the record did not answer.
+const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// Maximum number of retries of a segment: what was removed stays removed.
+const RETRIES_MAX: usize = 20;
+
 /// Trims the commits of a segment from the record, and removes conversations that were erased meanwhile from the segment.
 pub(super) async fn trim(
     archive: &Archive,
@@ -27,7 +35,11 @@ pub(super) async fn trim(
     last_commits: LastCommits,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let trimmed = archive.trim(segment, last_commits).await?;
+    let trimmed = (|| archive.trim(segment.clone(), last_commits))
+        .retry(exponential(RETRY_WAITS.0, RETRY_WAITS.1).with_max_times(RETRIES_MAX))
+        .when(|error| matches!(error, ArchiveError::Record(_)))
+        .notify(|error, _| report.retries(error))
+        .await?;
     report.trimmed(&trimmed);
     let erased: BTreeSet<ConversationKey> = trimmed.erased.into_iter().collect();
     sweep(archive, &erased, report).await
