@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream;
-use tests::events::user;
+use tests::events::{session, user};
 use tests::eventually::eventually;
 use tests::servers::nats_page;
+use wire::proto::write::v1 as write;
 
 use crate::fixture::Fixture;
 use crate::old_conversations::OldConversation;
@@ -115,8 +116,17 @@ async fn hibernation_costs() {
     println!("an append to an awake one: {}", percentiles(&mut times));
     let mut times = Vec::with_capacity(WOKEN);
     for n in 0..WOKEN {
+        let id = format!("new-{n}");
+        let request = write::CreateConversationRequest {
+            owner: Some(session("another")),
+            ..fixture.agent.create_request(&id)
+        };
         let began = Instant::now();
-        fixture.agent.create(&format!("new-{n}")).await;
+        fixture
+            .agent
+            .try_create(request)
+            .await
+            .expect("a conversation");
         times.push(began.elapsed());
     }
     println!("a creation: {}", percentiles(&mut times));
