@@ -6,7 +6,7 @@ use egress::EgressConfig;
 use event_log::RecordConfig;
 use models::ModelServersConfig;
 use quotas::QuotaSet;
-use read_model::ReadModelConfig;
+use read_model::ReplicatedReadModelConfig;
 use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
@@ -32,8 +32,8 @@ pub struct GatewayConfig {
     pub admin_addr: SocketAddr,
     /// The record. A writer must have created it.
     pub record: RecordConfig,
-    /// The read model.
-    pub read_model: ReadModelConfig,
+    /// The read model, and its replicas.
+    pub read_model: ReplicatedReadModelConfig,
     /// The URL of the writer, as [`runtime::tls::endpoint`] reads it. Reads work without a writer.
     pub writer_url: String,
     /// The gateway's own service token for the writer: scopes append and read, all tenants. Empty: frontends cannot write,
@@ -65,7 +65,7 @@ impl Default for GatewayConfig {
             http: HttpSection::default(),
             admin_addr: local(7312),
             record: RecordConfig::default(),
-            read_model: ReadModelConfig::default(),
+            read_model: ReplicatedReadModelConfig::default(),
             writer_url: "http://127.0.0.1:7301".to_owned(),
             writer_token: Secret::default(),
             models: ModelServersConfig::default(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::config::{PostgresConfig, Profile, render};
-use super::data_folder;
+use super::data_folder::{self, Content};
 use super::database::{self, Address};
 use crate::account::Account;
 use crate::daemon::{Daemon, Server};
@@ -38,8 +38,42 @@ impl PostgresServer {
         Self::start_in(config, None, progress).await
     }
 
+    /// Like [`PostgresServer::start`], for a standby of this server: a streaming replica, which answers reads. A new data folder
+    /// is a copy of this server's. It follows this server as long as both use the same folders and ports.
+    ///
+    /// # Errors
+    /// As [`PostgresServer::start`].
+    pub async fn start_standby(
+        &self,
+        config: PostgresConfig,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        self.start_standby_in(config, None, progress).await
+    }
+
+    /// Like [`PostgresServer::start_standby`]; `temporary` is removed at the end.
+    pub(crate) async fn start_standby_in(
+        &self,
+        config: PostgresConfig,
+        temporary: Option<TempDir>,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        let content = Content::CopyOf(self.server.address());
+        Self::start_with(content, config, temporary, progress).await
+    }
+
     /// Like [`PostgresServer::start`]; `temporary` is removed at the end.
     pub(crate) async fn start_in(
+        config: PostgresConfig,
+        temporary: Option<TempDir>,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        let content = Content::New(config.profile);
+        Self::start_with(content, config, temporary, progress).await
+    }
+
+    async fn start_with(
+        content: Content<'_>,
         config: PostgresConfig,
         temporary: Option<TempDir>,
         progress: Progress<'_>,
@@ -52,7 +86,7 @@ impl PostgresServer {
             .stop_leftover(ServerName::Postgres, SIGNALS, progress)
             .await;
         let programs = program.parent().unwrap_or(&program).to_owned();
-        data_folder::make(folder.path(), &programs, config.profile, progress).await?;
+        data_folder::make(folder.path(), &programs, content, progress).await?;
         let socket = environment::socket_folder()?;
         account.own(socket.path())?;
         let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);

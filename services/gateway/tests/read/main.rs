@@ -24,6 +24,7 @@ mod http;
 mod listing;
 mod outage;
 mod projection;
+mod replicas;
 mod stack;
 mod tokens;
 mod watch;
