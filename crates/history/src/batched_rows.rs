@@ -64,23 +64,54 @@ impl BatchedRows {
         id: &ConversationId,
         query: &EventQuery,
     ) -> RowRead {
-        let key = |replica| BatchKey {
-            access: access.clone(),
-            query: query.clone(),
+        let of = |replica| Call {
+            access,
+            id,
+            query,
             replica,
         };
         if let Some(replica) = request.replica()
             && let Some(batches) = self.replicas.get(replica.index())
             && let Some(model) = self.model.only_on(replica)
         {
-            let read = read(batches, &model, id, || key(Some(replica))).await;
+            let read = of(Some(replica)).read(batches, &model).await;
             if read.is_ok() {
                 return read;
             }
-            // This read is not repeated by its handle, and a batch belongs to several requests.
+            // A batch belongs to several requests, so it does not switch their handles to the primary.
             request.use_primary();
         }
-        read(&self.primary, &self.model, id, || key(None)).await
+        of(None).read(&self.primary, &self.model).await
+    }
+}
+
+/// The read of a conversation on a server.
+#[derive(Debug, Clone, Copy)]
+struct Call<'c> {
+    access: &'c TenantAccess,
+    id: &'c ConversationId,
+    query: &'c EventQuery,
+    replica: Option<ReplicaUse>,
+}
+
+impl Call<'_> {
+    /// Reads alone or in a batch.
+    async fn read(self, batches: &Batches, model: &ReadModel) -> RowRead {
+        let alone = || queries::head_and_events(model, self.access, self.id, self.query);
+        let read = batches.run(|| self.in_batch(), async { Some(alone().await) });
+        match read.await.flatten() {
+            Some(read) => read,
+            None => alone().await,
+        }
+    }
+
+    fn in_batch(self) -> (BatchKey, ConversationId) {
+        let key = BatchKey {
+            access: self.access.clone(),
+            query: self.query.clone(),
+            replica: self.replica,
+        };
+        (key, self.id.clone())
     }
 }
 
@@ -97,25 +128,6 @@ fn batches(model: &ReadModel) -> Batches {
         let model = on_replica.unwrap_or_else(|| model.clone());
         read_batch(model, key, ids).boxed()
     })
-}
-
-/// Reads a conversation, alone or in a batch.
-async fn read(
-    batches: &Batches,
-    model: &ReadModel,
-    id: &ConversationId,
-    key: impl Fn() -> BatchKey,
-) -> RowRead {
-    let alone = || async {
-        let BatchKey { access, query, .. } = key();
-        queries::head_and_events(model, &access, id, &query).await
-    };
-    let call = || (key(), id.clone());
-    let read = batches.run(call, async { Some(alone().await) });
-    match read.await.flatten() {
-        Some(read) => read,
-        None => alone().await,
-    }
 }
 
 /// The results of several conversations; `None`: the conversation must be read alone, since its events are too large.

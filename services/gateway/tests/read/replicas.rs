@@ -25,18 +25,18 @@ const READERS: usize = 6;
 const READ_MAX: Duration = Duration::from_secs(4);
 
 /// A stack whose gateway has a replica.
-struct Replicated {
+pub(crate) struct Replicated {
     // The order matters: the replica ends before its primary.
-    standby: PostgresServer,
+    pub(crate) standby: PostgresServer,
     postgres: PostgresServer,
     _nats: NatsServer,
-    stack: Stack,
-    client: Client,
+    pub(crate) stack: Stack,
+    pub(crate) client: Client,
     shutdown: Shutdown,
 }
 
 impl Replicated {
-    async fn start(lag_ms_max: u64) -> Self {
+    pub(crate) async fn start(lag_ms_max: u64) -> Self {
         let (nats, postgres) = tokio::join!(test::nats(), test::postgres());
         postgres.create_database("rows").await.unwrap();
         let stack = Stack::over(&nats, &postgres.database_url("rows")).await;
@@ -58,7 +58,7 @@ impl Replicated {
     }
 
     /// A conversation with this number of messages, which the replica has and answers.
-    async fn conversation(&self, messages: usize) -> Author<'_> {
+    pub(crate) async fn conversation(&self, messages: usize) -> Author<'_> {
         let mut author = Author::begin(&self.stack).await;
         for message in 0..messages {
             author.append(vec![user(&message.to_string())]).await;
