@@ -1,9 +1,13 @@
 //! A managed Postgres server.
 
+use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::select;
+use tokio::time::sleep;
 
 use super::config::{PostgresConfig, Profile, render};
 use super::data_folder::{self, Content};
@@ -23,6 +27,7 @@ const SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::QUIT, StopSi
 /// For a server with temporary data.
 const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::QUIT, StopSignal::KILL];
 const CONFIG_FILE: &str = "postgresql.conf";
+const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A running Postgres server. A drop stops it and blocks while it writes a checkpoint (at most 30 s). It is also stopped
 /// when this process ends.
@@ -59,7 +64,21 @@ impl PostgresServer {
         progress: Progress<'_>,
     ) -> Result<Self, StackError> {
         let content = Content::CopyOf(self.server.address());
-        Self::start_with(content, config, temporary, progress).await
+        let started = Self::start_with(content, config, temporary, progress);
+        select! {
+            started = started => started,
+            never = self.log_snapshots() => match never {},
+        }
+    }
+
+    /// Logs the running transactions again and again: a standby that starts needs them before it accepts connections. By itself,
+    /// an idle server logs them after up to 15 s.
+    async fn log_snapshots(&self) -> Infallible {
+        loop {
+            // A failure only makes the standby start later.
+            let _ = database::log_snapshot(&self.tool("psql"), self.server.address()).await;
+            sleep(SNAPSHOT_INTERVAL).await;
+        }
     }
 
     /// Like [`PostgresServer::start`]; `temporary` is removed at the end.
