@@ -48,5 +48,5 @@ pub fn log_in(node: &mut Node, administrator: &str) {
     settings.writer.read_model.database_url = url(administrator, "hansard_writer");
     settings.projector.read_model.database_url = url(administrator, "hansard_projector");
     settings.projector.migrates = false;
-    settings.gateway.read_model.database_url = url(administrator, "hansard_gateway");
+    settings.gateway.read_model.primary.database_url = url(administrator, "hansard_gateway");
 }

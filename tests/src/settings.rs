@@ -80,7 +80,7 @@ impl Settings {
         let read_model = ReadModelConfig::new(servers.database_url());
         settings.writer.read_model = read_model.clone();
         settings.projector.read_model = read_model.clone();
-        settings.gateway.read_model = read_model;
+        settings.gateway.read_model = read_model.into();
         // Tests serve webhooks and JWK sets on loopback.
         settings.writer.egress = EgressConfig::loopback();
         settings.gateway.egress = EgressConfig::loopback();

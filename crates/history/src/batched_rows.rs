@@ -11,7 +11,7 @@ use std::time::Duration;
 use domain::{ConversationId, TenantAccess};
 use futures::FutureExt as _;
 use read_model::queries::{self, EventQuery};
-use read_model::{EventRow, HeadRow, ReadModel, ReadModelError};
+use read_model::{EventRow, HeadRow, ReadModel, ReadModelError, ReplicaUse};
 
 use crate::batcher::{Batcher, Bounds};
 use crate::event::size_bytes;
@@ -25,50 +25,115 @@ const SLOT_TIME_MAX: Duration = Duration::from_millis(20);
 
 type RowRead = Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>;
 
-/// Batched reads of a process. Clones share the batches.
-#[derive(Debug, Clone)]
+/// Batched reads of a process, by server.
+#[derive(Debug)]
 pub(crate) struct BatchedRows {
     model: ReadModel,
-    batcher: Batcher<(TenantAccess, EventQuery), ConversationId, Option<RowRead>>,
+    primary: Batches,
+    /// In the order of the replicas.
+    replicas: Vec<Batches>,
+}
+
+/// The batches of a server.
+type Batches = Batcher<BatchKey, ConversationId, Option<RowRead>>;
+
+/// What the calls of a batch share.
+#[derive(Debug, Clone, PartialEq)]
+struct BatchKey {
+    access: TenantAccess,
+    query: EventQuery,
+    /// `None`: the primary.
+    replica: Option<ReplicaUse>,
 }
 
 impl BatchedRows {
-    /// With a statement in flight for each processor: more would only compete for them.
     pub(crate) fn new(model: ReadModel) -> Self {
-        let bounds = Bounds {
-            slots: available_parallelism().map_or(1, NonZeroUsize::get),
-            batch_calls: CONVERSATIONS_PER_STATEMENT_MAX,
-            slot_time: SLOT_TIME_MAX,
-        };
-        let of_batches = model.clone();
-        let batcher = Batcher::new(bounds, move |(access, query), ids| {
-            read_batch(of_batches.clone(), access, query, ids).boxed()
-        });
-        Self { model, batcher }
+        let replicas = (0..model.replica_count()).map(|_| batches(&model));
+        Self {
+            primary: batches(&model),
+            replicas: replicas.collect(),
+            model,
+        }
     }
 
-    /// As [`queries::head_and_events`].
+    /// As [`queries::head_and_events`]. `request` is a handle of a request: it determines the server.
     pub(crate) async fn head_and_events(
         &self,
+        request: &ReadModel,
         access: &TenantAccess,
         id: &ConversationId,
         query: &EventQuery,
     ) -> RowRead {
-        let call = || ((access.clone(), query.clone()), id.clone());
-        let alone = || queries::head_and_events(&self.model, access, id, query);
-        let read = self.batcher.run(call, async { Some(alone().await) });
+        let of = |replica| Call {
+            access,
+            id,
+            query,
+            replica,
+        };
+        if let Some(replica) = request.replica()
+            && let Some(batches) = self.replicas.get(replica.index())
+            && let Some(model) = self.model.only_on(replica)
+        {
+            let read = of(Some(replica)).read(batches, &model).await;
+            if read.is_ok() {
+                return read;
+            }
+            // A batch belongs to several requests, so it does not switch their handles to the primary.
+            request.use_primary();
+        }
+        of(None).read(&self.primary, &self.model).await
+    }
+}
+
+/// The read of a conversation on a server.
+#[derive(Debug, Clone, Copy)]
+struct Call<'c> {
+    access: &'c TenantAccess,
+    id: &'c ConversationId,
+    query: &'c EventQuery,
+    replica: Option<ReplicaUse>,
+}
+
+impl Call<'_> {
+    /// Reads alone or in a batch.
+    async fn read(self, batches: &Batches, model: &ReadModel) -> RowRead {
+        let alone = || queries::head_and_events(model, self.access, self.id, self.query);
+        let read = batches.run(|| self.in_batch(), async { Some(alone().await) });
         match read.await.flatten() {
             Some(read) => read,
             None => alone().await,
         }
     }
+
+    fn in_batch(self) -> (BatchKey, ConversationId) {
+        let key = BatchKey {
+            access: self.access.clone(),
+            query: self.query.clone(),
+            replica: self.replica,
+        };
+        (key, self.id.clone())
+    }
+}
+
+/// The batches of a server, with a statement in flight for each processor: more would only compete for them.
+fn batches(model: &ReadModel) -> Batches {
+    let bounds = Bounds {
+        slots: available_parallelism().map_or(1, NonZeroUsize::get),
+        batch_calls: CONVERSATIONS_PER_STATEMENT_MAX,
+        slot_time: SLOT_TIME_MAX,
+    };
+    let model = model.clone();
+    Batcher::new(bounds, move |key: BatchKey, ids| {
+        let on_replica = key.replica.and_then(|replica| model.only_on(replica));
+        let model = on_replica.unwrap_or_else(|| model.clone());
+        read_batch(model, key, ids).boxed()
+    })
 }
 
 /// The results of several conversations; `None`: the conversation must be read alone, since its events are too large.
 async fn read_batch(
     model: ReadModel,
-    access: TenantAccess,
-    query: EventQuery,
+    BatchKey { access, query, .. }: BatchKey,
     ids: Vec<ConversationId>,
 ) -> Vec<Option<RowRead>> {
     let bounded = EventQuery {

@@ -217,7 +217,7 @@ impl<'s> Cursor<'s> {
             to: segment.last,
             ..self.query.to_event_query(batch)
         };
-        let found = rows(self.snapshot.reader, target, RowQuery::Events(&query));
+        let found = rows(&self.snapshot.reader, target, RowQuery::Events(&query));
         let found = target.deadline.rows(found).await?;
         let row = found.head_row.as_ref();
         row.filter(|row| row.head.status != Status::Erased)

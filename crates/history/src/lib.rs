@@ -41,5 +41,5 @@ pub use prefetched::Prefetched;
 pub use query::{Batch, Direction, Query};
 pub use snapshot::{Readable, Snapshot};
 pub use tail::{TAIL_PAGE_BYTES_MAX, TAIL_PAGE_COMMITS_MAX, Tail};
-pub use target::{Freshness, Reader, Target};
+pub use target::{FencedTables, Freshness, Reader, Target};
 pub use window::WindowBounds;

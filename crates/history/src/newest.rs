@@ -39,7 +39,7 @@ impl<'a> EffectiveHistory<'a> {
     /// # Errors
     /// As [`Snapshot::open`] and [`Snapshot::effective`].
     pub async fn open(
-        reader: &'a Reader,
+        reader: &Reader,
         target: &'a Target,
         query: Query<'a>,
         bounds: WindowBounds,

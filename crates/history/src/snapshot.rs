@@ -2,6 +2,8 @@
 //!
 //! A request reads everything of a conversation from one snapshot, so that its parts are consistent.
 
+use std::sync::Arc;
+
 use domain::{
     Change, Conversation, ConversationId, ConversationKey, ForkPoint, Head, Inherited, Owner,
     Segments, Version,
@@ -21,7 +23,8 @@ use crate::target::{Reader, Target};
 /// One view of a conversation.
 #[derive(Debug)]
 pub struct Snapshot<'a> {
-    pub(crate) reader: &'a Reader,
+    /// All reads of the snapshot use one replica, and the primary from the first failure on.
+    pub(crate) reader: Arc<Reader>,
     pub(crate) target: &'a Target,
     pub(crate) read: ConversationRead,
     /// The nearest first; empty if the conversation is not a fork.
@@ -35,8 +38,9 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// The conversation is not visible to the caller, or an ancestor was erased; a dependency does not answer, or the fence
     /// is not reached in time.
-    pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
-        let read = consistency::read(reader, target, RowQuery::Conversation).await?;
+    pub async fn open(reader: &Reader, target: &'a Target) -> Result<Self, Problem> {
+        let reader = reader.for_request();
+        let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
         let (snapshot, _) = Self::from_read(reader, target, read, RowQuery::Conversation).await?;
         Ok(snapshot)
     }
@@ -47,19 +51,20 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// As [`Snapshot::open`].
     pub async fn open_with(
-        reader: &'a Reader,
+        reader: &Reader,
         target: &'a Target,
         query: &Query<'_>,
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
+        let reader = reader.for_request();
         let query = query.to_event_query(batch);
         let query = RowQuery::Events(&query);
-        let read = consistency::read(reader, target, query).await?;
+        let read = consistency::read(&reader, target, query).await?;
         Self::from_read(reader, target, read, query).await
     }
 
     async fn from_read(
-        reader: &'a Reader,
+        reader: Arc<Reader>,
         target: &'a Target,
         mut read: ConversationRead,
         query: RowQuery<'_>,
@@ -76,7 +81,7 @@ impl<'a> Snapshot<'a> {
                 let own = read.head().map_or(0, Head::own_versions);
                 let (rows, query) = (read.take_lineage(&from), query.inherited(own));
                 // Boxed, to keep the future small: few conversations are forks.
-                let lineage = Box::pin(lineage::read_with(reader, target, from, rows, query));
+                let lineage = Box::pin(lineage::read_with(&reader, target, from, rows, query));
                 let (ancestors, inherited) = lineage.await?;
                 prefetched.append(inherited);
                 reader.known_lineages.insert(&target.key, || KnownLineage {
@@ -180,7 +185,7 @@ impl<'a> Snapshot<'a> {
     pub async fn into_conversation(self) -> Result<Conversation, Problem> {
         let mut change: Option<Change> = None;
         if let Some(mut tail) = self.read.tail(self.target, CommitPosition::default()) {
-            while let Some(commits) = tail.next_page(self.reader, self.target.deadline).await? {
+            while let Some(commits) = tail.next_page(&self.reader, self.target.deadline).await? {
                 for stored in commits {
                     let (commit, position) = (&stored.opened.commit, stored.position);
                     match &mut change {
@@ -235,7 +240,8 @@ impl Readable {
     /// # Errors
     /// A dependency does not answer.
     pub async fn read(reader: &Reader, target: &Target) -> Result<Self, Problem> {
-        let read = consistency::read(reader, target, RowQuery::Conversation).await?;
+        let reader = reader.for_request();
+        let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
         if read.check_visible(&target.access.agent).is_err() {
             return Ok(Self::No);
         }

@@ -1,11 +1,13 @@
 //! The dependencies of reads, the conversation that a request reads, and the required freshness.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Archive;
 use domain::{ConversationId, ConversationKey, Position, TenantAccess};
 use event_log::registry::AgentAccess;
 use event_log::{Record, StoredMessage};
+use read_model::projections::conversations::wait_until_reached;
 use read_model::queries::EventQuery;
 use read_model::{EventRow, HeadRow, ReadModel, ReadModelError};
 use wire::status::Problem;
@@ -21,13 +23,13 @@ pub struct Reader {
     pub record: Record,
     /// The archive of the record, which has the last commits of hibernated conversations.
     pub archive: Archive,
-    /// The read model.
+    /// The read model: that of the process, which reads the primary; or of one request, see [`Reader::for_request`].
     pub read_model: ReadModel,
     /// The lineages of forks that were read.
     pub known_lineages: KnownLineages,
     /// The longest wait until a fence is reached.
     pub fence_wait: Duration,
-    batched_rows: BatchedRows,
+    batched_rows: Arc<BatchedRows>,
 }
 
 impl Reader {
@@ -35,13 +37,46 @@ impl Reader {
     #[must_use]
     pub fn new(archive: Archive, read_model: ReadModel, fence_wait: Duration) -> Self {
         Self {
-            batched_rows: BatchedRows::new(read_model.clone()),
+            batched_rows: Arc::new(BatchedRows::new(read_model.clone())),
             known_lineages: KnownLineages::default(),
             record: archive.record().clone(),
             archive,
             read_model,
             fence_wait,
         }
+    }
+
+    /// A reader for one request, which may read the rows of a replica: see [`ReadModel::for_request`].
+    #[must_use]
+    pub fn for_request(&self) -> Arc<Self> {
+        Arc::new(Self {
+            read_model: self.read_model.for_request(),
+            ..self.clone()
+        })
+    }
+
+    /// The read model for a request whose rows must include these positions: that of a replica that has them, or the primary
+    /// after a wait. `None`: not within [`Reader::fence_wait`].
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`].
+    pub async fn rows_at(
+        &self,
+        positions: &[Position],
+        tables: FencedTables,
+    ) -> Result<Option<ReadModel>, ReadModelError> {
+        let rows = self.read_model.for_request();
+        if positions.is_empty() {
+            return Ok(Some(rows));
+        }
+        if rows.replica().is_some() {
+            if tables.have(&rows, positions, Duration::ZERO).await? {
+                return Ok(Some(rows));
+            }
+            rows.use_newer_rows();
+        }
+        let is_reached = tables.have(&rows, positions, self.fence_wait).await?;
+        Ok(is_reached.then_some(rows))
     }
 
     /// The head and the events of a query, in one snapshot.
@@ -51,7 +86,36 @@ impl Reader {
         id: &ConversationId,
         query: &EventQuery,
     ) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
-        self.batched_rows.head_and_events(access, id, query).await
+        let model = &self.read_model;
+        self.batched_rows
+            .head_and_events(model, access, id, query)
+            .await
+    }
+}
+
+/// The tables that must include the positions of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FencedTables {
+    /// Those of conversations.
+    Conversations,
+    /// Those, and the index of the search.
+    Search,
+}
+
+impl FencedTables {
+    async fn have(
+        self,
+        rows: &ReadModel,
+        positions: &[Position],
+        wait_max: Duration,
+    ) -> Result<bool, ReadModelError> {
+        let have = wait_until_reached(rows, positions, wait_max).await?;
+        match self {
+            Self::Search if have => {
+                wait_until_reached(&rows.for_search(), positions, wait_max).await
+            }
+            Self::Search | Self::Conversations => Ok(have),
+        }
     }
 }
 

@@ -19,9 +19,10 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::config::ReadModelConfig;
 use crate::error::ReadModelError;
 use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target, read_live_schema};
-use crate::{reader_role, row_security};
+use crate::{connect_options, reader_role, row_security};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
@@ -69,7 +70,17 @@ pub(crate) struct PooledConnection {
 }
 
 impl Connections {
-    pub(crate) fn new(login: PgConnectOptions, max: u32, acquire_timeout: Duration) -> Self {
+    /// The connections of a configuration.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
+    pub(crate) fn of(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
+        let login = connect_options::of(config)?;
+        let acquire_timeout = Duration::from_millis(config.acquire_timeout_ms);
+        Ok(Self::new(login, config.connections_max, acquire_timeout))
+    }
+
+    fn new(login: PgConnectOptions, max: u32, acquire_timeout: Duration) -> Self {
         let max = usize::try_from(max.max(1)).unwrap_or(1);
         Self(Arc::new(Shared {
             reader: reader_role::options(&login),
@@ -127,8 +138,13 @@ impl Connections {
     /// Closes idle connections and expires the cached live schema. After one lost connection all may be lost, because the
     /// server restarted. After a missing table the schema may have been dropped.
     pub(crate) fn close_idle(&self) {
-        self.0.live.expire();
+        self.expire_live_schema();
         self.0.idle().clear();
+    }
+
+    /// Expires the cached live schema.
+    pub(crate) fn expire_live_schema(&self) {
+        self.0.live.expire();
     }
 }
 

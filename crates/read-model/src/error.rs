@@ -156,6 +156,11 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether a replica cancelled a statement, which conflicted with the replay of the log; or a deadlock with it.
+pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
+    sqlstate_of(error).is_some_and(|code| code == "40001" || code == "40P01")
+}
+
 /// Whether a table or its schema does not exist.
 pub(crate) fn is_missing(error: &sqlx::Error) -> bool {
     sqlstate_of(error).is_some_and(|code| code == "42P01" || code == "3F000")

@@ -11,6 +11,7 @@
 mod arguments;
 mod certificates;
 mod config;
+mod connect_options;
 mod connections;
 mod day;
 mod error;
@@ -35,7 +36,10 @@ pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use live::{LIVE_SCHEMA_TTL, SchemaName};
-pub use model::ReadModel;
+pub use model::{
+    REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReadModel, ReplicaStatus, ReplicaUse,
+    ReplicatedReadModelConfig, replica_status, server_name,
+};
 pub use queries::{
     ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommitRow, Direction,
     EVENTS_PER_READ_MAX, EventQuery, ExpiredConversation, ExpiredPage, ExpiryRule,

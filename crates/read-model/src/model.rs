@@ -1,20 +1,26 @@
 //! The handle to the read models: statements and transactions with timeouts.
 
-use std::str::FromStr;
+mod replicas;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::TenantAccess;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::Executor as _;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use thiserror::Error;
 use tokio::time::timeout;
 
-use crate::certificates;
 use crate::config::ReadModelConfig;
 use crate::connections::{Connections, PooledConnection, Rights};
-use crate::error::{ReadModelError, is_lost, is_missing, is_timeout};
+use crate::error::{ReadModelError, is_conflict, is_lost, is_missing, is_timeout};
 use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
 use crate::schema;
+use replicas::{Pin, Replicas};
+pub use replicas::{
+    REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse,
+    ReplicatedReadModelConfig, replica_status, server_name,
+};
 
 /// Added to the statement timeout of the server: a frozen server cancels nothing.
 const ANSWER_MARGIN: Duration = Duration::from_millis(500);
@@ -43,11 +49,15 @@ impl Durability {
 /// A handle to the read models of one database, by default in the live schema. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ReadModel {
-    connections: Connections,
+    pub(crate) connections: Connections,
     target: Target,
     tables: ProjectionTables,
     answer_timeout: Duration,
     transaction_timeout: Duration,
+    /// The replicas among which [`ReadModel::for_request`] chooses; `None`: there are none, or this is a handle of a request.
+    pub(crate) replicas: Option<Arc<Replicas>>,
+    /// The replica that reads use; `None`: they use the primary.
+    pub(crate) pin: Option<Pin>,
 }
 
 impl ReadModel {
@@ -56,15 +66,27 @@ impl ReadModel {
     /// # Errors
     /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
     pub fn connect_lazy(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
-        let acquire_timeout = Duration::from_millis(config.acquire_timeout_ms);
-        let options = connect_options(config)?;
         let statement_timeout = Duration::from_millis(config.statement_timeout_ms);
         Ok(Self {
-            connections: Connections::new(options, config.connections_max, acquire_timeout),
+            connections: Connections::of(config)?,
             target: Target::Live,
             tables: ProjectionTables::Conversations,
             answer_timeout: statement_timeout + ANSWER_MARGIN,
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
+            replicas: None,
+            pin: None,
+        })
+    }
+
+    /// As [`ReadModel::connect_lazy`], for a process whose requests also read from replicas, while
+    /// [`ReadModel::watch_replicas`] runs.
+    ///
+    /// # Errors
+    /// As [`ReadModel::connect_lazy`].
+    pub fn connect_replicated(config: &ReplicatedReadModelConfig) -> Result<Self, ReadModelError> {
+        Ok(Self {
+            replicas: Replicas::new(config)?.map(Arc::new),
+            ..Self::connect_lazy(&config.primary)?
         })
     }
 
@@ -146,7 +168,8 @@ impl ReadModel {
         begin: &'static str,
     ) -> Result<ReadTransaction, ReadTransactionError> {
         let (of, rights) = ((self.target, self.tables), Rights::Reader);
-        let mut pooled = self.connections.acquire(of, rights, Some(access)).await?;
+        let connections = self.reading_connections();
+        let mut pooled = connections.acquire(of, rights, Some(access)).await?;
         pooled.set_tenant(access).await?;
         pooled.connection().execute(begin).await?;
         Ok(ReadTransaction(pooled))
@@ -167,17 +190,24 @@ impl ReadModel {
     }
 
     /// Retries once with a new connection: the server may have restarted, or the schema may have been dropped after a
-    /// switch.
+    /// switch. If a replica does not answer, the primary does.
     async fn fetch_with_retry(
         &self,
         access: Option<&TenantAccess>,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
+        if self.pin.is_some() {
+            // Boxed: only processes with replicas need it.
+            let from_replica = Box::pin(self.fetch_from_replica(access, sql, &arguments));
+            if let Some(answer) = from_replica.await {
+                return answer;
+            }
+        }
         // Boxed, to keep the futures of all callers small.
-        let fetch = || Box::pin(self.fetch_once(access, sql, arguments()));
+        let fetch = || Box::pin(self.fetch_once(&self.connections, access, sql, arguments()));
         match fetch().await {
-            Err(Failure::Retryable(_)) => {
+            Err(Failure::Lost(_) | Failure::Missing(_)) => {
                 self.connections.close_idle();
                 fetch().await.map_err(Failure::into_error)
             }
@@ -237,17 +267,17 @@ impl ReadModel {
         work(pooled.connection()).await
     }
 
-    async fn fetch_once(
+    /// Runs one statement on a server.
+    pub(crate) async fn fetch_once(
         &self,
+        connections: &Connections,
         access: Option<&TenantAccess>,
         sql: &'static str,
         arguments: PgArguments,
     ) -> Result<Vec<PgRow>, Failure> {
         let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
-        let pooled = self
-            .connections
-            .acquire((self.target, self.tables), rights, access)
-            .await;
+        let of = (self.target, self.tables);
+        let pooled = connections.acquire(of, rights, access).await;
         let mut pooled = pooled.map_err(Failure::Final)?;
         let answer = async {
             if let Some(access) = access {
@@ -261,12 +291,10 @@ impl ReadModel {
                 pooled.release();
                 Ok(rows)
             }
-            Ok(Err(error)) if is_lost(&error) || is_missing(&error) => {
-                Err(Failure::Retryable(error.into()))
-            }
+            Ok(Err(error)) if is_lost(&error) || is_missing(&error) => Err(Failure::of(error)),
             Ok(Err(error)) => {
                 pooled.release();
-                Err(Failure::Final(error.into()))
+                Err(Failure::of(error))
             }
             Err(_) => Err(Failure::Final(no_answer())),
         }
@@ -328,46 +356,42 @@ async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(),
 }
 
 /// Why a read failed.
-enum Failure {
-    /// The connection is lost, or the table is missing: retried with another connection.
-    Retryable(ReadModelError),
+pub(crate) enum Failure {
+    /// The connection is lost: retried with another one.
+    Lost(ReadModelError),
+    /// The table is missing: as above.
+    Missing(ReadModelError),
+    /// A replica cancelled the statement, which conflicted with the replay of the log.
+    Conflict(ReadModelError),
     Final(ReadModelError),
 }
 
 impl Failure {
-    fn into_error(self) -> ReadModelError {
+    fn of(error: sqlx::Error) -> Self {
+        let cause = match () {
+            () if is_conflict(&error) => Self::Conflict,
+            () if is_lost(&error) => Self::Lost,
+            () if is_missing(&error) => Self::Missing,
+            () => Self::Final,
+        };
+        cause(error.into())
+    }
+
+    pub(crate) fn into_error(self) -> ReadModelError {
         match self {
-            Self::Retryable(error) | Self::Final(error) => error,
+            Self::Lost(error)
+            | Self::Missing(error)
+            | Self::Conflict(error)
+            | Self::Final(error) => error,
         }
     }
 }
 
-/// Idle timeout of a transaction, in milliseconds: a frozen process loses its locks well before the leases of others expire.
-const IDLE_IN_TRANSACTION_MS_MAX: &str = "2000";
-
-/// The options of every connection.
-///
-/// Each statement of this crate is designed for one index, so that its cost does not grow with a conversation or a tenant.
-/// The settings force the planner to use that index, even with poor statistics, and to reuse plans.
-fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadModelError> {
-    let options = PgConnectOptions::from_str(&config.database_url)
-        .map_err(|_| ReadModelError::Misconfigured)?;
-    certificates::check(&config.database_url)?;
-    let statement_timeout = config.statement_timeout_ms.to_string();
-    Ok(options
-        .application_name("hansard")
-        .disable_statement_logging()
-        .options([
-            ("statement_timeout", statement_timeout.as_str()),
-            (
-                "idle_in_transaction_session_timeout",
-                IDLE_IN_TRANSACTION_MS_MAX,
-            ),
-            ("plan_cache_mode", "force_generic_plan"),
-            ("enable_seqscan", "off"),
-            ("enable_bitmapscan", "off"),
-            ("enable_hashjoin", "off"),
-            ("enable_mergejoin", "off"),
-            ("jit", "off"),
-        ]))
+impl From<ReadTransactionError> for Failure {
+    fn from(error: ReadTransactionError) -> Self {
+        match error {
+            ReadTransactionError::ReadModel(error) => Self::Final(error),
+            ReadTransactionError::Sql(error) => Self::of(error),
+        }
+    }
 }

@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::Durability;
+use read_model::ReplicaStatus;
 use read_model::projections::conversations::overview::PartitionOverview;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::needs;
 use crate::readings::{
-    PartitionReading, ReadModelReading, Readings, RecordReading, RoleAnswer, RoleReading,
+    PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading, RoleAnswer,
+    RoleReading,
 };
 use crate::report::{
-    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, RoleStatus, SearchStatus,
-    Status,
+    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport, RoleStatus,
+    SearchStatus, Status,
 };
 
 impl Status {
@@ -33,6 +35,7 @@ impl Status {
             partitions: partitions
                 .map(|partition| partition_status(partition, readings))
                 .collect(),
+            replicas: readings.replicas.iter().map(replica_report).collect(),
             search: search_status(readings),
             roles: roles.map(|roles| roles.iter().map(role_status).collect()),
         };
@@ -69,6 +72,22 @@ fn record_status(record: &RecordReading) -> RecordStatus {
         size_bytes: standings().map(|standing| standing.size_bytes).sum(),
         erasures_pending: record.erasures.count,
         erasures_pending_since: record.erasures.oldest.map(rfc3339),
+    }
+}
+
+fn replica_report(reading: &ReplicaReading) -> ReplicaReport {
+    let (state, lag, error) = match &reading.status {
+        None => ("unknown", None, None),
+        Some(ReplicaStatus::Complete { lag }) => ("ready", Some(*lag), None),
+        Some(ReplicaStatus::Lagging) => ("lagging", None, None),
+        Some(ReplicaStatus::Unrelated) => ("not a replica of this database", None, None),
+        Some(ReplicaStatus::Unreachable { reason }) => ("no answer", None, Some(reason.clone())),
+    };
+    ReplicaReport {
+        name: reading.name.clone(),
+        state,
+        lag_seconds: lag.map(|lag| lag.as_secs_f64()),
+        error,
     }
 }
 

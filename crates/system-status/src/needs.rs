@@ -5,7 +5,9 @@ use std::time::Duration;
 use event_log::Durability;
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
-use crate::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
+use crate::report::{
+    Answer, Limits, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, Status,
+};
 
 /// The age from which an erasure in progress needs an operator.
 const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
@@ -30,6 +32,7 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
         }
         Answer::Received(read_model) => needs.extend(of_read_model(read_model)),
     }
+    needs.extend(status.replicas.iter().filter_map(of_replica));
     needs.extend(of_partitions(&status.partitions, limits));
     let presence = readings.roles.iter().flatten().map(|role| role.presence);
     let roles = status.roles.iter().flatten().zip(presence);
@@ -112,6 +115,17 @@ fn of_read_model(read_model: &ReadModelStatus) -> Vec<String> {
         needs.push(format!("parked conversations: {parked}; {what}"));
     }
     needs
+}
+
+fn of_replica(replica: &ReplicaReport) -> Option<String> {
+    let (name, state) = (&replica.name, replica.state);
+    let error = replica.error.as_ref();
+    let error = error.map_or_else(String::new, |error| format!(", {error}"));
+    // Without an answer of the primary, the read models do not answer either.
+    let is_known = !matches!(state, "ready" | "unknown");
+    is_known.then(|| {
+        format!("Postgres replica {name}: {state}{error}; reads use the primary meanwhile")
+    })
 }
 
 /// Whether a partition has a problem.

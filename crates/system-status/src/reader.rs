@@ -9,18 +9,20 @@ use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
 use read_model::projections::search::search_overview;
-use read_model::{ReadModel, ReadModelError, schema_status};
+use read_model::{ReadModel, ReadModelError, replica_status, schema_status};
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
 use crate::readings::{
     Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings,
-    RecordReading,
+    RecordReading, ReplicaReading,
 };
 use crate::roles::Role;
 
 /// The deadline for rows to contain recent erasures.
 const ERASED_DEADLINE: Duration = Duration::from_secs(2);
+/// The deadline for a replica of Postgres to have what the primary has.
+const REPLICA_DEADLINE: Duration = Duration::from_secs(2);
 /// The polling interval.
 const POLL: Duration = Duration::from_millis(100);
 /// The number of erasures in progress among which the oldest is searched.
@@ -33,6 +35,8 @@ const PARTITIONS_IN_FLIGHT: usize = 16;
 pub struct Reader {
     source: Source,
     model: ReadModel,
+    /// Names and handles.
+    replicas: Vec<(String, ReadModel)>,
     roles: Option<Vec<Role>>,
     clock: Clock,
 }
@@ -60,9 +64,16 @@ impl Reader {
                 record: None,
             },
             model,
+            replicas: Vec::new(),
             roles,
             clock: Clock::System,
         }
+    }
+
+    /// Adds replicas of Postgres, each with its name.
+    #[must_use]
+    pub fn with_replicas(self, replicas: Vec<(String, ReadModel)>) -> Self {
+        Self { replicas, ..self }
     }
 
     /// Creates a reader with the rights of a gateway, which reads no roles.
@@ -71,6 +82,7 @@ impl Reader {
         Self {
             source: Source::Gateway { record, registry },
             model,
+            replicas: Vec::new(),
             roles: None,
             clock: Clock::System,
         }
@@ -99,6 +111,7 @@ impl Reader {
             now: Timestamp(self.clock.now_nanos()),
             erased,
             record: record.map_err(|error| error.to_string()),
+            replicas: self.read_replicas().await,
             read_model: read_model.map_err(|error| error.to_string()),
             roles,
         }
@@ -144,6 +157,17 @@ impl Reader {
                 })
             }
         }
+    }
+
+    async fn read_replicas(&self) -> Vec<ReplicaReading> {
+        let readings = self.replicas.iter().map(|(name, replica)| async {
+            let status = replica_status(&self.model, replica, REPLICA_DEADLINE).await;
+            ReplicaReading {
+                name: name.clone(),
+                status: status.ok(),
+            }
+        });
+        join_all(readings).await
     }
 
     async fn read_model(&self) -> Result<ReadModelReading, ReadModelError> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::{Durability, PartitionStatus, TimedSequence};
-use read_model::SchemaStatus;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 use read_model::projections::search::SearchOverview;
+use read_model::{ReplicaStatus, SchemaStatus};
 
 /// The readings of one moment. What could not be read has an error text.
 #[derive(Debug, Clone)]
@@ -17,10 +17,21 @@ pub struct Readings {
     pub record: Result<RecordReading, String>,
     /// The read models.
     pub read_model: Result<ReadModelReading, String>,
+    /// The named replicas of Postgres, in order.
+    pub replicas: Vec<ReplicaReading>,
     /// What erasures removed, by the rows; `None`: unknown, or the record has no holes that erasures could cause.
     pub erased: Option<ErasedReading>,
     /// The roles; `None`: not read.
     pub roles: Option<Vec<RoleReading>>,
+}
+
+/// The reading of a replica of Postgres.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaReading {
+    /// Its address, without credentials.
+    pub name: String,
+    /// Its state; `None`: unknown, because the primary does not answer.
+    pub status: Option<ReplicaStatus>,
 }
 
 /// The readings of erasures.

@@ -40,6 +40,8 @@ pub struct Status {
     pub record: Answer<RecordStatus>,
     /// The read models.
     pub read_model: Answer<ReadModelStatus>,
+    /// The named replicas of Postgres, in order.
+    pub replicas: Vec<ReplicaReport>,
     /// The search; `null`: record or rows do not answer, or the rows have no search yet.
     pub search: Option<SearchStatus>,
     /// The record's partitions, in order.
@@ -95,6 +97,20 @@ pub struct ReadModelStatus {
     pub projectors: Vec<String>,
     /// The number of parked conversations.
     pub parked: u64,
+}
+
+/// The status of a replica of Postgres.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaReport {
+    /// Its address.
+    pub name: String,
+    /// `ready`, `lagging`, `not a replica of this database`, `no answer`, or `unknown`, if the primary does not answer.
+    pub state: &'static str,
+    /// The time after which it had what the primary had; `null`: it did not get that in time.
+    pub lag_seconds: Option<f64>,
+    /// Why it does not answer; `null`: it does.
+    pub error: Option<String>,
 }
 
 /// The status of the search.

@@ -2,7 +2,7 @@
 
 use indicatif::HumanCount;
 
-use crate::report::{Answer, PartitionStatus, RoleStatus, Status};
+use crate::report::{Answer, PartitionStatus, ReplicaReport, RoleStatus, Status};
 
 /// The length of the shown end of a projector's name, which distinguishes it from others.
 const HOLDER_SHOWN: usize = 8;
@@ -32,6 +32,7 @@ pub fn facts(status: &Status) -> Vec<(&'static str, String)> {
     let mut facts = vec![("record", record(status))];
     facts.extend(erasures(status).map(|text| ("erasures", text)));
     facts.push(("read models", read_model(status)));
+    facts.extend(status.replicas.iter().map(|one| ("replica", replica(one))));
     facts.push(("search", search(status)));
     facts.push(("projectors", projectors(status)));
     facts
@@ -85,6 +86,12 @@ fn read_model(status: &Status) -> String {
             )
         }
     }
+}
+
+fn replica(replica: &ReplicaReport) -> String {
+    let lag = replica.lag_seconds;
+    let lag = lag.map_or_else(String::new, |lag| format!(", lag {lag:.2} s"));
+    format!("{}: {}{lag}", replica.name, replica.state)
 }
 
 fn search(status: &Status) -> String {

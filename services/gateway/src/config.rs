@@ -7,7 +7,7 @@ use egress::EgressConfig;
 use event_log::{Record, RecordConfig};
 use models::ModelServersConfig;
 use quotas::QuotaSet;
-use read_model::ReadModelConfig;
+use read_model::ReplicatedReadModelConfig;
 use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ pub struct GatewayConfig {
     pub admin_addr: SocketAddr,
     /// The record. A writer must have created it.
     pub record: RecordConfig,
-    /// The read model.
-    pub read_model: ReadModelConfig,
+    /// The read model, and its replicas.
+    pub read_model: ReplicatedReadModelConfig,
     /// URL of the archived segments, if they were moved from the place in the record's catalogue; empty: they were not. Used
     /// only for hibernated conversations.
     #[serde(default)]
@@ -70,7 +70,7 @@ impl Default for GatewayConfig {
             http: HttpSection::default(),
             admin_addr: local(7312),
             record: RecordConfig::default(),
-            read_model: ReadModelConfig::default(),
+            read_model: ReplicatedReadModelConfig::default(),
             archive_url: String::new(),
             writer_url: "http://127.0.0.1:7301".to_owned(),
             writer_token: Secret::default(),

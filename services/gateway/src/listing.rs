@@ -1,11 +1,11 @@
 //! Pages of conversations from the rows, ordered by their last event, newest first. Used by gRPC and HTTP.
 
 use domain::{ConversationId, Status, TenantAccess, Timestamp};
+use read_model::ReadModel;
 use read_model::queries::{self, ListCursor, ListFilter, ListQuery};
 use wire::proto::event::v1::ConversationStatus;
 use wire::status::Problem;
 
-use crate::Gateway;
 use crate::page_token::{self, QueryHash, take_number};
 use crate::request::BoundedNumber;
 use history::Deadline;
@@ -64,13 +64,13 @@ impl Listing {
         }
     }
 
-    /// Reads a page. `convert` returns a conversation for the answer and its size in bytes.
+    /// Reads a page from `rows`. `convert` returns a conversation for the answer and its size in bytes.
     ///
     /// # Errors
     /// The token is invalid or of another query, or the rows do not answer.
     pub async fn page<T>(
         &self,
-        gateway: &Gateway,
+        rows: &ReadModel,
         access: &TenantAccess,
         paging: Paging<'_>,
         convert: impl Fn(domain::Conversation) -> (T, usize),
@@ -84,7 +84,7 @@ impl Listing {
             after: page_token::cursor(paging.token, hash, read_cursor)?,
             limit: paging.size.saturating_add(1),
         };
-        let found = queries::list_conversations(&gateway.reader.read_model, access, &query);
+        let found = queries::list_conversations(rows, access, &query);
         let found = paging.deadline.rows(found).await?;
         Ok(page(found, paging.size, hash, convert))
     }

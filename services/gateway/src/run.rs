@@ -99,7 +99,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     Ok(running)
 }
 
-/// Connects the dependencies of reads. Watchers end with `shutdown`.
+/// Connects the dependencies of reads. Watchers and the measurement of replicas end with `shutdown`.
 ///
 /// # Errors
 /// The record does not exist, or the read model is misconfigured.
@@ -109,7 +109,9 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     let registry = Registry::open(&record).await;
     let registry = registry.map_err(StartError::dependency)?;
     registry.check_secrets().map_err(StartError::dependency)?;
-    let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
+    let read_model = ReadModel::connect_replicated(&config.read_model);
+    let read_model = read_model.map_err(StartError::dependency)?;
+    shutdown.spawn_cancellable(read_model.clone().watch_replicas());
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
     Ok(Gateway::new(Parts {
         token_keys: token_keys.map_err(StartError::dependency)?,

@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 use super::{generated, source};
 
 /// The files with the structs of settings, each with its bounds.
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "crates/egress/src/config.rs",
     "crates/event-log/src/config.rs",
     "crates/models/src/config/mod.rs",
     "crates/read-model/src/config.rs",
+    "crates/read-model/src/model/replicas/config.rs",
     "crates/runtime/src/grpc/config.rs",
     "crates/runtime/src/http/config.rs",
     "crates/runtime/src/net/config.rs",
@@ -132,6 +133,9 @@ fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut
                 field.meaning
             )
             .expect("text");
+        } else if value.get(&field.name).is_none() && structs.contains_key(&field.of) {
+            // Its settings are those of the struct itself.
+            rows(structs, (&field.of, value), path, text);
         } else if let Some(value) = value.get(&field.name) {
             if structs.contains_key(&field.of) && value.is_object() {
                 rows(structs, (&field.of, value), &format!("{key}."), text);

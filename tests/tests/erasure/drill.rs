@@ -196,7 +196,12 @@ async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
         let settings = &mut node.settings;
         settings.writer.read_model.database_url.clone_from(&url);
         settings.projector.read_model.database_url.clone_from(&url);
-        settings.gateway.read_model.database_url.clone_from(&url);
+        settings
+            .gateway
+            .read_model
+            .primary
+            .database_url
+            .clone_from(&url);
     }
     stack.start().await;
     let restored = read(stack).await;

@@ -91,7 +91,12 @@ async fn between_roles_and_postgres() {
     prepared.change(|settings| {
         settings.writer.read_model.database_url.clone_from(&url);
         settings.projector.read_model.database_url.clone_from(&url);
-        settings.gateway.read_model.database_url.clone_from(&url);
+        settings
+            .gateway
+            .read_model
+            .primary
+            .database_url
+            .clone_from(&url);
     });
     let mut fixture = prepared.start().await;
     let mut faults = FAULTS.to_vec();

@@ -1,6 +1,8 @@
 //! A system with two tenants, with keys and tokens of their frontends and administrators.
 
+use devstack::PostgresServer;
 use gateway::GatewayConfig;
+use read_model::REPLICA_LAG_MS_MAX;
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::eventually::eventually;
@@ -45,6 +47,22 @@ impl Fixture {
     pub(crate) async fn with(change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let mut stack = Setup::tasks().prepare().await;
         change(&mut stack.gateway.settings.gateway);
+        Self::of(stack).await
+    }
+
+    /// A system whose gateway has a replica of Postgres, and the replica. Drop the replica first.
+    pub(crate) async fn with_replica() -> (PostgresServer, Self) {
+        let mut stack = Setup::tasks().with_own_postgres().prepare().await;
+        let standby = devstack::test::standby(stack.servers.postgres_mut()).await;
+        let read_model = &mut stack.gateway.settings.gateway.read_model;
+        read_model.replica_urls = vec![standby.database_url("hansard")];
+        // No test of it waits for the bound.
+        read_model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
+        (standby, Self::of(stack).await)
+    }
+
+    /// A system on these servers.
+    async fn of(mut stack: Stack) -> Self {
         stack.start().await;
         let operator = stack.operator().await;
         let agent = operator.agent(TENANT, AGENT).await;

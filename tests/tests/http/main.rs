@@ -15,6 +15,7 @@ mod mcp;
 mod openai;
 mod positions;
 mod quotas;
+mod replicas;
 mod search;
 mod security_headers;
 mod sessions;

@@ -1,4 +1,4 @@
-//! The data folder of Postgres: its creation, and its lock file.
+//! The data folder of Postgres: its creation, also as a copy of a running server, and its lock file.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::USER;
 use super::config::Profile;
+use super::database::Address;
 use crate::account::Account;
 use crate::error::{StackError, storage, unrunnable};
 use crate::process_table;
@@ -19,23 +20,32 @@ use crate::supervise::{Launch, Supervised, log_path, reason};
 use crate::watchdog::StopSignal;
 
 const DATA_FOLDER: &str = "data";
-/// It is renamed to the data folder, so that a killed initdb leaves no incomplete data folder.
+/// It is renamed to the data folder, so that a killed program leaves no incomplete data folder.
 const PARTIAL_FOLDER: &str = "data.partial";
 const LOCK_FILE: &str = "postmaster.pid";
 const DATA_MODE: u32 = 0o700;
-const INITDB_LIMIT: Duration = Duration::from_mins(2);
-const INITDB_POLL: Duration = Duration::from_millis(5);
-const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
+const CREATION_LIMIT: Duration = Duration::from_mins(2);
+const CREATION_POLL: Duration = Duration::from_millis(5);
+const CREATION_SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(DATA_FOLDER)
 }
 
-/// Creates the data folder with `initdb` from `programs`, unless it exists.
+/// The content of a new data folder.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Content<'a> {
+    /// An empty cluster.
+    New(Profile),
+    /// A copy of this running server, which follows it as a standby.
+    CopyOf(Address<'a>),
+}
+
+/// Creates the data folder with a program from `programs`, unless it exists.
 pub(super) async fn make(
     folder: &Path,
     programs: &Path,
-    profile: Profile,
+    content: Content<'_>,
     progress: Progress<'_>,
 ) -> Result<(), StackError> {
     let data = path(folder);
@@ -46,7 +56,11 @@ pub(super) async fn make(
     let partial = folder.join(PARTIAL_FOLDER);
     make_empty(&partial).map_err(storage(&partial))?;
     Account::for_postgres().own(&partial)?;
-    initdb(folder, programs, &partial, profile).await?;
+    let launch = match content {
+        Content::New(profile) => initdb_launch(programs.join("initdb"), &partial, profile),
+        Content::CopyOf(server) => copy_launch(programs.join("pg_basebackup"), &partial, server),
+    };
+    run(folder, launch).await?;
     fs::rename(&partial, &data).map_err(storage(&data))
 }
 
@@ -58,24 +72,22 @@ fn make_empty(partial: &Path) -> io::Result<()> {
     fs::set_permissions(partial, Permissions::from_mode(DATA_MODE))
 }
 
-async fn initdb(
-    folder: &Path,
-    programs: &Path,
-    data: &Path,
-    profile: Profile,
-) -> Result<(), StackError> {
-    let launch = initdb_launch(programs.join("initdb"), data, profile);
+/// Runs a program that creates a data folder.
+async fn run(folder: &Path, launch: Launch) -> Result<(), StackError> {
     let process = Supervised::spawn(&launch, folder);
     let mut process = process.map_err(unrunnable(&launch.program))?;
-    let deadline = Instant::now() + INITDB_LIMIT;
+    let deadline = Instant::now() + CREATION_LIMIT;
     let failure = loop {
         match process.success() {
             Some(true) => return Ok(()),
             Some(false) => break reason(folder),
             None if Instant::now() > deadline => {
-                break format!("initdb took longer than {} s", INITDB_LIMIT.as_secs());
+                break format!(
+                    "its data folder took longer than {} s",
+                    CREATION_LIMIT.as_secs()
+                );
             }
-            None => sleep(INITDB_POLL).await,
+            None => sleep(CREATION_POLL).await,
         }
     };
     Err(StackError::DidNotStart {
@@ -103,7 +115,25 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
         program,
         arguments,
         account: Account::for_postgres(),
-        signals: INITDB_SIGNALS,
+        signals: CREATION_SIGNALS,
+        cleanup_folders: Vec::new(),
+    }
+}
+
+/// Copies a running server, with the log that is written meanwhile and the settings of a standby.
+fn copy_launch(program: PathBuf, data: &Path, server: Address<'_>) -> Launch {
+    let mut arguments = vec!["-D".into(), data.into(), "-h".into()];
+    arguments.push(server.socket_folder.into());
+    arguments.extend(["-p".into(), server.port.to_string().into()]);
+    arguments.extend(["-U", USER, "--no-password"].map(Into::into));
+    let fixed = ["--wal-method=stream", "--write-recovery-conf", "--no-sync"];
+    arguments.extend(fixed.map(Into::into));
+    arguments.push("--checkpoint=fast".into());
+    Launch {
+        program,
+        arguments,
+        account: Account::for_postgres(),
+        signals: CREATION_SIGNALS,
         cleanup_folders: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Creates databases with the program `createdb`: this crate uses no SQL client.
+//! Uses a server by the programs of Postgres: this crate uses no SQL client.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -61,6 +61,20 @@ pub(super) async fn create(
         return Ok(());
     }
     Err(failed(stderr.lines().next().unwrap_or("createdb failed")))
+}
+
+/// Logs the running transactions of a server with the program `psql`.
+pub(super) async fn log_snapshot(psql: &Path, address: Address<'_>) -> Result<(), StackError> {
+    let status = Command::new(psql)
+        .args(["-X", "-q", "-c", "SELECT pg_log_standby_snapshot()"])
+        .arg(url(address, "postgres"))
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .status();
+    status.await.map(drop).map_err(unrunnable(psql))
 }
 
 /// Whether a name needs no quotes in SQL and no escapes in a URL.

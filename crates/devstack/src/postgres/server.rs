@@ -1,12 +1,16 @@
 //! A managed Postgres server.
 
+use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::select;
+use tokio::time::sleep;
 
 use super::config::{PostgresConfig, Profile, render};
-use super::data_folder;
+use super::data_folder::{self, Content};
 use super::database::{self, Address};
 use crate::account::Account;
 use crate::daemon::{Daemon, Server};
@@ -23,6 +27,7 @@ const SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::QUIT, StopSi
 /// For a server with temporary data.
 const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::QUIT, StopSignal::KILL];
 const CONFIG_FILE: &str = "postgresql.conf";
+const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A running Postgres server. A drop stops it and blocks while it writes a checkpoint (at most 30 s). It is also stopped
 /// when this process ends.
@@ -38,8 +43,56 @@ impl PostgresServer {
         Self::start_in(config, None, progress).await
     }
 
+    /// Like [`PostgresServer::start`], for a standby of this server: a streaming replica, which answers reads. A new data folder
+    /// is a copy of this server's. It follows this server as long as both use the same folders and ports.
+    ///
+    /// # Errors
+    /// As [`PostgresServer::start`].
+    pub async fn start_standby(
+        &self,
+        config: PostgresConfig,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        self.start_standby_in(config, None, progress).await
+    }
+
+    /// Like [`PostgresServer::start_standby`]; `temporary` is removed at the end.
+    pub(crate) async fn start_standby_in(
+        &self,
+        config: PostgresConfig,
+        temporary: Option<TempDir>,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        let content = Content::CopyOf(self.server.address());
+        let started = Self::start_with(content, config, temporary, progress);
+        select! {
+            started = started => started,
+            never = self.log_snapshots() => match never {},
+        }
+    }
+
+    /// Logs the running transactions again and again: a standby that starts needs them before it accepts connections. By itself,
+    /// an idle server logs them after up to 15 s.
+    async fn log_snapshots(&self) -> Infallible {
+        loop {
+            // A failure only makes the standby start later.
+            let _ = database::log_snapshot(&self.tool("psql"), self.server.address()).await;
+            sleep(SNAPSHOT_INTERVAL).await;
+        }
+    }
+
     /// Like [`PostgresServer::start`]; `temporary` is removed at the end.
     pub(crate) async fn start_in(
+        config: PostgresConfig,
+        temporary: Option<TempDir>,
+        progress: Progress<'_>,
+    ) -> Result<Self, StackError> {
+        let content = Content::New(config.profile);
+        Self::start_with(content, config, temporary, progress).await
+    }
+
+    async fn start_with(
+        content: Content<'_>,
         config: PostgresConfig,
         temporary: Option<TempDir>,
         progress: Progress<'_>,
@@ -52,7 +105,7 @@ impl PostgresServer {
             .stop_leftover(ServerName::Postgres, SIGNALS, progress)
             .await;
         let programs = program.parent().unwrap_or(&program).to_owned();
-        data_folder::make(folder.path(), &programs, config.profile, progress).await?;
+        data_folder::make(folder.path(), &programs, content, progress).await?;
         let socket = environment::socket_folder()?;
         account.own(socket.path())?;
         let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);

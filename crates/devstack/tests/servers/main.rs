@@ -9,3 +9,4 @@ mod orphans;
 mod probe;
 mod recovery;
 mod reruns;
+mod standby;

@@ -5,7 +5,10 @@ use domain::Sequence;
 /// The source of the last commit of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Source {
+    /// The rows of the primary, without the record.
     Rows,
+    /// The rows of a replica of Postgres, which may lag, without the record.
+    RowsOfReplica,
     /// The rows and any replica of the record, which may lag.
     Replica,
     /// The rows and the leader of the stream.
@@ -33,7 +36,9 @@ pub(super) enum Step {
     /// Read the last sequence of the partition from the leader, and then the last commit: the fence may be the position of
     /// a commit of another conversation, and this one may have no later commit.
     AskPartition,
-    /// Wait for the rows, and read again.
+    /// Read the rows of the primary.
+    AskPrimary,
+    /// Wait for the rows of the primary, and read again.
     Wait,
 }
 
@@ -41,6 +46,9 @@ pub(super) enum Step {
 ///
 /// A read without a fence uses the leader only if neither rows nor replica contain the conversation. A read with a fence also
 /// uses it if a run is active: the fence may be the position of the run's start, and the caller may have seen its end.
+///
+/// Beside the record, it does not matter which server the rows are from: older rows only make the tail longer. Without the
+/// record, rows of a replica that lack the fence or the conversation do not suffice.
 pub(super) fn step(state: ReadState, fence: Sequence) -> Step {
     if state.source == Source::Replica && state.is_running && fence > Sequence(0) {
         return Step::AskLeader;
@@ -51,6 +59,7 @@ pub(super) fn step(state: ReadState, fence: Sequence) -> Step {
     match state.source {
         Source::Rows if fence == Sequence(0) => Step::Answer,
         Source::Rows => Step::Wait,
+        Source::RowsOfReplica => Step::AskPrimary,
         Source::Replica => Step::AskLeader,
         Source::Leader { partition } if state.last.max(partition) >= fence => Step::Answer,
         Source::Leader { .. } => Step::AskPartition,
@@ -99,5 +108,9 @@ mod tests {
         check(Source::Rows, (0, 0), Step::Answer);
         check(Source::Rows, (3, 4), Step::Wait);
         check(Source::Rows, (4, 4), Step::Answer);
+        check(Source::RowsOfReplica, (0, 0), Step::AskPrimary);
+        check(Source::RowsOfReplica, (3, 0), Step::Answer);
+        check(Source::RowsOfReplica, (3, 4), Step::AskPrimary);
+        check(Source::RowsOfReplica, (4, 4), Step::Answer);
     }
 }

@@ -1,11 +1,13 @@
 //! Read-your-writes: a read with a fence waits, within bounds, until it contains the commit at that position.
 //!
 //! `decision` is pure and decides the steps. This file executes them: it reads from the leader of the stream, or reads the
-//! rows again.
+//! rows again. The reader is one of a request: if its replica does not suffice, its later reads use the primary too.
 
 mod decision;
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod rows_model;
 
 use std::time::Duration;
 
@@ -91,6 +93,7 @@ async fn read_until_reached(
     let mut source = match target.freshness {
         Freshness::Fresh => Source::Replica,
         Freshness::Leader => LEADER,
+        Freshness::Eventual if reader.read_model.began_on_replica() => Source::RowsOfReplica,
         Freshness::Eventual => Source::Rows,
     };
     let deadline = target.deadline;
@@ -121,11 +124,15 @@ async fn read_until_reached(
                     backoff.wait().await;
                 }
             }
+            Step::AskPrimary => {
+                reader.read_model.use_newer_rows();
+                source = Source::Rows;
+            }
             Step::Wait => {
                 backoff.wait().await;
             }
         }
-        read = if next == Step::Wait {
+        read = if matches!(next, Step::AskPrimary | Step::Wait) {
             let rows = rows(reader, target, query);
             ConversationRead::new(deadline.rows(rows).await?, None)?
         } else {

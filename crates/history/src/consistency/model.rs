@@ -147,7 +147,7 @@ impl State {
                 return;
             }
             Step::AskLeader => Next::Last { partition: 0 },
-            Step::AskPartition | Step::Wait => Next::Partition,
+            Step::AskPartition | Step::AskPrimary | Step::Wait => Next::Partition,
         };
         self.reading = Some(reading);
     }

@@ -48,7 +48,7 @@ impl Cursor<'_> {
         let target = snapshot.source_target(segment.ancestor);
         let mut newest = Window::new(batch_builder.remaining().into());
         if let Some(mut tail) = source.tail(target, CommitPosition::default()) {
-            while let Some(commits) = tail.next_page(snapshot.reader, target.deadline).await? {
+            while let Some(commits) = tail.next_page(&snapshot.reader, target.deadline).await? {
                 for commit in &commits {
                     let events = self.events_of(commit, segment.ancestor);
                     let inside = events.filter(|event| event.version <= segment.last);
@@ -137,7 +137,7 @@ impl Cursor<'_> {
             limit: u32::try_from(batch.events_max).unwrap_or(u32::MAX),
             bytes_max: batch.bytes_max,
         };
-        read_ranges(snapshot.reader, snapshot.target, query).await
+        read_ranges(&snapshot.reader, snapshot.target, query).await
     }
 }
 

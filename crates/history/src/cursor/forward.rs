@@ -66,7 +66,7 @@ impl Cursor<'_> {
         };
         let mut tail = tail.in_pages_of(batch_builder.remaining().events_max);
         let mut before = tail.position();
-        while let Some(commits) = tail.next_page(snapshot.reader, target.deadline).await? {
+        while let Some(commits) = tail.next_page(&snapshot.reader, target.deadline).await? {
             for commit in commits {
                 let inside = self.events_of(&commit, segment.ancestor);
                 for row in inside.filter(|row| row.version >= segment.first) {

@@ -64,8 +64,8 @@ pub async fn find(
     gateway: &Gateway,
     location: &DocumentLocation,
 ) -> Result<DocumentState, Problem> {
-    let target = &location.target;
-    let (model, access) = (&gateway.reader.read_model, &target.access.tenant);
+    let (reader, target) = (gateway.reader.for_request(), &location.target);
+    let (model, access) = (&reader.read_model, &target.access.tenant);
     let conversation = &target.key.conversation;
     let rows = find_document(model, access, conversation, &location.name);
     let rows = target.deadline.rows(rows).await?;
@@ -75,7 +75,7 @@ pub async fn find(
         kinds: &KINDS,
         ..Query::all(Direction::Forward)
     };
-    let opened = Snapshot::open_with(&gateway.reader, target, &query, BATCH).await;
+    let opened = Snapshot::open_with(&reader, target, &query, BATCH).await;
     let (snapshot, first) = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {
             return Ok(DocumentState::default());

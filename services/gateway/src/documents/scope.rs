@@ -4,7 +4,7 @@ use domain::{
     ConversationId, ConversationKey, DocumentName, Owner, Position, Violation, ViolationReason,
 };
 use event_log::registry::{AgentAccess, KeyPurpose};
-use history::{Deadline, Freshness, Snapshot, Target};
+use history::{Deadline, Freshness, Reader, Snapshot, Target};
 use keyed_history::DocumentIds;
 use keyed_history::document_ids::owner_or_agent;
 use read_model::queries::documents as rows;
@@ -95,18 +95,17 @@ impl DocumentLocation {
     }
 }
 
-/// Waits until the rows contain the last commit of a conversation. The caller may see no such conversation.
+/// Waits until the rows of a request contain the last commit of a conversation. The caller may see no such conversation.
 ///
 /// # Errors
 /// Rows or record are unavailable, or the rows do not contain it in time.
 pub(super) async fn wait_for_rows(
-    gateway: &Gateway,
+    reader: &Reader,
     access: &AgentAccess,
     conversation: &ConversationId,
     deadline: Deadline,
 ) -> Result<(), Problem> {
     let latest = target(access.clone(), conversation.clone(), deadline);
-    let reader = &gateway.reader;
     let waited = async {
         let snapshot = Snapshot::open(reader, &latest).await?;
         if snapshot.is_in_rows() {

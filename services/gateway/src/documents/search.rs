@@ -3,8 +3,8 @@
 use domain::bounds::DOCUMENT_LABELS_MAX;
 use domain::{DocumentName, DocumentNamespace, Position, Timestamp, Violation};
 use event_log::registry::AgentAccess;
-use history::Deadline;
-use read_model::projections::conversations::wait_until_reached;
+use history::{Deadline, FencedTables};
+use read_model::ReadModel;
 use read_model::queries::documents as rows;
 use read_model::queries::documents::{DocumentCondition, DocumentQuery, NamespaceQuery};
 use wire::status::Problem;
@@ -113,7 +113,7 @@ pub async fn search(
     search: DocumentSearch,
 ) -> Result<(Vec<Document>, bool), Problem> {
     let page = search.page;
-    hold(gateway, &search.access, &search.scope, &page).await?;
+    let model = rows_at(gateway, &search.access, &search.scope, &page).await?;
     let query = DocumentQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -123,8 +123,7 @@ pub async fn search(
         offset: page.offset,
         limit: page.limit.saturating_add(1),
     };
-    let model = &gateway.reader.read_model;
-    let found = rows::search_documents(model, &search.access.tenant, &query);
+    let found = rows::search_documents(&model, &search.access.tenant, &query);
     let found = page.deadline.rows(found).await?;
     let count_max = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let (mut documents, mut bytes) = (Vec::new(), 0);
@@ -155,7 +154,7 @@ pub async fn namespaces(
     search: NamespaceSearch,
 ) -> Result<(Vec<DocumentNamespace>, bool), Problem> {
     let page = search.page;
-    hold(gateway, &search.access, &search.scope, &page).await?;
+    let model = rows_at(gateway, &search.access, &search.scope, &page).await?;
     let query = NamespaceQuery {
         scope: search.scope.rows(gateway, &search.access)?,
         agent: search.access.agent.clone(),
@@ -169,8 +168,7 @@ pub async fn namespaces(
         offset: page.offset,
         limit: page.limit.saturating_add(1),
     };
-    let model = &gateway.reader.read_model;
-    let found = rows::list_document_namespaces(model, &search.access.tenant, &query);
+    let found = rows::list_document_namespaces(&model, &search.access.tenant, &query);
     let mut found = page.deadline.rows(found).await?;
     let count_max = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let has_more = found.len() > count_max;
@@ -178,21 +176,18 @@ pub async fn namespaces(
     Ok((found, has_more))
 }
 
-/// Waits until the rows include the positions of the page and, for the documents of one conversation, its last commit.
-async fn hold(
+/// Rows that include the positions of the page and, for the documents of one conversation, its last commit.
+async fn rows_at(
     gateway: &Gateway,
     access: &AgentAccess,
     scope: &DocumentScope,
     page: &DocumentsPage,
-) -> Result<(), Problem> {
-    let reader = &gateway.reader;
+) -> Result<ReadModel, Problem> {
+    let reader = gateway.reader.for_request();
     if let DocumentScope::Conversation(conversation) = scope {
-        scope::wait_for_rows(gateway, access, conversation, page.deadline).await?;
+        scope::wait_for_rows(&reader, access, conversation, page.deadline).await?;
     }
-    if page.fences.is_empty() {
-        return Ok(());
-    }
-    let reached = wait_until_reached(&reader.read_model, &page.fences, reader.fence_wait);
-    let is_reached = page.deadline.rows(reached).await?;
-    is_reached.then_some(()).ok_or_else(position_not_reached)
+    let rows = reader.rows_at(&page.fences, FencedTables::Conversations);
+    let rows = page.deadline.rows(rows).await?;
+    rows.ok_or_else(position_not_reached)
 }

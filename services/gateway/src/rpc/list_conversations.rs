@@ -43,7 +43,8 @@ pub(super) async fn handle(
         size,
         deadline: call.deadline,
     };
-    let page = listing.page(gateway, &access.tenant, paging, |conversation| {
+    let rows = gateway.reader.read_model.for_request();
+    let page = listing.page(&rows, &access.tenant, paging, |conversation| {
         let conversation = wire::reads::conversation(conversation);
         let bytes = conversation.encoded_len();
         (conversation, bytes)

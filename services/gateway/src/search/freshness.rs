@@ -1,6 +1,7 @@
 //! Up to when everything is searched.
 
 use domain::{Position, Timestamp};
+use read_model::ReadModel;
 use read_model::queries::search::{SearchCheckpoint, search_progress};
 use runtime::clock::Clock;
 use wire::status::Problem;
@@ -21,11 +22,12 @@ pub(super) struct Freshness {
 /// The read model does not answer.
 pub(super) async fn progress(
     gateway: &Gateway,
+    rows: &ReadModel,
     request: &SearchRequest<'_>,
 ) -> Result<Freshness, Problem> {
     let now = Timestamp(Clock::System.now_nanos());
     let ends = request.deadline.record(gateway.reader.record.ends()).await;
-    let progress = search_progress(&gateway.reader.read_model, &request.access);
+    let progress = search_progress(rows, &request.access);
     let progress = request.deadline.rows(progress).await?;
     Ok(Freshness {
         indexed_until: indexed_until(now, ends.ok().as_deref(), &progress.checkpoints),

@@ -17,8 +17,7 @@ pub use results::{SearchPage, SearchResult};
 pub use scope::{SearchAgents, SearchAudience};
 
 use domain::{Owner, Position, TenantAccess};
-use history::Deadline;
-use read_model::projections::conversations::wait_until_reached;
+use history::{Deadline, FencedTables};
 use read_model::queries::search::{DocumentCursor, term_key};
 use search::{QUERY_BYTES_MAX, Query};
 use wire::status::{Problem, Reason};
@@ -73,19 +72,23 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
         SearchOrder::Newest => Start::Newest(page::start(&request)?),
         SearchOrder::Relevance => Start::Ranked(relevance::start(&request)?),
     };
-    hold(gateway, &request.fences).await?;
+    let rows = gateway
+        .reader
+        .rows_at(&request.fences, FencedTables::Search)
+        .await;
+    let rows = rows.map_err(|error| problem::of_read_model(&error))?;
+    let rows = rows.ok_or_else(problem::position_not_reached)?;
     let scope = Scope::of(gateway, &request, &query)?;
-    let progress = freshness::progress(gateway, &request).await?;
-    let model = &gateway.reader.read_model;
+    let progress = freshness::progress(gateway, &rows, &request).await?;
     let key = request
         .deadline
-        .rows(term_key(model, &request.access))
+        .rows(term_key(&rows, &request.access))
         .await?;
     let page = match (key, scope) {
         (Some(key), Some(scope)) => {
             let terms = scope.terms(&key, &query);
             let search = page::Search {
-                gateway,
+                rows: &rows,
                 request: &request,
                 query: &query,
                 scope: &scope,
@@ -109,21 +112,6 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
 enum Start {
     Newest(Option<DocumentCursor>),
     Ranked(Option<RankedStart>),
-}
-
-/// Waits until rows and index include the positions.
-async fn hold(gateway: &Gateway, positions: &[Position]) -> Result<(), Problem> {
-    if positions.is_empty() {
-        return Ok(());
-    }
-    let rows = &gateway.reader.read_model;
-    for model in [rows.clone(), rows.for_search()] {
-        let reached = wait_until_reached(&model, positions, gateway.reader.fence_wait).await;
-        if !reached.map_err(|error| problem::of_read_model(&error))? {
-            return Err(problem::position_not_reached());
-        }
-    }
-    Ok(())
 }
 
 fn query_invalid(rule: &str) -> Problem {

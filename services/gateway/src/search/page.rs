@@ -1,6 +1,7 @@
 //! Pages of results, newest first.
 
 use domain::{ConversationId, Timestamp, Version};
+use read_model::ReadModel;
 use read_model::queries::search::{
     DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents,
     rewinds,
@@ -13,8 +14,8 @@ use super::results::{MatchCount, SearchPage, SearchResult, result};
 use super::scope::Scope;
 use super::{SearchAudience, SearchOrder, SearchRequest};
 use crate::page_token::{self, QueryHash, take_number};
+use crate::problem;
 use crate::request::BoundedNumber;
-use crate::{Gateway, problem};
 
 /// The number of results of a page.
 pub const SEARCH_PAGE: BoundedNumber = BoundedNumber {
@@ -30,7 +31,7 @@ const READ_DOCUMENTS: u32 = 200;
 /// A search under way.
 #[derive(Debug)]
 pub(super) struct Search<'s> {
-    pub(super) gateway: &'s Gateway,
+    pub(super) rows: &'s ReadModel,
     pub(super) request: &'s SearchRequest<'s>,
     pub(super) query: &'s Query,
     pub(super) scope: &'s Scope,
@@ -119,8 +120,7 @@ impl Search<'_> {
             after,
             limit,
         };
-        let model = &self.gateway.reader.read_model;
-        let access = &self.request.access;
+        let (model, access) = (self.rows, &self.request.access);
         let found = documents(model, access, &query);
         let found = timeout(self.request.deadline.left(), found).await;
         let found = found.map_err(|_| timed_out())?.map_err(of_search)?;

@@ -100,7 +100,7 @@ impl Stack {
             grpc: GrpcConfig::at(local),
             admin_addr: local,
             record: record_config,
-            read_model: read_model_config,
+            read_model: read_model_config.into(),
             writer_url: format!("http://{}", writer.grpc_addr),
             writer_token: token,
             models: ModelServersConfig(

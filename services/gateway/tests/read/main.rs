@@ -24,6 +24,8 @@ mod http;
 mod listing;
 mod outage;
 mod projection;
+mod replica_latency;
+mod replicas;
 mod stack;
 mod tokens;
 mod watch;

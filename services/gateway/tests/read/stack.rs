@@ -84,7 +84,7 @@ impl Stack {
             },
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: record_config,
-            read_model: read_model_config,
+            read_model: read_model_config.into(),
             fence_wait_ms: 300,
             watchers_max: 64,
             watch_idle_check_ms: 500,

@@ -23,7 +23,7 @@ async fn a_gateway_runs_the_job() {
     let mut config = GatewayConfig {
         admin_addr: any,
         record: stack.record_config.clone(),
-        read_model: ReadModelConfig::new(&stack.database_url),
+        read_model: ReadModelConfig::new(&stack.database_url).into(),
         writer_url: stack.writer_url.clone(),
         writer_token: stack.deps.token.clone(),
         retention: RetentionConfig {

@@ -7,7 +7,7 @@ use event_log::RecordConfig;
 use system_status::roles::Role;
 use system_status::{LAG_MAX_SECONDS_DEFAULT, Limits, Reader, Status};
 
-use super::stores::{ReadModelAddress, RecordAddress};
+use super::stores::{ReadModelAddress, RecordAddress, ReplicaAddresses};
 use crate::console::{self, AsJson};
 use crate::exit::Exit;
 use crate::status::{default_roles, view};
@@ -19,7 +19,7 @@ const LAG_MAX_SECONDS_MAX: u64 = 24 * 60 * 60;
 ///
 /// Reads NATS and Postgres directly, and the roles' admin listeners. Exit code 0: healthy; 6: something needs an operator: a
 /// role, NATS or Postgres does not answer, the NATS server is not durable, a partition has no projector, rows lag too far behind,
-/// a conversation is parked, a replica lags, or the schema has another version than this program.
+/// a conversation is parked, a replica of NATS or Postgres lags, or the schema has another version than this program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,6 +42,8 @@ pub(crate) struct StatusOptions {
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
+    #[command(flatten)]
+    replicas: ReplicaAddresses,
     /// URL of the NATS server's monitoring port, which shows its sync settings.
     #[arg(long, value_name = "URL", env = "HANSARD_RECORD__MONITOR_URL")]
     #[arg(hide_env_values = true)]
@@ -80,7 +82,8 @@ impl StatusOptions {
             lag_max: Duration::from_secs(self.lag_max_seconds),
             unexplained_max: self.unexplained_max,
         };
-        Ok((Reader::new(config, self.read_model.open()?, roles), limits))
+        let reader = Reader::new(config, self.read_model.open()?, roles);
+        Ok((reader.with_replicas(self.replicas.open()?), limits))
     }
 }
 

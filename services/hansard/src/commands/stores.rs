@@ -4,7 +4,7 @@ use std::fmt;
 
 use archive::{Archive, StoreUrl};
 use event_log::{Record, RecordConfig};
-use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
+use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX, server_name};
 use runtime::config::Secret;
 
 use super::master_key_args::MasterKeyArgs;
@@ -78,6 +78,25 @@ impl ReadModelAddress {
     }
 }
 
+/// The addresses of replicas of Postgres.
+#[derive(Clone, clap::Args)]
+pub(crate) struct ReplicaAddresses {
+    /// URL of a streaming replica of Postgres. Repeat the option for several.
+    #[arg(long = "replica-url", value_name = "URL")]
+    urls: Vec<String>,
+}
+
+impl ReplicaAddresses {
+    /// Name and read models of each replica. The connection opens with the first use.
+    pub(crate) fn open(&self) -> Result<Vec<(String, ReadModel)>, ReadModelError> {
+        let replicas = self.urls.iter().map(|url| {
+            let model = ReadModel::connect_lazy(&ReadModelConfig::new(url))?;
+            Ok((server_name(url)?, model))
+        });
+        replicas.collect()
+    }
+}
+
 /// The addresses of the record, the read models and the archive.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Stores {
@@ -122,7 +141,13 @@ pub(crate) fn store_url(text: &str) -> Result<StoreUrl, String> {
     StoreUrl::parse(text).map_err(|error| error.to_string())
 }
 
-// The URL may contain a password.
+// URLs may contain a password.
+impl fmt::Debug for ReplicaAddresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplicaAddresses").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for ReadModelAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadModelAddress").finish_non_exhaustive()

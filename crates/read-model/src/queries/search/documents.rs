@@ -96,7 +96,7 @@ pub async fn documents(
     })
 }
 
-/// Reads a page, and once more with another connection if the first one was lost.
+/// Reads a page, and once more with another connection if the first one was lost. If a replica fails, the primary answers.
 async fn read(
     model: &ReadModel,
     access: &TenantAccess,
@@ -105,6 +105,12 @@ async fn read(
     let end = Instant::now() + Duration::from_millis(SEARCH_TIMEOUT_MS);
     // Boxed, to keep the futures of all callers small.
     let attempt = || Box::pin(timeout_at(end, read_once(model, access, query)));
+    let on_replica = model.transact_on_replica(read_once(model, access, query));
+    match timeout_at(end, Box::pin(on_replica)).await {
+        Ok(Some(page)) => return Ok(page),
+        Ok(None) => {}
+        Err(_) => return Err(SearchError::TooSlow),
+    }
     let mut answer = attempt().await;
     if let Ok(Err(error)) = &answer
         && error.is_retryable()

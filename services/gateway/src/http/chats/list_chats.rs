@@ -76,7 +76,7 @@ pub(in crate::http) async fn list_chats(
     page(&state, &caller.access.tenant, &listing, &cursor, size).await
 }
 
-/// A page of a listing, after the rows include the positions that the request has sent; `paging`: cursor and size.
+/// A page of a listing, from rows that include the positions that the request has sent; `paging`: cursor and size.
 ///
 /// # Errors
 /// The cursor is invalid or of another query; the rows do not answer.
@@ -87,14 +87,14 @@ pub(in crate::http) async fn page(
     token: &str,
     size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let held = catch_up::hold(&state.gateway, &positions::fences()).await;
-    held.map_err(problem::from_problem)?;
+    let rows = catch_up::rows_at(&state.gateway, &positions::fences()).await;
+    let rows = rows.map_err(problem::from_problem)?;
     let paging = Paging {
         token,
         size,
         deadline: Deadline::until(None),
     };
-    let page = listing.page(&state.gateway, access, paging, |conversation| {
+    let page = listing.page(&rows, access, paging, |conversation| {
         let body = ConversationBody::from(&conversation);
         let bytes = serde_json::to_vec(&body).map_or(0, |json| json.len());
         (body, bytes)

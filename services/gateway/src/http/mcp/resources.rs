@@ -50,16 +50,21 @@ pub(super) async fn list(
         deadline: Deadline::until(None),
     };
     let listing = Listing::of(filter);
-    let page = listing.page(gateway, &tenant, paging, |conversation| {
-        let id = conversation.id.as_str();
-        let resource = Resource::new(format!("{URI_PREFIX}{id}"), id);
-        let resource = resource.with_mime_type(MIME_TYPE);
-        let resource = match &conversation.title {
-            Some(title) => resource.with_title(title),
-            None => resource,
-        };
-        (resource, 0)
-    });
+    let page = listing.page(
+        &gateway.reader.read_model,
+        &tenant,
+        paging,
+        |conversation| {
+            let id = conversation.id.as_str();
+            let resource = Resource::new(format!("{URI_PREFIX}{id}"), id);
+            let resource = resource.with_mime_type(MIME_TYPE);
+            let resource = match &conversation.title {
+                Some(title) => resource.with_title(title),
+                None => resource,
+            };
+            (resource, 0)
+        },
+    );
     let page = page
         .await
         .map_err(|error| rejected(problem::from_problem(error)))?;

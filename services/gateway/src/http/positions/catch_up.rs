@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use domain::Position;
 use read_model::projections::conversations::wait_until_reached;
+use read_model::{ReadModel, ReadModelError};
 use tokio::time::timeout;
 use wire::status::Problem;
 
 use crate::Gateway;
-use history::{Deadline, WAIT_DEFAULT};
+use history::{Deadline, FencedTables, WAIT_DEFAULT};
 
 /// The longest wait for the rows.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 
-/// Waits until the rows include every commit that was recorded before this call; `false`: not within [`CATCH_UP_MAX`].
+/// Waits until the rows of the primary include every commit that was recorded before this call; `false`: not within
+/// [`CATCH_UP_MAX`].
 ///
 /// # Errors
 /// The record or the read model does not answer.
@@ -21,29 +23,27 @@ pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
     let ends = Deadline::until(None)
         .record(gateway.reader.record.ends())
         .await?;
-    wait(gateway, &ends, CATCH_UP_MAX).await
+    let reached = wait_until_reached(&gateway.reader.read_model, &ends, CATCH_UP_MAX);
+    in_time(CATCH_UP_MAX, reached).await
 }
 
-/// Waits until the rows include the positions, at most as long as the gateway waits for a fence.
+/// Rows that include the positions. Waits for them at most as long as the gateway waits for a fence.
 ///
 /// # Errors
 /// `POSITION_NOT_REACHED`, or the read model does not answer.
-pub async fn hold(gateway: &Gateway, positions: &[Position]) -> Result<(), Problem> {
-    if positions.is_empty() || wait(gateway, positions, gateway.reader.fence_wait).await? {
-        return Ok(());
-    }
-    Err(crate::problem::position_not_reached())
+pub async fn rows_at(gateway: &Gateway, positions: &[Position]) -> Result<ReadModel, Problem> {
+    let reader = &gateway.reader;
+    let rows = reader.rows_at(positions, FencedTables::Conversations);
+    let rows = in_time(reader.fence_wait, rows).await?;
+    rows.ok_or_else(crate::problem::position_not_reached)
 }
 
-/// Waits until the rows include the positions; `false`: not in time.
-async fn wait(
-    gateway: &Gateway,
-    positions: &[Position],
+async fn in_time<T>(
     wait_max: Duration,
-) -> Result<bool, Problem> {
-    let reached = wait_until_reached(&gateway.reader.read_model, positions, wait_max);
-    match timeout(wait_max + WAIT_DEFAULT, reached).await {
-        Ok(reached) => reached.map_err(|error| crate::problem::of_read_model(&error)),
+    answer: impl Future<Output = Result<T, ReadModelError>>,
+) -> Result<T, Problem> {
+    match timeout(wait_max + WAIT_DEFAULT, answer).await {
+        Ok(answer) => answer.map_err(|error| crate::problem::of_read_model(&error)),
         Err(_) => Err(crate::problem::read_model_timed_out()),
     }
 }

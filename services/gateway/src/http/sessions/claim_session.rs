@@ -155,7 +155,9 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
         let tenant = &user.access.tenant;
         let page = claim
             .listing
-            .page(&state.gateway, tenant, paging, |one| (one, 0));
+            .page(&state.gateway.reader.read_model, tenant, paging, |one| {
+                (one, 0)
+            });
         let page = page.await.map_err(problem::from_problem)?;
         let conversations = page.conversations.into_iter();
         let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));

@@ -94,7 +94,7 @@ pub(super) async fn start(
     let projector = projector::start(projector, &shutdowns.backends).await?;
     let gateway = GatewayConfig {
         record: named(&record, "hansard-gateway"),
-        read_model,
+        read_model: read_model.into(),
         writer_url: format!("http://{}", writer.grpc_addr),
         writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
             .await?,

@@ -7,12 +7,12 @@ use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
 };
 use read_model::projections::search::SearchOverview;
-use read_model::{LiveSchema, SchemaStatus};
+use read_model::{LiveSchema, ReplicaStatus, SchemaStatus};
 
 use super::*;
 use system_status::readings::{
     ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
-    RoleAnswer, RolePresence, RoleReading,
+    ReplicaReading, RoleAnswer, RolePresence, RoleReading,
 };
 use system_status::{Limits, Status};
 
@@ -88,6 +88,7 @@ fn healthy() -> Readings {
         schema: "conversations_v1".to_owned(),
     };
     Readings {
+        replicas: Vec::new(),
         now: NOW,
         record: Ok(RecordReading {
             id: "00ff".to_owned(),
@@ -245,6 +246,44 @@ fn single_publishes_are_only_a_warning() {
         shown.contains("group commit in 1 of 2 partitions"),
         "{shown}"
     );
+}
+
+#[test]
+fn replicas_of_postgres_are_shown_with_their_lag() {
+    let mut readings = healthy();
+    let replica = |name: &str, status| ReplicaReading {
+        name: name.to_owned(),
+        status,
+    };
+    let lag = Duration::from_millis(120);
+    readings.replicas = vec![
+        replica("a:5432", Some(ReplicaStatus::Complete { lag })),
+        replica("b:5432", Some(ReplicaStatus::Lagging)),
+        replica("c:5432", Some(ReplicaStatus::Unrelated)),
+        replica("d:5432", None),
+    ];
+    let reason = "refused".to_owned();
+    let unreachable = ReplicaStatus::Unreachable { reason };
+    readings.replicas.push(replica("e:5432", Some(unreachable)));
+    let status = Status::from_readings(&readings, Limits::default());
+    assert_eq!(
+        status.needs,
+        [
+            "Postgres replica b:5432: lagging; reads use the primary meanwhile",
+            "Postgres replica c:5432: not a replica of this database; reads use the primary meanwhile",
+            "Postgres replica e:5432: no answer, refused; reads use the primary meanwhile",
+        ]
+    );
+    let mut shown = Vec::new();
+    write(&mut shown, &status).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    for line in [
+        "replica     a:5432: ready, lag 0.12 s",
+        "replica     b:5432: lagging",
+        "replica     d:5432: unknown",
+    ] {
+        assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    }
 }
 
 #[test]

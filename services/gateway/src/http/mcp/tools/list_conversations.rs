@@ -76,8 +76,11 @@ pub(super) async fn call(
         deadline: Deadline::until(None),
     };
     let listing = Listing::of(ListFilter::User { agent, user });
-    let page = listing.page(gateway, &tenant, paging, |conversation| {
-        (ConversationObject::from(&conversation), 0)
-    });
+    let page = listing.page(
+        &gateway.reader.read_model,
+        &tenant,
+        paging,
+        |conversation| (ConversationObject::from(&conversation), 0),
+    );
     Ok(page.await.map_err(problem::from_problem)?.conversations)
 }

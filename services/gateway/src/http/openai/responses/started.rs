@@ -114,7 +114,7 @@ pub(super) async fn start(
             started: commit.last_version,
             recorded_at: commit.recorded_at,
         },
-        None => record(state, caller, hash, request, placement).await?,
+        None => Box::pin(record(state, caller, hash, request, placement)).await?,
     };
     let run = run_started_by(commit.id);
     let conversation = api_id(&key.conversation).to_owned();

@@ -133,7 +133,7 @@ async fn answer(
         metadata: body.metadata.as_deref(),
         body: raw,
     };
-    let (parts, conversation) = exchange.answer(state, caller, headers).await?;
+    let (parts, conversation) = Box::pin(exchange.answer(state, caller, headers)).await?;
     Ok((parts, Some(conversation)))
 }
 

@@ -1,0 +1,197 @@
+//! Configuration of a process that also reads from replicas of Postgres.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::server_name;
+use crate::certificates;
+use crate::config::{CONNECTIONS_MAX, ReadModelConfig};
+use crate::error::ReadModelError;
+
+/// Maximum number of replicas.
+pub const REPLICAS_MAX: usize = 16;
+/// Minimum of the configurable lag of a replica, in milliseconds. It exceeds the interval of two measurements.
+pub const REPLICA_LAG_MS_MIN: u64 = 200;
+/// Maximum of the configurable lag of a replica, in milliseconds. Commits of the record are archived when they are older.
+pub const REPLICA_LAG_MS_MAX: u64 = 60_000;
+
+/// The primary, and the replicas that reads use.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicatedReadModelConfig {
+    /// The primary.
+    #[serde(flatten)]
+    pub primary: ReadModelConfig,
+    /// URLs of streaming replicas of that database, at most 16, each as `database_url`. Reads use them in turn while they
+    /// answer and do not lag too far behind, and the primary otherwise. Empty: all reads use the primary.
+    pub replica_urls: Vec<String>,
+    /// Maximum number of open connections to each replica. One more measures its lag.
+    pub replica_connections_max: u32,
+    /// Maximum lag of a replica that is read, in milliseconds; 200 to 60000.
+    pub replica_lag_ms_max: u64,
+}
+
+impl From<ReadModelConfig> for ReplicatedReadModelConfig {
+    /// No replicas.
+    fn from(primary: ReadModelConfig) -> Self {
+        Self {
+            primary,
+            replica_urls: Vec::new(),
+            replica_connections_max: 10,
+            replica_lag_ms_max: 1_000,
+        }
+    }
+}
+
+impl Default for ReplicatedReadModelConfig {
+    fn default() -> Self {
+        ReadModelConfig::default().into()
+    }
+}
+
+impl ReplicatedReadModelConfig {
+    /// The invalid settings: each key with its rule and the remedy.
+    #[must_use]
+    pub fn errors(&self) -> Vec<(&'static str, String)> {
+        let mut errors = self.primary.errors();
+        errors.extend(
+            self.url_errors()
+                .into_iter()
+                .map(|error| ("replica_urls", error)),
+        );
+        let connections = self.replica_connections_max;
+        if !(1..=CONNECTIONS_MAX).contains(&connections) {
+            let problem =
+                format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
+            errors.push(("replica_connections_max", problem));
+        }
+        let lag = self.replica_lag_ms_max;
+        if !(REPLICA_LAG_MS_MIN..=REPLICA_LAG_MS_MAX).contains(&lag) {
+            let problem =
+                format!("is {lag}, but must be {REPLICA_LAG_MS_MIN} to {REPLICA_LAG_MS_MAX} ms");
+            errors.push(("replica_lag_ms_max", problem));
+        }
+        errors
+    }
+
+    fn url_errors(&self) -> Vec<String> {
+        let count = self.replica_urls.len();
+        if count > REPLICAS_MAX {
+            return vec![format!(
+                "has {count} URLs, but at most {REPLICAS_MAX} replicas are used: remove some"
+            )];
+        }
+        let primary = server_name(&self.primary.database_url).ok();
+        let mut names: BTreeSet<String> = primary.into_iter().collect();
+        let mut errors = Vec::new();
+        for (number, url) in (1..).zip(&self.replica_urls) {
+            match server_name(url) {
+                Err(_) => errors.push(format!(
+                    "is invalid in URL {number}: give postgres://user@host:port/database"
+                )),
+                Ok(name) if !names.insert(name.clone()) => errors.push(format!(
+                    "names {name} again in URL {number}: name each server once, and not the primary"
+                )),
+                Ok(_) => {}
+            }
+            if let Err(ReadModelError::File {
+                parameter,
+                path,
+                problem,
+            }) = certificates::check(url)
+            {
+                errors.push(format!(
+                    "names {path} as {parameter} in URL {number}, which {problem}"
+                ));
+            }
+        }
+        errors
+    }
+}
+
+impl fmt::Debug for ReplicatedReadModelConfig {
+    /// Omits the URLs, which may contain passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplicatedReadModelConfig")
+            .field("primary", &self.primary)
+            .field("replicas", &self.replica_urls.len())
+            .field("replica_connections_max", &self.replica_connections_max)
+            .field("replica_lag_ms_max", &self.replica_lag_ms_max)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(urls: &[&str]) -> ReplicatedReadModelConfig {
+        ReplicatedReadModelConfig {
+            replica_urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+            ..ReplicatedReadModelConfig::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(config: &ReplicatedReadModelConfig, expected: &[(&str, &str)]) {
+        let errors = config.errors();
+        let errors: Vec<(&str, &str)> = errors.iter().map(|(key, rule)| (*key, &**rule)).collect();
+        assert_eq!(errors, expected);
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn each_server_is_named_once() {
+        check(&config(&[]), &[]);
+        check(
+            &config(&["postgres://u:hunter2@a/d", "postgres://u@b/d"]),
+            &[],
+        );
+        let again = "names a:5432 again in URL 2: name each server once, and not the primary";
+        check(
+            &config(&["postgres://u@a/d", "postgres://v@a:5432/d"]),
+            &[("replica_urls", again)],
+        );
+        let primary =
+            "names 127.0.0.1:5432 again in URL 1: name each server once, and not the primary";
+        check(
+            &config(&["postgres://u@127.0.0.1/d"]),
+            &[("replica_urls", primary)],
+        );
+        let invalid = "is invalid in URL 1: give postgres://user@host:port/database";
+        check(&config(&["hunter2"]), &[("replica_urls", invalid)]);
+        let file =
+            "names /no/ca.pem as sslrootcert in URL 1, which cannot be read: entity not found";
+        check(
+            &config(&["postgres://u@a/d?sslrootcert=/no/ca.pem"]),
+            &[("replica_urls", file)],
+        );
+    }
+
+    #[test]
+    fn the_bounds_are_checked_at_their_edges() {
+        let many: Vec<String> = (0..=REPLICAS_MAX)
+            .map(|number| format!("postgres://u@replica-{number}/d"))
+            .collect();
+        let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let rule = "has 17 URLs, but at most 16 replicas are used: remove some";
+        check(&config(&many), &[("replica_urls", rule)]);
+        many.pop();
+        check(&config(&many), &[]);
+        for (lag, is_valid) in [(199, false), (200, true), (60_000, true), (60_001, false)] {
+            let config = ReplicatedReadModelConfig {
+                replica_lag_ms_max: lag,
+                ..config(&[])
+            };
+            assert_eq!(config.errors().is_empty(), is_valid, "{lag}");
+        }
+        for (connections, is_valid) in [(0, false), (1, true), (1_000, true), (1_001, false)] {
+            let config = ReplicatedReadModelConfig {
+                replica_connections_max: connections,
+                ..config(&[])
+            };
+            assert_eq!(config.errors().is_empty(), is_valid, "{connections}");
+        }
+    }
+}
