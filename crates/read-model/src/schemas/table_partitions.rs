@@ -1,14 +1,15 @@
 //! The number of table partitions of the events in a schema.
 
 /// Into how many table partitions the events of a schema are divided, by a hash of the conversation; 1: they are in one table. A
-/// clone has as many as its source, unless a rebuild changes the number.
+/// clone has as many as its source, unless a rebuild changes the number. A statement that writes opens each table partition that it
+/// writes to, see docs/explanation/figures.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TablePartitions(u16);
 
 impl TablePartitions {
     /// One table.
     pub const ONE: Self = Self(1);
-    /// The largest number: a statement of several conversations opens every table partition.
+    /// The largest number: a statement of several conversations may open every table partition.
     pub const MAX: u16 = 64;
 
     /// `None`: the number is not 1 to [`TablePartitions::MAX`].

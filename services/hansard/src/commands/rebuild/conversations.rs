@@ -44,8 +44,8 @@ pub(super) struct Args {
     /// Maximum number of copied events per second, to leave capacity for other work; by default unlimited.
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Number of tables for the events, by a hash of the conversation, which Postgres vacuums one by one: 16 from 100 million events
-    /// on, 64 from a billion; by default as many as the live schema has.
+    /// Number of tables for the events, 1 to 64; by default as many as the live schema has. Postgres vacuums and indexes each by
+    /// itself, but writes cost more.
     #[arg(long, value_name = "TABLES", value_parser = parse_table_partitions)]
     table_partitions: Option<TablePartitions>,
     /// Print what would be done, and change nothing.
