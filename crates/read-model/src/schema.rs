@@ -18,6 +18,9 @@
 //! copies its indexes from the live one at the end. A new mutable column of `conversation` is also needed in
 //! `conversation_change`, which a schema has while it is filled. A column that cannot be computed from the existing rows
 //! needs a rebuild. A column with personal content needs `SET STATISTICS 0`: statistics of the planner outlive an erasure.
+//!
+//! `event` may have table partitions, `event_p00` and so on (see [`crate::schemas::TablePartitions`]). Changes of its columns
+//! and indexes reach them; a storage setting must be set in each.
 
 use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgRow};
@@ -28,7 +31,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 19] = [
+const MIGRATIONS: [(i64, &str, &str); 20] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -48,6 +51,7 @@ const MIGRATIONS: [(i64, &str, &str); 19] = [
     (17, "operators", include_str!("../migrations/0017_operators.sql")),
     (18, "search blocks", include_str!("../migrations/0018_search_blocks.sql")),
     (19, "documents", include_str!("../migrations/0019_documents.sql")),
+    (20, "freezing", include_str!("../migrations/0020_freezing.sql")),
 ];
 
 /// Reads the version of the last migration.

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use super::building::SchemaBuild;
 use super::list::{Phase, SchemaInfo, SchemaState, list};
 use super::structure::clone_structure;
+use super::table_partitions::TablePartitions;
 use crate::arguments::{arguments, execute};
 use crate::connections::PooledConnection;
 use crate::error::ReadModelError;
@@ -61,11 +62,15 @@ impl SchemasLock {
         }))
     }
 
-    /// Resumes the unfinished schema, or creates a new, empty one beside the live one.
+    /// Resumes the unfinished schema, or creates a new, empty one beside the live one. `table_partitions` is for a new one; `None`:
+    /// as many as the live schema has.
     ///
     /// # Errors
     /// [`ReadModelError::Unavailable`], or [`ReadModelError::Refused`] if the login may not create schemas.
-    pub async fn begin(&self) -> Result<SchemaBuild, ReadModelError> {
+    pub async fn begin(
+        &self,
+        table_partitions: Option<TablePartitions>,
+    ) -> Result<SchemaBuild, ReadModelError> {
         let live = self.model.live_schema().await?;
         let schemas = list(&self.model).await?;
         let is_unfinished = |schema: &&SchemaInfo| schema.state == SchemaState::Building;
@@ -75,12 +80,16 @@ impl SchemasLock {
                 schema.name,
                 schema.phase,
                 live,
+                schema.table_partitions,
             ));
         }
+        let of_live = schemas.iter().find(|schema| schema.name == live);
+        let of_live = of_live.map_or(TablePartitions::ONE, |schema| schema.table_partitions);
+        let partitions = table_partitions.unwrap_or(of_live);
         let last = schemas.iter().map(|schema| schema.name).max();
         let name = last.unwrap_or(live).next();
         let make = async |connection: &mut PgConnection| {
-            clone_structure(connection, live, name).await?;
+            clone_structure(connection, live, name, partitions).await?;
             let enter = format!("SET LOCAL search_path = {name}");
             connection.execute(AssertSqlSafe(enter)).await?;
             connection
@@ -90,7 +99,13 @@ impl SchemasLock {
             Ok::<_, ReadModelError>(())
         };
         self.model.transaction(Durability::Durable, make).await?;
-        Ok(SchemaBuild::new(&self.model, name, Phase::Copying, live))
+        Ok(SchemaBuild::new(
+            &self.model,
+            name,
+            Phase::Copying,
+            live,
+            partitions,
+        ))
     }
 
     /// Drops a schema that is not live, with its content.

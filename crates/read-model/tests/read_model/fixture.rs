@@ -143,6 +143,10 @@ impl Author {
         &self.head.as_ref().unwrap().0
     }
 
+    pub(crate) fn has_begun(&self) -> bool {
+        self.head.is_some()
+    }
+
     /// The next commit, at `sequence` of partition 0, recorded `sequence` seconds after [`START`].
     pub(crate) fn commit(&mut self, sequence: u64, facts: Vec<Fact>) -> Item {
         let at = Timestamp(START.0 + i64::try_from(sequence).unwrap() * SECOND);

@@ -1,8 +1,14 @@
-//! Plans: every query of a reader uses its index, with default planner settings and enough rows for other plans.
+//! Plans: every query of a reader uses its index, with default planner settings and enough rows for other plans. Of partitioned
+//! events, it reads only the table partitions of its conversations.
 
+use std::collections::HashSet;
+
+use read_model::SchemaName;
+use read_model::schemas::SchemasLock;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::fixture::Projection;
+use crate::schemas::made_with;
 
 /// The statement of a query, example arguments, and the index that it must use.
 struct Case {
@@ -78,16 +84,57 @@ const CASES: [Case; 47] = [
     case!("provider_logs" "{filter}" "AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8)" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'c5', NULL") by "provider_log_by_conversation"),
 ];
 
-/// A reader of `t1` with our connection options, except those that restrict the planner.
-async fn reader(url: &str) -> PgConnection {
+/// Statements of several conversations, which [`CASES`] does not contain: with two conversations each.
+#[rustfmt::skip]
+const SEVERAL: [Case; 5] = [
+    case!("events_of_ranges" ("'t1', '{c5,c7}', '{1,1}', '{4,4}', 10, NULL, 1000") by "event_pkey"),
+    case!("rare_events_of_ranges" ("'t1', '{c5,c7}', '{1,1}', '{4,4}', 10, '{2}', 1000") by "event_by_kind"),
+    case!("conversation_facts" ("'t1', '{c5,c7}', 'm', 'x', 200, 20, 2, 5, 13") by "event_by_kind"),
+    case!("conversation_excerpts" ("'t1', '{c5,c7}', 1000, 200, 1, 2") by "event_pkey"),
+    case!("search/rewinds" ("'t1', '{c5,c7}', 1000") by "event_"),
+];
+
+macro_rules! projection_case {
+    ($file:literal ($arguments:literal)) => {
+        Case {
+            sql: include_str!(concat!("../../src/projections/", $file, ".sql")),
+            replacement: ("{columns}", "version, body"),
+            arguments: $arguments,
+            index: "event_pkey",
+        }
+    };
+}
+
+/// Statements of projectors, with one or two conversations each; the last ones delete.
+#[rustfmt::skip]
+const PROJECTIONS: [Case; 6] = [
+    projection_case!("conversations/verification/events_of" ("'t1', 'c5', 1, 4")),
+    projection_case!("conversations/verification/unfounded_events" ("'t1', 'c5', 2, 3, 4, 10")),
+    projection_case!("conversations/residue" ("'{t1,t3}', '{c5,c7}'")),
+    projection_case!("search/events_of_conversation" ("'t1', 'c5', 0, 10")),
+    projection_case!("conversations/erase_event_range" ("'t1', 'c5', 1, 2")),
+    projection_case!("conversations/erase_events" ("'{t1,t3}', '{c5,c7}'")),
+];
+
+/// The options of connections that restrict the planner.
+const RESTRICTED: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+const TABLE_PARTITIONS: u16 = 16;
+
+/// A connection with our options, except those that restrict the planner.
+async fn connect(url: &str, schema: SchemaName) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    for statement in [
-        "SET search_path = conversations_v1",
-        "SET plan_cache_mode = force_generic_plan",
-        "SET jit = off",
-        "SET ROLE hansard_reader",
-        "SET hansard.tenant = 't1'",
-    ] {
+    let path = format!("SET search_path = {schema}");
+    connection.execute(AssertSqlSafe(path)).await.unwrap();
+    for statement in ["SET plan_cache_mode = force_generic_plan", "SET jit = off"] {
+        connection.execute(statement).await.unwrap();
+    }
+    connection
+}
+
+/// A reader of `t1`.
+async fn reader(url: &str, schema: SchemaName) -> PgConnection {
+    let mut connection = connect(url, schema).await;
+    for statement in ["SET ROLE hansard_reader", "SET hansard.tenant = 't1'"] {
         connection.execute(statement).await.unwrap();
     }
     connection
@@ -135,7 +182,7 @@ async fn every_query_has_its_index() {
     for statement in [include_str!("plans_rows.sql"), "VACUUM ANALYZE"] {
         owner.execute(statement).await.unwrap();
     }
-    let mut reader = reader(&url).await;
+    let mut reader = reader(&url, SchemaName::FIRST).await;
     let mut of_several = 0;
     for case in &CASES {
         let of_one = (case.statement(), case.arguments.to_owned());
@@ -148,4 +195,68 @@ async fn every_query_has_its_index() {
         }
     }
     assert_eq!(of_several, 4);
+}
+
+/// The table partitions of events that a plan read.
+fn partitions_read(plan: &str) -> HashSet<&str> {
+    let scans = plan
+        .lines()
+        .filter(|line| line.contains(" Scan ") && !line.contains("never executed"));
+    let names = scans.filter_map(|line| line.split(" on event_p").nth(1)?.get(..2));
+    names.collect()
+}
+
+/// Runs the statement, and checks that it read at most as many table partitions as it has conversations.
+async fn check_partitions(
+    connection: &mut PgConnection,
+    case: &Case,
+    statement: &str,
+    arguments: &str,
+) {
+    let conversations = if arguments.contains("c7") { 2 } else { 1 };
+    let plan = plan(connection, statement, arguments).await;
+    let read = partitions_read(&plan);
+    println!("{} {read:?}\n{plan}\n", case.index);
+    assert!(read.len() <= conversations, "{statement}\n{plan}");
+    let has_index = plan.contains(case.index) && !plan.contains("Seq Scan");
+    assert!(has_index, "{statement}\n{plan}");
+}
+
+/// A schema with the rows of `plans_rows.sql` in table partitions.
+async fn partitioned(url: &str) -> SchemaName {
+    let projection = Projection::at(url).await;
+    let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
+    let building = made_with(&lock, &[], 1, Some(TABLE_PARTITIONS)).await;
+    let mut owner = PgConnection::connect(url).await.unwrap();
+    for statement in [
+        include_str!("plans_rows.sql"),
+        "INSERT INTO conversations_v2.conversation SELECT * FROM conversations_v1.conversation",
+        "INSERT INTO conversations_v2.event SELECT * FROM conversations_v1.event",
+        "VACUUM ANALYZE conversations_v2.conversation, conversations_v2.event",
+    ] {
+        owner.execute(statement).await.unwrap();
+    }
+    building.name()
+}
+
+#[tokio::test]
+async fn every_query_reads_only_the_table_partitions_of_its_conversations() {
+    let url = devstack::test::database().await.url;
+    let schema = partitioned(&url).await;
+    let of_events = |case: &&Case| case.index.starts_with("event_");
+    for settings in ["SELECT 1", RESTRICTED] {
+        let mut reader = reader(&url, schema).await;
+        reader.execute(settings).await.unwrap();
+        for case in CASES.iter().chain(&SEVERAL).filter(of_events) {
+            let of_one = (case.statement(), case.arguments.to_owned());
+            for (statement, arguments) in [of_one].into_iter().chain(case.of_several()) {
+                check_partitions(&mut reader, case, &statement, &arguments).await;
+            }
+        }
+    }
+    let mut projector = connect(&url, schema).await;
+    projector.execute(RESTRICTED).await.unwrap();
+    for case in &PROJECTIONS {
+        check_partitions(&mut projector, case, &case.statement(), case.arguments).await;
+    }
 }

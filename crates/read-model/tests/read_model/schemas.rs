@@ -6,7 +6,9 @@ use domain::{
     Version,
 };
 use read_model::projections::conversations::{Item, copy, parking};
-use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, compare, list};
+use read_model::schemas::{
+    Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, compare, list,
+};
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
@@ -95,7 +97,18 @@ pub(crate) async fn fill(building: &SchemaBuild, items: &[Item], chunk: usize) {
 }
 
 pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> SchemaBuild {
-    let mut building = lock.begin().await.unwrap();
+    made_with(lock, items, chunk, None).await
+}
+
+/// With a number of table partitions.
+pub(crate) async fn made_with(
+    lock: &SchemasLock,
+    items: &[Item],
+    chunk: usize,
+    partitions: Option<u16>,
+) -> SchemaBuild {
+    let partitions = partitions.map(|number| TablePartitions::new(number).unwrap());
+    let mut building = lock.begin(partitions).await.unwrap();
     assert_eq!(building.phase(), Phase::Copying);
     fill(&building, items, chunk).await;
     building.build_conversations().await.unwrap();
@@ -241,7 +254,7 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
     let items = history();
     let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
     assert!(SchemasLock::take(&live.model).await.unwrap().is_none());
-    let building = lock.begin().await.unwrap();
+    let building = lock.begin(None).await.unwrap();
     fill(&building, &items[..20], 10).await;
     drop(lock);
     let lock = loop {
@@ -251,14 +264,14 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
         }
         tokio::task::yield_now().await;
     };
-    let mut again = lock.begin().await.unwrap();
+    let mut again = lock.begin(None).await.unwrap();
     assert_eq!(
         (again.name(), again.phase()),
         (building.name(), Phase::Copying)
     );
     fill(&again, &items[20..], 10).await;
     again.build_conversations().await.unwrap();
-    let mut again = lock.begin().await.unwrap();
+    let mut again = lock.begin(None).await.unwrap();
     assert_eq!(again.phase(), Phase::Indexing);
     let mut indexes = Vec::new();
     again
@@ -266,7 +279,7 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
         .await
         .unwrap();
     assert!(indexes.len() >= 10, "{indexes:?}");
-    let again = lock.begin().await.unwrap();
+    let again = lock.begin(None).await.unwrap();
     assert_eq!(
         (again.name(), again.phase()),
         (building.name(), Phase::Following)

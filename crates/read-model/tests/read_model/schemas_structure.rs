@@ -1,17 +1,19 @@
 //! A rebuilt schema has the structure of the live one, including later migrations.
 
+use read_model::SchemaName;
 use read_model::schemas::SchemasLock;
 
 use crate::fixture::{Projection, execute};
-use crate::schemas::{in_both, made};
+use crate::schemas::{in_both, made, made_with};
 
 /// The structure of a schema from the catalogue, without the name of the schema.
 const STRUCTURE: &str = "
     WITH class AS (
-        SELECT class.* FROM pg_class AS class WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r'
+        SELECT class.* FROM pg_class AS class WHERE relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'p')
     )
     SELECT replace(text, '{schema}', 'S') FROM (
-        SELECT relname || ' ' || coalesce(reloptions::text, '') || relrowsecurity::text || coalesce(relacl::text, '') AS text
+        SELECT relname || ' ' || coalesce(reloptions::text, '') || relrowsecurity::text || coalesce(relacl::text, '')
+               || coalesce(pg_get_partkeydef(oid), '') || coalesce(pg_get_expr(relpartbound, oid), '') AS text
         FROM class
         UNION ALL
         SELECT relname || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull::text
@@ -34,6 +36,15 @@ const STRUCTURE: &str = "
     ) AS structure
     ORDER BY 1";
 
+/// The lines of each side that the other lacks.
+fn differences(one: &[String], other: &[String]) -> [Vec<String>; 2] {
+    let missing = |lines: &[String], other: &[String]| -> Vec<String> {
+        let missing = lines.iter().filter(|line| !other.contains(line));
+        missing.cloned().collect()
+    };
+    [missing(one, other), missing(other, one)]
+}
+
 #[tokio::test]
 async fn a_rebuild_clones_the_structure() {
     let url = devstack::test::database().await.url;
@@ -48,9 +59,35 @@ async fn a_rebuild_clones_the_structure() {
     let schemas = [building.live(), building.name()];
     let [live, made] = in_both(&url, STRUCTURE, schemas).await;
     assert!(live.len() > 60, "{}", live.len());
-    let missing = |lines: &[String], other: &[String]| -> Vec<String> {
-        let missing = lines.iter().filter(|line| !other.contains(line));
-        missing.cloned().collect()
+    assert_eq!(differences(&live, &made), [[""; 0]; 2]);
+}
+
+/// Makes the schema that is being built the live one.
+const POINT: &str = "
+    UPDATE hansard.schema SET phase = 'whole';
+    UPDATE hansard.projection SET live_schema = (SELECT max(name) FROM hansard.schema) WHERE name = 'conversations'";
+
+#[tokio::test]
+async fn a_clone_has_the_table_partitions_of_its_source_or_others() {
+    let url = devstack::test::database().await.url;
+    let projection = Projection::at(&url).await;
+    let settings = "ALTER TABLE conversations_v1.event SET (autovacuum_vacuum_cost_limit = 77)";
+    execute(&url, settings).await;
+    let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
+    let mut schemas = vec![SchemaName::FIRST];
+    for partitions in [Some(3), None, Some(2), Some(1)] {
+        let building = made_with(&lock, &[], 1, partitions).await;
+        schemas.push(building.name());
+        execute(&url, POINT).await;
+    }
+    let check = async |one: usize, other: usize| {
+        let [one, other] = in_both(&url, STRUCTURE, [schemas[one], schemas[other]]).await;
+        assert!(
+            one.iter().any(|line| line.contains("cost_limit=77")),
+            "{one:?}"
+        );
+        assert_eq!(differences(&one, &other), [[""; 0]; 2]);
     };
-    assert_eq!(missing(&made, &live), missing(&live, &made));
+    check(1, 2).await;
+    check(0, 4).await;
 }

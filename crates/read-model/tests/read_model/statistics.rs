@@ -4,13 +4,15 @@ use read_model::schemas::SchemasLock;
 use sqlx::{Connection as _, PgConnection};
 
 use crate::fixture::Projection;
-use crate::schemas::made;
+use crate::schemas::made_with;
 
 /// Columns without personal content.
-const WITHOUT_PERSONAL_CONTENT: [&str; 16] = [
+const WITHOUT_PERSONAL_CONTENT: [&str; 18] = [
     "checkpoint.holder",
     "conversation.forked_from",
     "event.model",
+    "event_p00.model",
+    "event_p01.model",
     "parked_conversation.reason",
     "projection.live_schema",
     "projection.name",
@@ -30,7 +32,7 @@ const WITHOUT_PERSONAL_CONTENT: [&str; 16] = [
 const WITH_STATISTICS: &str = "
     SELECT DISTINCT relname || '.' || attname
     FROM pg_attribute
-    JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+    JOIN pg_class ON pg_class.oid = attrelid AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped
     JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE (nspname LIKE 'conversations%' OR nspname = 'hansard') AND relname <> 'migration'
       AND atttypid IN ('text'::regtype, 'bytea'::regtype, 'json'::regtype, 'jsonb'::regtype)
@@ -43,7 +45,7 @@ async fn personal_columns_have_no_statistics() {
     let url = devstack::test::database().await.url;
     let projection = Projection::at(&url).await;
     let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
-    let _building = made(&lock, &[], 1).await;
+    let _building = made_with(&lock, &[], 1, Some(2)).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let columns: Vec<String> = sqlx::query_scalar(WITH_STATISTICS)
         .fetch_all(&mut connection)

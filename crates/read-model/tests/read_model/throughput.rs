@@ -144,13 +144,13 @@ async fn bare_insert(url: &str, items: &[Item], rows: usize) -> Duration {
     let events: Vec<Row<'_>> = items.iter().flat_map(rows_of).collect();
     let begun = Instant::now();
     for batch in events.chunks(rows) {
-        insert(&mut connection, batch).await;
+        insert(&mut connection, include_str!("bare_insert.sql"), batch).await;
     }
     begun.elapsed()
 }
 
 /// A row without the columns that are empty in this load.
-struct Row<'i> {
+pub(crate) struct Row<'i> {
     version: i64,
     recorded_at: OffsetDateTime,
     sequence: Option<i64>,
@@ -163,7 +163,7 @@ struct Row<'i> {
     body: &'i [u8],
 }
 
-fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
+pub(crate) fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
     let Item::Commit(placed) = item else { panic!() };
     let commit = &placed.opened.commit;
     let recorded_at = i128::from(commit.recorded_at.0);
@@ -187,13 +187,14 @@ fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
         })
 }
 
-async fn insert(connection: &mut PgConnection, rows: &[Row<'_>]) {
+/// Runs `bare_insert.sql`, or the same for another table.
+pub(crate) async fn insert(connection: &mut PgConnection, sql: &'static str, rows: &[Row<'_>]) {
     let ones = vec![1_i16; rows.len()];
     let (no_number, no_text) = (
         vec![None::<i64>; rows.len()],
         vec![None::<&str>; rows.len()],
     );
-    sqlx::query(include_str!("bare_insert.sql"))
+    sqlx::query(sql)
         .bind(rows.iter().map(|row| row.version).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| row.recorded_at).collect::<Vec<_>>())
         .bind(vec![None::<OffsetDateTime>; rows.len()])

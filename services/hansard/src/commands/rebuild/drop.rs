@@ -85,7 +85,7 @@ pub(super) async fn drop_one(lock: &SchemasLock, schema: SchemaName) -> anyhow::
 #[cfg(test)]
 mod tests {
     use domain::Timestamp;
-    use read_model::schemas::Phase;
+    use read_model::schemas::{Phase, TablePartitions};
 
     use super::*;
 
@@ -98,6 +98,7 @@ mod tests {
             made_at: Timestamp(0),
             left_at: None,
             bytes: 0,
+            table_partitions: TablePartitions::ONE,
         };
         let schemas = [
             standing(1, SchemaState::Kept),
