@@ -19,11 +19,14 @@ const READERS: usize = 8;
 const READING: Duration = Duration::from_secs(3);
 const LAG_MS_MAX: u64 = 1_000;
 
+/// Ends or freezes a server.
+type Fault = fn(&mut PostgresServer);
+
 #[test]
 #[ignore = "measures"]
 fn replica_latency() {
     run(async {
-        let mut replicated = Replicated::start(LAG_MS_MAX).await;
+        let mut replicated = Box::pin(Replicated::start(LAG_MS_MAX)).await;
         let mut requests = Vec::new();
         for _ in 0..CONVERSATIONS {
             let author = replicated.conversation(MESSAGES).await;
@@ -39,7 +42,7 @@ fn replica_latency() {
         print("one reader, replica", from_replica);
         print("8 readers, primary", load(&alone, &requests).await);
         print("8 readers, replica", load(&with, &requests).await);
-        let faults: [(&str, fn(&mut PostgresServer)); 2] = [
+        let faults: [(&str, Fault); 2] = [
             ("killed", PostgresServer::kill),
             ("frozen", PostgresServer::pause),
         ];
@@ -82,6 +85,7 @@ async fn load(client: &Client, requests: &[proto::AssembleContextRequest]) -> Ve
     join_all(readers).await.concat()
 }
 
+#[expect(clippy::print_stdout, reason = "the result of a measurement")]
 fn print(what: &str, mut took: Vec<Duration>) {
     took.sort_unstable();
     let at = |share: usize| took[(took.len() - 1) * share / 1_000];

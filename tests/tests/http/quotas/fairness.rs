@@ -91,13 +91,13 @@ async fn check(count: usize, percent: usize, margin: Duration) {
 #[tokio::test(flavor = "multi_thread")]
 async fn greedy_tenants_do_not_slow_others() {
     // The short form compares medians, because the machine may delay single turns.
-    check(20, 50, MARGIN).await;
+    Box::pin(check(20, 50, MARGIN)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the long form: minutes, on a machine of its own"]
 async fn greedy_tenants_do_not_slow_others_in_a_long_run() {
-    check(400, 99, Duration::ZERO).await;
+    Box::pin(check(400, 99, Duration::ZERO)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
