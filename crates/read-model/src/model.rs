@@ -49,15 +49,15 @@ impl Durability {
 /// A handle to the read models of one database, by default in the live schema. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ReadModel {
-    pub(crate) connections: Connections,
+    connections: Connections,
     target: Target,
     tables: ProjectionTables,
     answer_timeout: Duration,
     transaction_timeout: Duration,
     /// The replicas among which [`ReadModel::for_request`] chooses; `None`: there are none, or this is a handle of a request.
-    pub(crate) replicas: Option<Arc<Replicas>>,
+    replicas: Option<Arc<Replicas>>,
     /// The replica that reads use; `None`: they use the primary.
-    pub(crate) pin: Option<Pin>,
+    pin: Option<Pin>,
 }
 
 impl ReadModel {
@@ -268,7 +268,7 @@ impl ReadModel {
     }
 
     /// Runs one statement on a server.
-    pub(crate) async fn fetch_once(
+    async fn fetch_once(
         &self,
         connections: &Connections,
         access: Option<&TenantAccess>,
@@ -356,7 +356,7 @@ async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(),
 }
 
 /// Why a read failed.
-pub(crate) enum Failure {
+enum Failure {
     /// The connection is lost: retried with another one.
     Lost(ReadModelError),
     /// The table is missing: as above.
@@ -377,7 +377,7 @@ impl Failure {
         cause(error.into())
     }
 
-    pub(crate) fn into_error(self) -> ReadModelError {
+    fn into_error(self) -> ReadModelError {
         match self {
             Self::Lost(error)
             | Self::Missing(error)

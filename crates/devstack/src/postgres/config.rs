@@ -36,7 +36,7 @@ impl PostgresConfig {
     }
 }
 
-/// The text of `postgresql.conf`. Statements, parameters and details of errors are not logged: they contain message
+/// The text of `postgresql.conf`. Checkpoints keep some of the log, for standbys that start or were stopped. Statements, parameters and details of errors are not logged: they contain message
 /// content.
 pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> String {
     let (shared_buffers, synced) = match profile {
@@ -56,6 +56,7 @@ pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> Strin
          synchronous_commit = on\n\
          wal_compression = on\n\
          max_wal_size = 2GB\n\
+         wal_keep_size = 128MB\n\
          timezone = 'UTC'\n\
          log_timezone = 'UTC'\n\
          lc_messages = 'C'\n\
@@ -89,6 +90,7 @@ mod tests {
         check(Profile::Test, "shared_buffers = 64MB");
         check(Profile::Test, "synchronous_commit = on");
         check(Profile::Dev, "port = 5433");
+        check(Profile::Test, "wal_keep_size = 128MB");
         check(Profile::Dev, "unix_socket_directories = '/tmp/it''s'");
     }
 }

@@ -127,8 +127,9 @@ fn copy_launch(program: PathBuf, data: &Path, server: Address<'_>) -> Launch {
     arguments.extend(["-p".into(), server.port.to_string().into()]);
     arguments.extend(["-U", USER, "--no-password"].map(Into::into));
     let fixed = ["--wal-method=stream", "--write-recovery-conf", "--no-sync"];
+    // Without a clean-up, the log ends with the reason of a failure.
+    let fixed = fixed.into_iter().chain(["--checkpoint=fast", "--no-clean"]);
     arguments.extend(fixed.map(Into::into));
-    arguments.push("--checkpoint=fast".into());
     Launch {
         program,
         arguments,
