@@ -89,6 +89,7 @@ impl SchemasLock {
         let last = schemas.iter().map(|schema| schema.name).max();
         let name = last.unwrap_or(live).next();
         let make = async |connection: &mut PgConnection| {
+            connection.execute("BEGIN").await?;
             clone_structure(connection, live, name, partitions).await?;
             let enter = format!("SET LOCAL search_path = {name}");
             connection.execute(AssertSqlSafe(enter)).await?;
@@ -96,9 +97,11 @@ impl SchemasLock {
                 .execute(include_str!("conversation_change.sql"))
                 .await?;
             execute(connection, INSERT, arguments![name.to_string()]).await?;
-            Ok::<_, ReadModelError>(())
+            connection.execute("COMMIT").await?;
+            Ok(())
         };
-        self.model.transaction(Durability::Durable, make).await?;
+        // Many table partitions take longer than a transaction may.
+        self.model.without_timeouts(make).await?;
         Ok(SchemaBuild::new(
             &self.model,
             name,

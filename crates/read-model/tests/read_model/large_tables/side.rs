@@ -132,7 +132,7 @@ impl Times {
     }
 }
 
-/// Vacuums each table: the sum, the longest, and the bytes of the write-ahead log.
+/// Vacuums each side after a checkpoint.
 pub(super) async fn vacuum(
     connection: &mut PgConnection,
     sides: &[Side],
@@ -141,23 +141,33 @@ pub(super) async fn vacuum(
 ) {
     for side in sides {
         connection.execute("CHECKPOINT").await.unwrap();
-        let before = wal_bytes(connection).await;
-        let mut times = Vec::new();
-        for table in tables(connection, side).await {
-            let sql = format!("VACUUM ({options}) {table}");
-            let begun = Instant::now();
-            connection.execute(AssertSqlSafe(sql)).await.unwrap();
-            times.push(begun.elapsed());
-        }
-        let written = wal_bytes(connection).await - before;
-        println!(
-            "vacuum {when}, {}: {:.2?}, longest {:.2?}, {} MB of log",
-            side.name,
-            times.iter().sum::<Duration>(),
-            times.iter().max().unwrap(),
-            written / 1_000_000
-        );
+        vacuum_side(connection, side, when, options).await;
     }
+}
+
+/// Vacuums each table of a side. Prints the sum, the longest, and the bytes of the write-ahead log.
+pub(super) async fn vacuum_side(
+    connection: &mut PgConnection,
+    side: &Side,
+    when: &str,
+    options: &str,
+) {
+    let before = wal_bytes(connection).await;
+    let mut times = Vec::new();
+    for table in tables(connection, side).await {
+        let sql = format!("VACUUM ({options}) {table}");
+        let begun = Instant::now();
+        connection.execute(AssertSqlSafe(sql)).await.unwrap();
+        times.push(begun.elapsed());
+    }
+    let written = wal_bytes(connection).await - before;
+    println!(
+        "vacuum {when}, {}: {:.2?}, longest {:.2?}, {} MB of log",
+        side.name,
+        times.iter().sum::<Duration>(),
+        times.iter().max().unwrap(),
+        written / 1_000_000
+    );
 }
 
 pub(super) async fn wal_bytes(connection: &mut PgConnection) -> i64 {
