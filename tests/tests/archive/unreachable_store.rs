@@ -32,7 +32,7 @@ async fn start_roles(fixture: &Fixture, url: &str) -> EmptyRoles {
     writer.settings.writer.read_model = rows.clone();
     writer.start().await;
     let mut gateway = fixture.stack.another(Role::Gateway);
-    gateway.settings.gateway.read_model = rows;
+    gateway.settings.gateway.read_model = rows.into();
     gateway.settings.gateway.writer_url = writer.grpc_url();
     gateway.start().await;
     let token = fixture.token().await;

@@ -133,7 +133,7 @@ fn after_last(author: &Author<'_>, target: proto::ReadTarget) -> proto::ReadTarg
 #[test]
 fn reads_include_their_tokens_while_the_replay_is_paused() {
     run(async {
-        let replicated = Replicated::start(NEVER).await;
+        let replicated = Box::pin(Replicated::start(NEVER)).await;
         let mut author = replicated.conversation(1).await;
         let mut erased = replicated.conversation(1).await;
         replicated.pause_replay().await;
@@ -201,7 +201,7 @@ fn reads_include_their_tokens_while_the_replay_is_paused() {
 #[test]
 fn no_read_fails_while_a_replica_ends_and_returns() {
     run(async {
-        let mut replicated = Replicated::start(NEVER).await;
+        let mut replicated = Box::pin(Replicated::start(NEVER)).await;
         let mut requests = Vec::new();
         for messages in 1..=READERS {
             let author = replicated.conversation(messages).await;

@@ -94,7 +94,7 @@ impl Stack {
         let config = ProjectorConfig {
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: self.record_config.clone(),
-            read_model: ReadModelConfig::new(&self.database_url).into(),
+            read_model: ReadModelConfig::new(&self.database_url),
             ..ProjectorConfig::default()
         };
         self.projector = Shutdown::new();
