@@ -47,7 +47,7 @@ impl Fixture {
     pub(crate) async fn with(change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let mut stack = Setup::tasks().prepare().await;
         change(&mut stack.gateway.settings.gateway);
-        Self::of(stack).await
+        Box::pin(Self::of(stack)).await
     }
 
     /// A system whose gateway has a replica of Postgres, and the replica. Drop the replica first.
@@ -58,7 +58,7 @@ impl Fixture {
         read_model.replica_urls = vec![standby.database_url("hansard")];
         // No test of it waits for the bound.
         read_model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
-        (standby, Self::of(stack).await)
+        (standby, Box::pin(Self::of(stack)).await)
     }
 
     /// A system on these servers.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use devstack::PostgresServer;
 use futures::future::join_all;
 use tokio::time::Instant;
 use wire::proto::read::v1 as proto;
@@ -18,9 +17,6 @@ const READERS: usize = 8;
 /// The time in which the readers read before and after the replica ends.
 const READING: Duration = Duration::from_secs(3);
 const LAG_MS_MAX: u64 = 1_000;
-
-/// Ends or freezes a server.
-type Fault = fn(&mut PostgresServer);
 
 #[test]
 #[ignore = "measures"]
@@ -42,16 +38,15 @@ fn replica_latency() {
         print("one reader, replica", from_replica);
         print("8 readers, primary", load(&alone, &requests).await);
         print("8 readers, replica", load(&with, &requests).await);
-        let faults: [(&str, Fault); 2] = [
-            ("killed", PostgresServer::kill),
-            ("frozen", PostgresServer::pause),
-        ];
-        for (name, fault) in faults {
+        for name in ["killed", "frozen"] {
             let reading = tokio::spawn({
                 let (client, requests) = (with.clone(), requests.clone());
                 async move { load(&client, &requests).await }
             });
-            fault(&mut replicated.standby);
+            match name {
+                "killed" => replicated.standby.kill(),
+                _ => replicated.standby.pause(),
+            }
             let took = reading.await.unwrap();
             print(&format!("8 readers, replica {name}"), took);
             replicated.standby.resume();
@@ -85,13 +80,11 @@ async fn load(client: &Client, requests: &[proto::AssembleContextRequest]) -> Ve
     join_all(readers).await.concat()
 }
 
-#[expect(clippy::print_stdout, reason = "the result of a measurement")]
+#[expect(clippy::print_stdout, reason = "the figures of a measurement")]
 fn print(what: &str, mut took: Vec<Duration>) {
     took.sort_unstable();
     let at = |share: usize| took[(took.len() - 1) * share / 1_000];
     let (p50, p99, slowest) = (at(500), at(990), at(1_000));
-    println!(
-        "{what}: {} contexts, p50 {p50:?}, p99 {p99:?}, slowest {slowest:?}",
-        took.len()
-    );
+    let count = took.len();
+    println!("{what}: {count} contexts, p50 {p50:?}, p99 {p99:?}, slowest {slowest:?}");
 }
