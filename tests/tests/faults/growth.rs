@@ -26,6 +26,7 @@ enum Step {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute; tests/operators/partitions.rs adds partitions in CI"]
 async fn partitions_are_added_under_load() {
     let steps = [
         Step::Begin,
