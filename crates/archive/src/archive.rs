@@ -7,7 +7,7 @@ use crate::indexes::Indexes;
 use crate::known_segments::KnownSegments;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, Index};
-use crate::{ArchiveError, Reader, S3Settings, Store, StoreUrl};
+use crate::{ArchiveError, Reader, S3Settings, Store, StoreError, StoreUrl};
 
 /// A record's archive.
 #[derive(Debug, Clone)]
@@ -52,6 +52,14 @@ impl Archive {
             indexes: Indexes::default(),
             known: KnownSegments::default(),
         }
+    }
+
+    /// The archive of a record, by the setting `archive_url` of a role; empty: the segments are where the catalogue says.
+    ///
+    /// # Errors
+    /// [`StoreError::Url`].
+    pub fn at(record: &Record, archive_url: &str) -> Result<Self, StoreError> {
+        Ok(Self::of(record).moved_to(StoreUrl::parse_moved(archive_url)?))
     }
 
     /// The same archive with all objects in another store; `None`: in the stores that the catalogue names.

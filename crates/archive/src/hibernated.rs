@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Sequence};
-use event_log::{CatalogueError, StoredMessage, Unavailable};
+use event_log::{Append, CatalogueError, StoredMessage, Unavailable};
 use tokio::time::Instant;
 
 use crate::known_segments::{Known, Segments};
@@ -32,6 +32,29 @@ const SEARCHES_MAX: u32 = 8;
 /// Retry delay for callers while a segment cannot be read, in milliseconds.
 const RETRY_AFTER_MS: u64 = 5_000;
 
+/// A conversation's last commit, and what an append after it must expect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastCommit {
+    /// The commit.
+    pub message: StoredMessage,
+    /// The sequence of the conversation's last message in the record: that of the commit, unless it is hibernated.
+    pub recorded: Option<Sequence>,
+    /// The partition of the commit if the conversation is hibernated.
+    pub hibernated_in: Option<Partition>,
+}
+
+impl LastCommit {
+    /// An append that follows this commit.
+    #[must_use]
+    pub fn followed_by(&self, append: Append) -> Append {
+        Append {
+            expected: self.recorded,
+            hibernated_in: self.hibernated_in,
+            ..append
+        }
+    }
+}
+
 impl Archive {
     /// A conversation's last commit, from the leader of its stream, or from its segment if it is hibernated.
     ///
@@ -41,9 +64,40 @@ impl Archive {
         &self,
         key: &ConversationKey,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        let last = self.record.last_from_leader(key).await?;
-        let hibernated = self.hibernated(key, last.as_ref()).await?;
-        Ok(hibernated.or(last))
+        let last = self.last_from_leader(key).await?;
+        Ok(last.map(|last| last.message))
+    }
+
+    /// As [`Archive::last_commit`], with what an append must expect.
+    ///
+    /// # Errors
+    /// As [`Archive::last_commit`].
+    pub async fn last_from_leader(
+        &self,
+        key: &ConversationKey,
+    ) -> Result<Option<LastCommit>, Unavailable> {
+        let recorded = self.record.last_from_leader(key).await?;
+        self.later_of(key, recorded).await
+    }
+
+    /// The later one of a conversation's last commit in the record, from any replica, and that of its segments: a server that
+    /// restarted during deletions may have an old one.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: a segment cannot be read, which is logged.
+    pub async fn later_of(
+        &self,
+        key: &ConversationKey,
+        recorded: Option<StoredMessage>,
+    ) -> Result<Option<LastCommit>, Unavailable> {
+        let sequence = recorded.as_ref().map(|last| last.position.sequence);
+        let hibernated = self.hibernated(key, sequence.unwrap_or_default()).await?;
+        let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
+        Ok(hibernated.or(recorded).map(|message| LastCommit {
+            message,
+            recorded: sequence,
+            hibernated_in,
+        }))
     }
 
     /// The partition of a conversation; of one without commits, that of its first commit.
@@ -60,17 +114,12 @@ impl Archive {
         }
     }
 
-    /// The last commit of a hibernated conversation; `None`: it is not hibernated. `recorded` is its last commit in the record: a
-    /// server that restarted during deletions may have an old one.
-    ///
-    /// # Errors
-    /// [`Unavailable`]: the record does not answer, or a segment cannot be read, which is logged.
-    pub async fn hibernated(
+    /// The last commit of a conversation that is hibernated after a sequence; `None`: it is not.
+    async fn hibernated(
         &self,
         key: &ConversationKey,
-        recorded: Option<&StoredMessage>,
+        after: Sequence,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        let after = recorded.map_or(Sequence(0), |recorded| recorded.position.sequence);
         let recent = self.known.recent(CATALOGUE_AGE_MAX);
         if recent.is_some_and(|segments| segments.has_none_after(after)) {
             return Ok(None);
@@ -99,7 +148,7 @@ impl Archive {
                 Err(ArchiveError::Unreachable {
                     source: StoreError::Missing { .. },
                     ..
-                }) if searches < SEARCHES_MAX => self.known.set(None),
+                }) if searches < SEARCHES_MAX => self.known.expire(),
                 found => return found,
             }
             searches += 1;
@@ -130,11 +179,11 @@ impl Archive {
                 Arc::new(Segments::of(listed?, &before.unwrap_or_default()))
             }
         };
-        self.known.set(Some(Known {
+        self.known.set(Known {
             revision,
-            read_at,
+            read_at: Some(read_at),
             segments: Arc::clone(&segments),
-        }));
+        });
         Ok(segments)
     }
 

@@ -3,7 +3,7 @@
 mod segment_keys;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Sequence};
@@ -30,8 +30,8 @@ struct Inner {
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) revision: Option<CatalogueRevision>,
-    /// When the read of the revision began.
-    pub(crate) read_at: Instant,
+    /// When the read of the revision began; `None`: expired.
+    pub(crate) read_at: Option<Instant>,
     pub(crate) segments: Arc<Segments>,
 }
 
@@ -61,7 +61,8 @@ impl KnownSegments {
     /// The segments, unless they were read longer ago than `age_max`.
     pub(crate) fn recent(&self, age_max: Duration) -> Option<Arc<Segments>> {
         let known = self.get()?;
-        (known.read_at.elapsed() < age_max).then_some(known.segments)
+        let is_recent = known.read_at?.elapsed() < age_max;
+        is_recent.then_some(known.segments)
     }
 
     /// Waits for the right to read the catalogue, so that one call reads it for all.
@@ -69,9 +70,19 @@ impl KnownSegments {
         self.0.reading.lock().await
     }
 
-    pub(crate) fn set(&self, known: Option<Known>) {
-        let mut current = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
-        *current = known;
+    pub(crate) fn set(&self, known: Known) {
+        *self.write() = Some(known);
+    }
+
+    /// Makes the next call read the catalogue again. Unchanged segments keep their keys.
+    pub(crate) fn expire(&self) {
+        if let Some(known) = self.write().as_mut() {
+            known.read_at = None;
+        }
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Option<Known>> {
+        self.0.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,8 +4,8 @@
 //! (`event-log`), so the record always shows which parts are archived. [`Archive`] seals messages ([`Draft`]), reads them in
 //! order ([`Reader`]), follows a partition across archive and record ([`Archive::follow`]), and rewrites segments
 //! without erased content ([`Archive::sweep`]). The last commit of a conversation stays in the record, with
-//! everything that a writer needs, unless the conversation is hibernated: then [`Archive::last_commit`] reads it. This crate does not choose what is archived, and it never deletes from the record
-//! what it has not read back.
+//! everything that a writer needs, unless the conversation is hibernated: then [`Archive::last_commit`] reads it. This crate
+//! does not choose what is archived, and it never deletes from the record what it has not read back.
 
 mod adopt;
 mod archive;
@@ -31,7 +31,7 @@ pub use archive::{Archive, CataloguedSegment};
 pub use commits::Commits;
 pub use error::ArchiveError;
 pub use follow::FollowError;
-pub use hibernated::{CATALOGUE_AGE_MAX, HIBERNATION_DELAY_MIN};
+pub use hibernated::{CATALOGUE_AGE_MAX, HIBERNATION_DELAY_MIN, LastCommit};
 pub use merge::Reader;
 pub use seal::Draft;
 pub use store::{PART_BYTES, Retries, S3Settings, Store, StoreError, StoreUrl};

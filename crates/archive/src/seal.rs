@@ -143,8 +143,8 @@ impl Draft {
     }
 
     /// Seals messages of the segment's partition, in the order of their sequences. Each conversation starts with its first
-    /// commit, is only its tombstone, or continues an earlier segment. Writes the object, reads it back, compares it byte by byte, and puts the segment
-    /// into the catalogue. `made_at` is the current time (RFC 3339).
+    /// commit, is only its tombstone, or continues an earlier segment. Writes the object, reads it back, compares it byte by
+    /// byte, and puts the segment into the catalogue. `made_at` is the current time (RFC 3339).
     ///
     /// # Errors
     /// [`ArchiveError`]: nothing is sealed. The written object is removed again; if that fails, it is loose, and the next
@@ -263,11 +263,7 @@ pub(crate) fn describe_index(index: &Index, size_bytes: u64) -> ArchivedSegment 
         conversations: u64::try_from(index.conversations.len()).unwrap_or(u64::MAX),
         commits: index.messages(),
         events: index.events(),
-        hibernated: count(index.hibernated()),
+        hibernated: u64::try_from(index.hibernated().count()).unwrap_or(u64::MAX),
         ..ArchivedSegment::default()
     }
-}
-
-fn count<T>(items: impl Iterator<Item = T>) -> u64 {
-    u64::try_from(items.count()).unwrap_or(u64::MAX)
 }

@@ -26,7 +26,7 @@ impl Record {
         }
     }
 
-    /// Remembers the partition of a hibernated conversation, which no stream tells, until this process forgets it.
+    /// Remembers the partition of a hibernated conversation, which is in no stream.
     pub fn remember(&self, key: &ConversationKey, partition: Partition) {
         if self.layout().only_candidate(key).is_none() {
             self.locations().insert(key.clone(), partition);

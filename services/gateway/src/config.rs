@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use archive::{Archive, StoreUrl};
+use archive::StoreUrl;
 use egress::EgressConfig;
-use event_log::{Record, RecordConfig};
+use event_log::RecordConfig;
 use models::ModelServersConfig;
 use quotas::QuotaSet;
 use read_model::ReplicatedReadModelConfig;
@@ -83,15 +83,6 @@ impl Default for GatewayConfig {
             watch_idle_check_ms: 5_000,
             retention: RetentionConfig::default(),
         }
-    }
-}
-
-impl GatewayConfig {
-    /// The archive of the record.
-    #[must_use]
-    pub fn archive(&self, record: &Record) -> Archive {
-        let url = StoreUrl::parse_moved(&self.archive_url);
-        Archive::of(record).moved_to(url.ok().flatten())
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use archive::Archive;
 use egress::Policy;
 use event_log::{Record, Registry};
 use history::Reader;
@@ -112,13 +113,14 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     let read_model = ReadModel::connect_replicated(&config.read_model);
     let read_model = read_model.map_err(StartError::dependency)?;
     shutdown.spawn_cancellable(read_model.clone().watch_replicas());
+    let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
     Ok(Gateway::new(Parts {
         token_keys: token_keys.map_err(StartError::dependency)?,
         policies: Policies::default(),
         registry,
         reader: Reader::new(
-            config.archive(&record),
+            archive,
             read_model,
             Duration::from_millis(config.fence_wait_ms),
         ),

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use archive::{Archive, StoreUrl};
+use archive::StoreUrl;
 use egress::EgressConfig;
-use event_log::{Record, RecordConfig};
+use event_log::RecordConfig;
 use quotas::QuotaSet;
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Validate};
@@ -61,15 +61,6 @@ impl Default for WriterConfig {
             stream_commands_max: 256,
             quotas: QuotaSet::deployment(),
         }
-    }
-}
-
-impl WriterConfig {
-    /// The archive of the record.
-    #[must_use]
-    pub fn archive(&self, record: &Record) -> Archive {
-        let url = StoreUrl::parse_moved(&self.archive_url);
-        Archive::of(record).moved_to(url.ok().flatten())
     }
 }
 

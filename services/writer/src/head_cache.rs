@@ -99,22 +99,19 @@ impl HeadCache {
         key: &ConversationKey,
         last: Option<StoredMessage>,
     ) -> Result<Option<Arc<StoredHead>>, Problem> {
-        let recorded = last.as_ref().map(|last| last.position.sequence);
-        let hibernated = self.archive.hibernated(key, last.as_ref()).await;
-        let hibernated = hibernated.map_err(problem::from_record)?;
-        let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
-        let Some(last) = hibernated.or(last) else {
+        let last = self.archive.later_of(key, last).await;
+        let Some(last) = last.map_err(problem::from_record)? else {
             self.cached.remove(key);
             return Ok(None);
         };
-        let sequence = last.position.sequence;
-        let head = last.open_head().map_err(problem::from_corrupt)?;
+        let sequence = last.message.position.sequence;
+        let head = last.message.open_head().map_err(problem::from_corrupt)?;
         let stored = Arc::new(StoredHead {
             loaded_through: head.version,
             head,
             sequence,
-            recorded,
-            hibernated_in,
+            recorded: last.recorded,
+            hibernated_in: last.hibernated_in,
         });
         self.cached.insert(key.clone(), Arc::clone(&stored));
         Ok(Some(stored))

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use archive::Archive;
 use domain::Timestamp;
 use event_log::{Record, Registry, Unavailable};
 use read_model::ReadModel;
@@ -43,7 +44,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let record = Record::create(config.record.clone())
         .await
         .map_err(StartError::dependency)?;
-    let archive = config.archive(&record);
+    let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let registry = open_registry(&record)
         .await
         .map_err(StartError::dependency)?;

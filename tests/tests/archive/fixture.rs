@@ -11,13 +11,15 @@ use read_model::projections::conversations::lease;
 use serde_json::Value;
 use tempfile::TempDir;
 use tests::agent::Agent;
-use tests::events::text_of;
+use tests::events::{text_of, user};
 use tests::eventually::eventually;
 use tests::process::Process;
 use tests::program;
 use tests::program::CommandOutput;
 use tests::stack::{Setup, Stack};
+use wire::proto::event::v1 as event;
 use wire::proto::operate::v1::Scope;
+use wire::proto::write::v1 as write;
 
 use crate::old_conversations::{OldConversation, key};
 
@@ -189,6 +191,23 @@ impl Fixture {
     pub(crate) async fn texts(&self, id: &str) -> Vec<String> {
         let events = self.agent.events(self.agent.list_request(id)).await;
         events.iter().filter_map(text_of).collect()
+    }
+
+    /// Creates the conversation `fork` after the fifth text of another one, and checks its texts.
+    pub(crate) async fn check_fork(&self, parent: &str) {
+        let request = write::CreateConversationRequest {
+            forked_from: Some(event::ForkPoint {
+                conversation_id: parent.to_owned(),
+                version: 6,
+                depth: 0,
+            }),
+            ..self.agent.create_request("fork")
+        };
+        self.agent.try_create(request).await.expect("a fork");
+        self.agent.append("fork", vec![user("aside")]).await;
+        let mut forked: Vec<String> = self.texts(parent).await.into_iter().take(5).collect();
+        forked.push("aside".to_owned());
+        assert_eq!(self.texts("fork").await, forked);
     }
 
     /// The total size of the record's streams.

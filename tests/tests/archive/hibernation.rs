@@ -9,7 +9,6 @@ use serde_json::Value;
 use tests::events::user;
 use tests::eventually::eventually;
 use tonic::Code;
-use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::fixture::{Fixture, TENANT};
@@ -176,20 +175,7 @@ async fn check_concurrent_appends(fixture: &Fixture) {
 
 /// A fork of a hibernated conversation does not wake it.
 async fn check_forks(fixture: &Fixture) {
-    let agent = &fixture.agent;
-    let request = write::CreateConversationRequest {
-        forked_from: Some(event::ForkPoint {
-            conversation_id: "old-3".to_owned(),
-            version: 6,
-            depth: 0,
-        }),
-        ..agent.create_request("fork")
-    };
-    agent.try_create(request).await.expect("a fork");
-    agent.append("fork", vec![user("aside")]).await;
-    let mut forked: Vec<String> = fixture.texts("old-3").await.into_iter().take(5).collect();
-    forked.push("aside".to_owned());
-    assert_eq!(fixture.texts("fork").await, forked);
+    fixture.check_fork("old-3").await;
     assert_eq!(fixture.commits("old-3").await, 0);
 }
 

@@ -3,7 +3,6 @@
 use read_model::ReadModelConfig;
 use tests::events::user;
 use tests::settings::Role;
-use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::fixture::{Fixture, TENANT};
@@ -103,19 +102,7 @@ async fn check_writes_and_reads(fixture: &Fixture) {
     assert_eq!(result.version, 32);
     ahead.push("again".to_owned());
     assert_eq!(fixture.texts("old-3").await, ahead);
-    let request = write::CreateConversationRequest {
-        forked_from: Some(event::ForkPoint {
-            conversation_id: "old-3".to_owned(),
-            version: 6,
-            depth: 0,
-        }),
-        ..agent.create_request("fork")
-    };
-    agent.try_create(request).await.expect("a fork");
-    agent.append("fork", vec![user("aside")]).await;
-    let mut forked: Vec<String> = ahead.iter().take(5).cloned().collect();
-    forked.push("aside".to_owned());
-    assert_eq!(fixture.texts("fork").await, forked);
+    fixture.check_fork("old-3").await;
     assert_eq!(agent.context("old-3", 3).await.messages.len(), 3);
 }
 

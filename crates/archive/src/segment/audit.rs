@@ -79,7 +79,7 @@ fn invalid(message: &ArchivedMessage, reason: String) -> InvalidCommit {
 /// Checks versions, hash chains and heads of commits in the order of their sequences; returns the range of each
 /// conversation, by tenant and id. The first commit of a conversation may follow a commit of an earlier segment; the
 /// process that seals it first must check that with [`follows`]. No conversation is hibernated in the result:
-/// [`encode`](super::encode()) is told which are.
+/// [`encode`](super::encode()) marks those that are.
 ///
 /// # Errors
 /// [`InvalidCommit`]: the first invalid commit.

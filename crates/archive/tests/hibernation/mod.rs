@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use archive::{Archive, LastCommits};
 use domain::{ConversationKey, Sequence, Stage};
-use event_log::{Append, AppendOutcome, Record, RecordConfig, TailBounds};
+use event_log::{AppendOutcome, Record, RecordConfig, TailBounds};
 use futures::future::join_all;
 
 use crate::conversations::{key, note, sealed};
@@ -17,17 +17,10 @@ const KILLS: u32 = 16;
 /// Appends a note as a writer does that knows the current catalogue. Returns whether no other append was first.
 async fn say(of: &Archive, key: &ConversationKey) -> bool {
     let archive = Archive::of(of.record());
-    let recorded = archive.record().last_from_leader(key).await.unwrap();
-    let expected = recorded.as_ref().map(|last| last.position.sequence);
-    let hibernated = archive.hibernated(key, recorded.as_ref()).await.unwrap();
-    let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
-    let last = hibernated.or(recorded).expect("a last commit");
-    let base = (last.open_head().unwrap(), last.position.sequence);
-    let append = Append {
-        expected,
-        hibernated_in,
-        ..sealed(key, Some(base), note("again")).0
-    };
+    let last = archive.last_from_leader(key).await.unwrap().unwrap();
+    let message = &last.message;
+    let base = (message.open_head().unwrap(), message.position.sequence);
+    let append = last.followed_by(sealed(key, Some(base), note("again")).0);
     let outcome = archive.record().append(key, append).await.unwrap();
     matches!(outcome, AppendOutcome::Committed { .. })
 }

@@ -110,10 +110,14 @@ impl Record {
         &self,
         deadline: Instant,
     ) -> Result<Vec<(Sequence, Bytes)>, Unavailable> {
-        let (mut read, mut last) = (Vec::new(), Sequence(0));
+        let mut read: Vec<(Sequence, Bytes)> = Vec::new();
+        let last = |read: &[(Sequence, Bytes)]| {
+            let last = read.last();
+            last.map_or(Sequence(0), |(sequence, _)| *sequence)
+        };
         loop {
             let request = BatchRequest {
-                from: From::after(last),
+                from: From::after(last(&read)),
                 subject: ">",
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BATCH_BYTES_MAX,
@@ -122,20 +126,15 @@ impl Record {
             let batch = connection.batch(ARCHIVE_STREAM, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
             let is_end = batch.resume_after().is_none();
-            let mut messages = batch.messages;
+            read.extend(batch.messages.into_iter().map(entry));
             if is_end {
-                last = messages.last().map_or(last, |message| message.sequence);
                 // The replica may lag; only the leader can confirm the end.
-                let next = self.next_from_leader(ARCHIVE_STREAM, last).await?;
-                let is_confirmed = next.is_none();
-                messages.extend(next);
-                if is_confirmed {
-                    read.extend(messages.into_iter().map(entry));
-                    return Ok(read);
+                let next = self.next_from_leader(ARCHIVE_STREAM, last(&read)).await?;
+                match next {
+                    Some(next) => read.push(entry(next)),
+                    None => return Ok(read),
                 }
             }
-            last = messages.last().map_or(last, |message| message.sequence);
-            read.extend(messages.into_iter().map(entry));
         }
     }
 

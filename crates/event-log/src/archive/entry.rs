@@ -40,7 +40,7 @@ pub struct ArchivedSegment {
     pub commits: u64,
     /// How many events these commits have.
     pub events: u64,
-    /// How many conversations have their last commit in it, to leave the record; see [`crate::Record::archive_revision`].
+    /// How many conversations have their last commit in it, which leaves the record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hibernated: u64,
     /// When it was first sealed (RFC 3339).

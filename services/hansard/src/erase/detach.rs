@@ -5,7 +5,7 @@
 //! event is lost. An incomplete history is neither copied nor erased. An interrupted copy is resumed.
 
 use anyhow::{anyhow, bail, ensure};
-use archive::Archive;
+use archive::{Archive, LastCommit};
 use domain::{
     CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Owner, RequestDigest,
     Sequence, Status, Version,
@@ -126,6 +126,8 @@ struct DetachedCopy<'a> {
     owner: Owner,
     mark: RequestDigest,
     base: Option<(Head, Sequence)>,
+    /// The last commit of an earlier run, until another one follows it.
+    earlier: Option<LastCommit>,
 }
 
 impl<'a> DetachedCopy<'a> {
@@ -135,9 +137,11 @@ impl<'a> DetachedCopy<'a> {
         owner: Owner,
         mark: RequestDigest,
     ) -> anyhow::Result<Self> {
-        let last = archive.record().last_from_leader(key).await?;
-        let base = match last {
-            Some(last) => Some((last.open_head()?, last.position.sequence)),
+        let earlier = archive.last_from_leader(key).await?;
+        let base = match &earlier {
+            Some(LastCommit { message, .. }) => {
+                Some((message.open_head()?, message.position.sequence))
+            }
             None => None,
         };
         let last_mark = |head: &Head| head.recent.last().map(|commit| commit.request_digest);
@@ -155,6 +159,7 @@ impl<'a> DetachedCopy<'a> {
             owner,
             mark,
             base,
+            earlier,
         })
     }
 
@@ -221,6 +226,10 @@ impl<'a> DetachedCopy<'a> {
         let base = self.base.as_ref().map(|(head, sequence)| (head, *sequence));
         let id = CommitId(Uuid::now_v7());
         let (append, head) = seal_commit(self.key, base, id, self.mark, events)?;
+        let append = match self.earlier.take() {
+            Some(earlier) => earlier.followed_by(append),
+            None => append,
+        };
         match self.archive.record().append(self.key, append).await? {
             AppendOutcome::Committed { sequence } => {
                 self.base = Some((head, sequence));

@@ -62,14 +62,10 @@ pub(super) async fn append_tombstone(
     expected: Option<Version>,
 ) -> anyhow::Result<bool> {
     let record = archive.record();
-    let recorded = record.last_from_leader(key).await?;
-    let expected_sequence = recorded.as_ref().map(|last| last.position.sequence);
-    let hibernated = archive.hibernated(key, recorded.as_ref()).await?;
-    let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
-    let Some(last) = hibernated.or(recorded) else {
+    let Some(last) = archive.last_from_leader(key).await? else {
         return Ok(true);
     };
-    let (head, sequence) = (last.open_head()?, last.position.sequence);
+    let (head, sequence) = (last.message.open_head()?, last.message.position.sequence);
     if head.status == Status::Erased {
         return Ok(true);
     }
@@ -91,11 +87,7 @@ pub(super) async fn append_tombstone(
     };
     let base = Some((&head, sequence));
     let (append, _) = seal_commit(key, base, command.commit, mark, &events)?;
-    let append = Append {
-        expected: expected_sequence,
-        hibernated_in,
-        ..append
-    };
+    let append = last.followed_by(append);
     // If this process ends now, a writer completes the erasure.
     let erasure = Uuid::now_v7();
     record.begin_erasure(key, sequence, erasure, now()).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use archive::{HIBERNATION_DELAY_MIN, Store, StoreUrl};
+use archive::{CATALOGUE_AGE_MAX, HIBERNATION_DELAY_MIN, Store, StoreUrl};
 use domain::{Partition, TenantId};
 
 use super::age::{self, Age};
@@ -16,6 +16,9 @@ use crate::view::when::now;
 
 /// The default of `--delay-seconds`.
 const DELAY_SECONDS: u64 = HIBERNATION_DELAY_MIN.as_secs();
+/// A process can use a catalogue for almost this many seconds.
+const DELAY_SECONDS_MIN: u64 = CATALOGUE_AGE_MAX.as_secs() + 1;
+const DELAY_SECONDS_MAX: u64 = 60 * 60;
 
 /// Archive conversations without recent commits.
 ///
@@ -48,7 +51,7 @@ pub(super) struct Args {
     /// writer, and no message on its way to NATS, takes longer than this minus 10 seconds.
     #[arg(
         long, value_name = "SECONDS", default_value_t = DELAY_SECONDS, requires = "hibernate",
-        value_parser = clap::value_parser!(u64).range(11..=3_600)
+        value_parser = clap::value_parser!(u64).range(DELAY_SECONDS_MIN..=DELAY_SECONDS_MAX)
     )]
     delay_seconds: u64,
     /// Print what would be archived, and change nothing.

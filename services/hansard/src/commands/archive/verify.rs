@@ -123,7 +123,7 @@ async fn check_segment(
     Ok(())
 }
 
-/// Whether the index has the ranges that the commits have. It also tells which are hibernated, which no commit does.
+/// Whether the index has the ranges that the commits have. It also has which are hibernated, which no commit has.
 fn are_equal(found: &[ConversationEntry], index: &Index) -> bool {
     let with_state = |(one, stored): (&ConversationEntry, &ConversationEntry)| {
         let one = ConversationEntry {
