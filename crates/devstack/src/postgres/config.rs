@@ -54,7 +54,7 @@ pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> Strin
          fsync = {synced}\n\
          full_page_writes = {synced}\n\
          synchronous_commit = on\n\
-         wal_compression = on\n\
+         wal_compression = {synced}\n\
          max_wal_size = 2GB\n\
          wal_keep_size = 128MB\n\
          timezone = 'UTC'\n\
@@ -87,6 +87,8 @@ mod tests {
         check(Profile::Dev, "fsync = on");
         check(Profile::Dev, "shared_buffers = 256MB");
         check(Profile::Test, "fsync = off");
+        check(Profile::Dev, "wal_compression = on");
+        check(Profile::Test, "wal_compression = off");
         check(Profile::Test, "shared_buffers = 64MB");
         check(Profile::Test, "synchronous_commit = on");
         check(Profile::Dev, "port = 5433");
