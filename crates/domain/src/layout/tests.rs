@@ -152,7 +152,8 @@ proptest! {
 }
 
 /// The load of the partitions of a record that grows from 8 to 1,000 in a year, in which conversations are begun 128 times as often; each
-/// is active for 30 days. A sample of 4,000,000 of them. Run with `--release -- --ignored --nocapture a_year_of_growth`.
+/// is active for 30 days, and in its stream until it is hibernated after 90 idle days. A sample of 4,000,000 of them. Also prints what
+/// moves to the partitions of each growth would move. Run with `--release -- --ignored --nocapture a_year_of_growth`.
 #[test]
 #[ignore = "a measurement"]
 fn a_year_of_growth() {
@@ -160,28 +161,33 @@ fn a_year_of_growth() {
     const GROWTHS: [u16; 8] = [8, 16, 32, 64, 128, 256, 512, 1_000];
     const DOUBLINGS: f64 = 7.0;
     const ACTIVE_YEARS: f64 = 30.0 / 365.0;
+    const IN_STREAM_YEARS: f64 = ACTIVE_YEARS + 90.0 / 365.0;
     let growths = |time: f64| (0..8_u16).filter(move |n| f64::from(*n) <= time * DOUBLINGS);
     let layouts: Vec<_> = (1..=GROWTHS.len())
         .map(|count| layout(&GROWTHS[..count], Stage::Open))
         .collect();
+    let key_of = |number: u32| key(usize::try_from(number).unwrap());
     let created: Vec<(f64, Partition)> = (0..SAMPLE)
         .map(|number| {
             let share = (f64::from(number) + 0.5) / f64::from(SAMPLE);
             let time = (share * (DOUBLINGS.exp2() - 1.0) + 1.0).log2() / DOUBLINGS;
             let layout = &layouts[growths(time).count() - 1];
-            let id = usize::try_from(number).unwrap();
-            (time, layout.creation(&key(id)).partition)
+            (time, layout.creation(&key_of(number)).partition)
         })
         .collect();
     for twelfth in [3, 6, 9, 11_u32] {
         let now = f64::from(twelfth) / 12.0;
         let partitions = usize::from(GROWTHS[growths(now).count() - 1]);
-        let (mut active, mut stored) = (vec![0_u32; partitions], vec![0_u32; partitions]);
-        for (time, partition) in created.iter().filter(|(time, _)| *time <= now) {
-            stored[usize::from(partition.0)] += 1;
-            active[usize::from(partition.0)] += u32::from(now - time < ACTIVE_YEARS);
-        }
-        let report = |what: &str, mut loads: Vec<u32>| {
+        for (what, age_max) in [
+            ("active", ACTIVE_YEARS),
+            ("in streams", IN_STREAM_YEARS),
+            ("stored", f64::MAX),
+        ] {
+            let ages = created.iter().map(|(time, at)| (now - time, at));
+            let mut loads = vec![0_u32; partitions];
+            for (_, at) in ages.filter(|(age, _)| (0.0..age_max).contains(age)) {
+                loads[usize::from(at.0)] += 1;
+            }
             loads.sort_unstable();
             let mean = f64::from(loads.iter().sum::<u32>())
                 / f64::from(u32::try_from(partitions).unwrap());
@@ -193,8 +199,27 @@ fn a_year_of_growth() {
                 at(99),
                 at(100)
             );
+        }
+    }
+    for (growth, layout) in (1_u32..).zip(&layouts[1..]) {
+        let now = f64::from(growth) / DOUBLINGS;
+        let moved = |age_max: f64| {
+            let aged = (0..)
+                .zip(&created)
+                .filter(|(_, (time, _))| (0.0..age_max).contains(&(now - time)));
+            let (mut all, mut moved) = (0_u32, 0_u32);
+            for (number, (_, at)) in aged {
+                all += 1;
+                moved += u32::from(layout.creation(&key_of(number)).partition != *at);
+            }
+            (moved, f64::from(moved) / f64::from(all))
         };
-        report("active", active);
-        report("stored", stored);
+        println!(
+            "growth to {}: moves of the stored {:?}, of those in streams {:?}, of the active {:?}",
+            layout.partitions(),
+            moved(f64::MAX),
+            moved(IN_STREAM_YEARS),
+            moved(ACTIVE_YEARS)
+        );
     }
 }
