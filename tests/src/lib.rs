@@ -27,6 +27,7 @@ pub mod authority;
 pub mod checker;
 pub mod chitchat;
 pub mod client;
+pub mod cluster;
 pub mod collector;
 pub mod dashboard;
 pub mod deploy_files;

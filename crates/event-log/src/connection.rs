@@ -26,7 +26,7 @@ use crate::jitter::jittered;
 use crate::{RecordConfig, Unavailable};
 
 /// Timeout of one attempt to connect.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of pings on an idle connection; it is closed after two unanswered pings.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum delay between two attempts to reconnect. The attempts never end.

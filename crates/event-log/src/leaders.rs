@@ -1,8 +1,7 @@
-//! Moves the leader of a partition to another server.
+//! Moves the leader of a stream to another server.
 
 use std::time::Duration;
 
-use domain::Partition;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -19,32 +18,32 @@ struct Answer {
 }
 
 impl Record {
-    /// Asks the leader of a partition to step down for a server that has a replica, and waits until that one leads. Returns `false` if
+    /// Asks the leader of a stream to step down for a server that has a replica, and waits until that one leads. Returns `false` if
     /// it does not within `election_max`.
     ///
     /// # Errors
     /// [`Unavailable`]: the leader does not answer, or rejects the request.
     pub async fn move_leader(
         &self,
-        partition: Partition,
+        stream: &str,
         to: &str,
         election_max: Duration,
     ) -> Result<bool, Unavailable> {
-        let stream = topology::stream_name(partition);
         let request = format!("STREAM.LEADER.STEPDOWN.{stream}");
         let preferred = json!({"placement": {"preferred": to}});
         let answer = self.connection().api(&request, &preferred, self.deadline());
         let answer: Answer = answer.await?;
         if answer.error.is_some() {
             return Err(Unavailable::new(
-                "the leader of a partition does not step down",
+                "the leader of a stream does not step down",
             ));
         }
         let deadline = Instant::now() + election_max;
         while Instant::now() < deadline {
             // Nobody answers during the election.
-            let status = self.partition_status(partition).await;
-            if status.is_ok_and(|status| status.leader.as_deref() == Some(to)) {
+            let info = topology::info(self.connection(), stream, self.deadline()).await;
+            let leader = info.ok().flatten().and_then(|info| info.cluster?.leader);
+            if leader.as_deref() == Some(to) {
                 return Ok(true);
             }
             sleep(READ_INTERVAL).await;

@@ -42,6 +42,7 @@ mod receipt_keys;
 mod record;
 pub mod registry;
 mod replay;
+mod replicas;
 mod resolve;
 mod restore;
 pub mod seal;
@@ -82,6 +83,7 @@ pub use receipt_keys::{
 pub use record::Record;
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};
+pub use replicas::{StreamKind, StreamReplicas};
 pub use restore::{Restore, RestoreError};
 pub use seek::TimedSequence;
 pub use snapshot::{Snapshot, StreamDescription};

@@ -2,7 +2,7 @@
 
 use domain::Partition;
 
-use crate::{PartitionBounds, Record, Unavailable};
+use crate::{PartitionBounds, Record, StreamKind, StreamReplicas, Unavailable};
 
 /// The status of a partition, from its leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,16 +13,10 @@ pub struct PartitionStatus {
     pub messages: u64,
     /// The size of the messages with headers and subjects, in bytes.
     pub size_bytes: u64,
-    /// The configured number of replicas.
-    pub replicas: usize,
     /// Whether its stream accepts batches, so that concurrent commits share a sync.
     pub accepts_batches: bool,
-    /// The leader's name; `None`: it has no leader now, or a single server does not return its name.
-    pub leader: Option<String>,
-    /// The names of the servers that have a replica; empty on a single server.
-    pub servers: Vec<String>,
-    /// The names of replicas that are offline or lag.
-    pub behind: Vec<String>,
+    /// Its replicas.
+    pub replicas: StreamReplicas,
 }
 
 impl PartitionStatus {
@@ -57,24 +51,15 @@ impl Record {
         partition: Partition,
     ) -> Result<PartitionStatus, Unavailable> {
         let info = self.partition_info(partition).await?;
-        let cluster = info.cluster.unwrap_or_default();
-        let leader = cluster.leader.filter(|leader| !leader.is_empty());
-        let followers = cluster.replicas.iter().map(|replica| replica.name.clone());
-        let mut servers: Vec<_> = followers.chain(leader.clone()).collect();
-        servers.sort_unstable();
-        let behind = cluster
-            .replicas
-            .into_iter()
-            .filter(|replica| replica.offline || !replica.current);
+        let bounds = info.state.bounds();
+        let (messages, size_bytes) = (info.state.messages, info.state.bytes);
+        let accepts_batches = info.config.allow_atomic_publish;
         Ok(PartitionStatus {
-            bounds: info.state.bounds(),
-            messages: info.state.messages,
-            size_bytes: info.state.bytes,
-            replicas: info.config.num_replicas,
-            accepts_batches: info.config.allow_atomic_publish,
-            leader,
-            servers,
-            behind: behind.map(|replica| replica.name).collect(),
+            bounds,
+            messages,
+            size_bytes,
+            accepts_batches,
+            replicas: StreamReplicas::of(StreamKind::Commits, info),
         })
     }
 }
@@ -93,11 +78,15 @@ mod tests {
             },
             messages,
             size_bytes: 0,
-            replicas: 1,
             accepts_batches: true,
-            leader: None,
-            servers: Vec::new(),
-            behind: Vec::new(),
+            replicas: StreamReplicas {
+                stream: "HANSARD_0".to_owned(),
+                kind: StreamKind::Commits,
+                replicas: 1,
+                leader: None,
+                servers: Vec::new(),
+                behind: Vec::new(),
+            },
         };
         assert_eq!((status.holes(), status.trimmed()), expected);
     }

@@ -45,6 +45,15 @@ pub(crate) const LAYOUT_SUBJECT: &str = "hansard-layout.partitions";
 /// The stream of the archive's catalogue, and the subject prefix of its entries.
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
+/// The streams that are not of one partition.
+pub(crate) const OTHER_STREAMS: [&str; 6] = [
+    REGISTRY_STREAM,
+    RESTRICTED_STREAM,
+    LAYOUT_STREAM,
+    ARCHIVE_STREAM,
+    erasures::STREAM,
+    logs::STREAM,
+];
 /// The version of the streams' layout; streams with another version are rejected.
 const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";

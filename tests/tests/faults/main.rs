@@ -27,6 +27,7 @@ mod injection;
 mod kills;
 mod lagging_follower;
 mod network;
+mod operations;
 mod power_loss;
 mod races;
 mod retries;

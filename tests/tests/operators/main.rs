@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod balance;
 mod operator_cli;
 mod parked;
 mod partitions;

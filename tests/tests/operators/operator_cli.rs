@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tests::eventually::within;
+use tests::eventually::{eventually, within};
 use tests::process::Process;
 use tests::program;
+use tests::program::CommandOutput;
 use tests::stack::Stack;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -56,6 +57,16 @@ impl OperatorCli {
     /// The lines of JSON of a command.
     pub(crate) async fn json(&self, line: &str, code: i32) -> Vec<Value> {
         lines_of(&self.check(line, code, "").await)
+    }
+
+    /// Runs a command again until it ends with this exit code, and returns its output.
+    pub(crate) async fn until(&self, line: &str, code: i32) -> CommandOutput {
+        eventually(line, || async {
+            let arguments = self.arguments_of(line);
+            let ended = program!().run(arguments, &self.variables).await;
+            (ended.code == Some(code)).then_some(ended)
+        })
+        .await
     }
 
     /// Starts a command without waiting.

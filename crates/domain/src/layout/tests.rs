@@ -183,22 +183,10 @@ fn a_year_of_growth() {
             ("in streams", IN_STREAM_YEARS),
             ("stored", f64::MAX),
         ] {
-            let ages = created.iter().map(|(time, at)| (now - time, at));
-            let mut loads = vec![0_u32; partitions];
-            for (_, at) in ages.filter(|(age, _)| (0.0..age_max).contains(age)) {
-                loads[usize::from(at.0)] += 1;
-            }
-            loads.sort_unstable();
-            let mean = f64::from(loads.iter().sum::<u32>())
-                / f64::from(u32::try_from(partitions).unwrap());
-            let at = |percent: usize| f64::from(loads[(partitions - 1) * percent / 100]) / mean;
-            println!(
-                "month {twelfth}, {partitions} partitions, {what}: p1 {:.2}, p50 {:.2}, p99 {:.2}, most {:.2} of the mean",
-                at(1),
-                at(50),
-                at(99),
-                at(100)
-            );
+            let is_counted = |time: f64| (0.0..age_max).contains(&(now - time));
+            let counted = created.iter().filter(|(time, _)| is_counted(*time));
+            let loads = loads_of(partitions, counted.map(|(_, partition)| *partition));
+            println!("month {twelfth}, {partitions} partitions, {what}: {loads}");
         }
     }
     for (growth, layout) in (1_u32..).zip(&layouts[1..]) {
@@ -222,4 +210,23 @@ fn a_year_of_growth() {
             moved(ACTIVE_YEARS)
         );
     }
+}
+
+/// The loads of partitions relative to the mean.
+fn loads_of(partitions: usize, conversations: impl Iterator<Item = Partition>) -> String {
+    let mut loads = vec![0_u32; partitions];
+    for partition in conversations {
+        loads[usize::from(partition.0)] += 1;
+    }
+    loads.sort_unstable();
+    let sum = f64::from(loads.iter().sum::<u32>());
+    let mean = sum / f64::from(u32::try_from(partitions).unwrap());
+    let at = |percent: usize| f64::from(loads[(partitions - 1) * percent / 100]) / mean;
+    format!(
+        "p1 {:.2}, p50 {:.2}, p99 {:.2}, most {:.2} of the mean",
+        at(1),
+        at(50),
+        at(99),
+        at(100)
+    )
 }

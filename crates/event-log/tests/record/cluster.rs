@@ -280,16 +280,16 @@ async fn leaders_are_moved() {
     } = Box::pin(cluster()).await;
     let mut writer = Writer::of("c");
     let status = async || record.partition_status(Partition(0)).await.unwrap();
-    assert_eq!(status().await.servers, ["n0", "n1", "n2"]);
+    assert_eq!(status().await.replicas.servers, ["n0", "n1", "n2"]);
     for server in ["n0", "n1", "n2", "n0"] {
-        if status().await.leader.as_deref() != Some(server) {
-            let moved = record.move_leader(Partition(0), server, Duration::from_secs(20));
+        if status().await.replicas.leader.as_deref() != Some(server) {
+            let moved = record.move_leader("HANSARD_0", server, Duration::from_secs(20));
             assert_eq!(moved.await, Ok(true), "{server}");
         }
-        assert_eq!(status().await.leader.as_deref(), Some(server));
+        assert_eq!(status().await.replicas.leader.as_deref(), Some(server));
         writer.append_until_known(&record, server).await;
     }
-    let missing = record.move_leader(Partition(0), "n9", Duration::from_millis(500));
+    let missing = record.move_leader("HANSARD_0", "n9", Duration::from_millis(500));
     assert_ne!(missing.await, Ok(true));
 }
 
@@ -387,7 +387,7 @@ async fn partitions_are_placed_by_tags() {
     record.announce_partitions(5, &[]).await.unwrap();
     for (partition, server) in [(0, "n1"), (1, "n1"), (2, "n2"), (3, "n2"), (4, "n1")] {
         let status = record.partition_status(Partition(partition)).await.unwrap();
-        assert_eq!(status.servers, [server], "{partition}");
+        assert_eq!(status.replicas.servers, [server], "{partition}");
     }
     record.advance_layout().await.unwrap();
     record.advance_layout().await.unwrap();

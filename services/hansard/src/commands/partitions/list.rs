@@ -65,13 +65,14 @@ fn generation_of(layout: &Layout, partition: Partition) -> usize {
 
 fn json_of(listed: &Listed) -> Value {
     let status = &listed.status;
+    let replicas = &status.replicas;
     json!({
         "partition": listed.partition.0,
         "generation": listed.generation,
-        "leader": status.leader,
-        "servers": status.servers,
-        "replicas": status.replicas,
-        "behind": status.behind,
+        "leader": replicas.leader,
+        "servers": replicas.servers,
+        "replicas": replicas.replicas,
+        "behind": replicas.behind,
         "messages": status.messages,
         "sizeBytes": status.size_bytes,
         "firstSequence": status.bounds.first.0,
@@ -84,12 +85,16 @@ fn row(listed: &Listed) -> [String; 8] {
     [
         listed.partition.to_string(),
         listed.generation.to_string(),
-        status.leader.clone().unwrap_or_else(|| "-".to_owned()),
-        match &status.servers[..] {
+        status
+            .replicas
+            .leader
+            .clone()
+            .unwrap_or_else(|| "-".to_owned()),
+        match &status.replicas.servers[..] {
             [] => "-".to_owned(),
             servers => servers.join(" "),
         },
-        match &status.behind[..] {
+        match &status.replicas.behind[..] {
             [] => "-".to_owned(),
             behind => behind.join(" "),
         },

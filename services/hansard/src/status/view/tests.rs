@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{Durability, PartitionBounds, PartitionStatus, TimedSequence};
+use event_log::{
+    Durability, PartitionBounds, PartitionStatus, StreamKind, StreamReplicas, TimedSequence,
+};
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
@@ -36,10 +38,14 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
             },
             messages,
             size_bytes: messages * 1_000,
-            replicas: 1,
-            leader: Some("n1".to_owned()),
-            servers: vec!["n1".to_owned()],
-            behind: Vec::new(),
+            replicas: StreamReplicas {
+                stream: format!("HANSARD_{number}"),
+                kind: StreamKind::Commits,
+                replicas: 1,
+                leader: Some("n1".to_owned()),
+                servers: vec!["n1".to_owned()],
+                behind: Vec::new(),
+            },
         },
         archived: 0,
         waits: None,
@@ -178,8 +184,8 @@ fn an_unhealthy_system() {
     partitions[0].parked = 2;
     read_model(&mut readings).overview.projectors.clear();
     let standing = &mut record(&mut readings).partitions[1].standing;
-    standing.replicas = 3;
-    standing.behind = vec!["n2".to_owned()];
+    standing.replicas.replicas = 3;
+    standing.replicas.behind = vec!["n2".to_owned()];
     standing.messages = 4;
     readings.roles = Some(vec![role(
         "writer",
@@ -318,13 +324,13 @@ fn each_problem_needs_an_operator() {
         &["parked conversations: 1; see hansard parked list"],
     );
     check(
-        |readings| record(readings).partitions[0].standing.leader = None,
+        |readings| record(readings).partitions[0].standing.replicas.leader = None,
         &[],
     );
     check(
         |readings| {
-            let standing = &mut record(readings).partitions[0].standing;
-            (standing.leader, standing.replicas) = (None, 3);
+            let replicas = &mut record(readings).partitions[0].standing.replicas;
+            (replicas.leader, replicas.replicas) = (None, 3);
         },
         &["no NATS server leads partition 0"],
     );

@@ -1,0 +1,166 @@
+//! Operations and faults in a row, under a steady load at half of the capacity: a nats-server is replaced, partitions are added, a projector
+//! and a replica of Postgres are killed, and every role is restarted.
+
+use std::time::Duration;
+
+use devstack::{NatsConfig, NatsServer, PostgresServer};
+use event_log::Record;
+use read_model::REPLICA_LAG_MS_MAX;
+use tempfile::TempDir;
+use tests::checker::Call;
+use tests::eventually::eventually;
+use tests::{cluster, folder, program, settings};
+
+use crate::fixture::{FaultTarget, Fixture, PreparedFixture};
+use crate::injection::seed;
+use crate::verdict::check_all;
+use crate::workload::Workload;
+
+/// The servers at the start; another one replaces the first.
+const SERVERS: usize = 3;
+/// The partitions after the growth.
+const AFTER: u16 = 24;
+/// Acknowledgements by which the capacity is measured.
+const CAPACITY: usize = 1_000;
+/// Acknowledgements without operations.
+const QUIET: usize = 2_000;
+/// Acknowledgements around each operation.
+const PASSED: usize = 200;
+/// How many times its quiet value the p99 of appends may be.
+const P99_MAX: u32 = 3;
+
+struct Operated {
+    fixture: Fixture,
+    standby: PostgresServer,
+    joining: NatsConfig,
+    // Dropped after the servers.
+    _folders: Vec<TempDir>,
+}
+
+impl Operated {
+    async fn start() -> Self {
+        let folders: Vec<_> = (0..=SERVERS).map(|_| folder::enterable()).collect();
+        let mut configs = cluster::configs(&folders, SERVERS);
+        let joining = configs.pop().unwrap();
+        let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(configs)).await;
+        let primary = prepared.stack.servers.postgres_mut();
+        let standby = devstack::test::standby(primary).await;
+        let replicas = vec![standby.database_url("hansard")];
+        prepared.change(|settings| {
+            let model = &mut settings.gateway.read_model;
+            model.replica_urls.clone_from(&replicas);
+            model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
+        });
+        let config = settings::record(&prepared.stack.servers);
+        eventually("a cluster", || async {
+            Box::pin(Record::create(config.clone())).await.ok()
+        })
+        .await;
+        Self {
+            fixture: prepared.start().await,
+            standby,
+            joining,
+            _folders: folders,
+        }
+    }
+
+    /// Runs a command on partitions; `fourth` is the new server.
+    async fn partitions(&self, action: &str, fourth: &NatsServer) {
+        // The first server leaves.
+        let servers = self.fixture.stack.servers.cluster().iter().skip(1);
+        let urls: Vec<_> = servers.chain([fourth]).map(NatsServer::url).collect();
+        let line = format!("partitions {action} --nats-url {}", urls.join(","));
+        let ended = program!().run(line.split(' '), &[]).await;
+        assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
+    }
+
+    async fn restart_roles(&mut self, load: &Workload) {
+        let Fixture {
+            stack,
+            second_writer,
+            second_projector,
+            ..
+        } = &mut self.fixture;
+        for node in [
+            second_writer,
+            &mut stack.writer,
+            second_projector,
+            &mut stack.projector,
+            &mut stack.gateway,
+        ] {
+            node.stop().await;
+            Box::pin(node.start()).await;
+            pass(load, PASSED).await;
+        }
+    }
+}
+
+/// Waits for acknowledgements.
+async fn pass(load: &Workload, acknowledgements: usize) {
+    for _ in 0..acknowledgements / PASSED {
+        load.wait_for_acknowledgements(PASSED).await;
+    }
+}
+
+/// The p99 of the unary calls that were settled in a part of the test.
+fn p99(calls: &[Call], from: Duration, until: Duration) -> Duration {
+    let calls = calls.iter().filter(|call| call.stream_place.is_none());
+    let part = calls.filter(|call| (from..until).contains(&call.settled));
+    let mut times: Vec<_> = part
+        .map(|call| call.settled.saturating_sub(call.invoked))
+        .collect();
+    times.sort_unstable();
+    times[times.len() * 99 / 100]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes; each operation has a test of its own"]
+async fn operations_under_a_steady_load() {
+    let mut operated = Box::pin(Operated::start()).await;
+    let load = Workload::start(&operated.fixture, seed()).await;
+    let began = load.journal.now();
+    pass(&load, CAPACITY).await;
+    let took = load.journal.now().saturating_sub(began);
+    let capacity = u32::try_from(CAPACITY).unwrap();
+    load.journal.set_pace(took * 2 / capacity);
+    pass(&load, PASSED).await;
+    let quiet = load.journal.now();
+    pass(&load, QUIET).await;
+    let first = load.journal.now();
+
+    let fourth = operated.joining.clone();
+    let fourth = NatsServer::start(fourth, &devstack::quiet).await.unwrap();
+    operated.partitions("balance --drain n0", &fourth).await;
+    operated.fixture.stack.servers.nats_mut().kill();
+    pass(&load, PASSED).await;
+    let add = format!("add {AFTER} --stage-seconds 11");
+    operated.partitions(&add, &fourth).await;
+    pass(&load, PASSED).await;
+    operated.fixture.kill(FaultTarget::Projector);
+    pass(&load, PASSED).await;
+    operated.fixture.restart(FaultTarget::Projector).await;
+    operated.standby.kill();
+    pass(&load, PASSED).await;
+    operated.restart_roles(&load).await;
+    let last = load.journal.now();
+
+    let unread = load.journal.unread();
+    let tried = load.finish().await;
+    let (before, during) = (
+        p99(&tried.calls, quiet, first),
+        p99(&tried.calls, first, last),
+    );
+    let per_second = f64::from(capacity) / took.as_secs_f64();
+    let lines = [
+        (
+            "capacity, acknowledgements per second",
+            format!("{per_second:.0}"),
+        ),
+        ("p99 without operations, ms", before.as_millis().to_string()),
+        ("p99 with operations, ms", during.as_millis().to_string()),
+        ("fresh reads that failed", unread.to_string()),
+    ];
+    let title = "server replaced, 24 partitions, projector and replica killed, roles restarted";
+    check_all(&mut operated.fixture, title, &tried, &lines).await;
+    assert!(during <= before * P99_MAX, "{during:?} of {before:?}");
+}
