@@ -8,9 +8,9 @@ use crate::ArchiveError;
 use crate::object::Object;
 use crate::segment::{ArchivedMessage, Index};
 
-/// Maximum hibernated conversations whose keys a process keeps in memory, 16 bytes each. The keys of other segments are read again
+/// Maximum hibernated conversations whose keys a process keeps in memory, 8 bytes each. The keys of other segments are read again
 /// for each look-up, which is slow.
-pub(super) const KEYS_MAX: usize = 20_000_000;
+pub(super) const KEYS_MAX: usize = 40_000_000;
 
 /// Hashes of keys, with the number of the block of each last commit.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct SegmentKeys {
     /// The index without its conversations.
     blocks: Index,
     /// In order.
-    hashes: Vec<(u64, u32)>,
+    hashes: Vec<(u32, u32)>,
 }
 
 impl SegmentKeys {
@@ -73,8 +73,11 @@ fn block_of(index: &Index, last: Sequence) -> u32 {
     u32::try_from(block).unwrap_or(u32::MAX)
 }
 
-fn hash_of(key: &ConversationKey) -> u64 {
+/// Short, since a segment has at most [`SEGMENT_MESSAGES_MAX`](crate::segment::SEGMENT_MESSAGES_MAX) keys: one of 40,000
+/// look-ups of other keys reads a block.
+fn hash_of(key: &ConversationKey) -> u32 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    hasher.finish()
+    let [first, second, third, fourth, ..] = hasher.finish().to_be_bytes();
+    u32::from_be_bytes([first, second, third, fourth])
 }

@@ -1,5 +1,7 @@
 //! Last commits that leave the record while others append.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use archive::{Archive, LastCommits};
@@ -114,6 +116,43 @@ async fn a_commit_before_the_archived_last_one_is_not_the_last() {
         Sequence(4)
     );
     assert_eq!(archive.last_commit(&key("d")).await, Ok(None));
+}
+
+/// Pairs of ids whose keys have the same hash in memory.
+fn equal_hashes() -> Vec<[String; 2]> {
+    let mut ids = HashMap::new();
+    let pairs = (0..400_000).filter_map(|n| {
+        let id = format!("c-{n}");
+        let mut hasher = DefaultHasher::new();
+        key(&id).hash(&mut hasher);
+        let other = ids.insert(hasher.finish() >> 32, id.clone())?;
+        Some([other, id])
+    });
+    pairs.collect()
+}
+
+#[tokio::test]
+async fn keys_with_equal_hashes_are_distinguished() {
+    let [both, [alone, missing], ..] = &equal_hashes()[..] else {
+        panic!("fewer than two pairs");
+    };
+    let ground = TestArchive::start().await;
+    let ids = [&both[0], &both[1], alone];
+    let mut messages = Vec::new();
+    for id in ids {
+        messages.extend(ground.conversation(id).await);
+    }
+    let draft = ground.draft().await;
+    let draft = draft.hibernating(ids.map(|id| key(id)).into());
+    let segment = draft.seal(&messages, NOW).await.unwrap();
+    let removed = ground.archive.trim(segment, LastCommits::Remove).await;
+    assert_eq!(removed.unwrap().hibernated, 3);
+    let archive = Archive::of(ground.archive.record());
+    for (id, sequence) in ids.into_iter().zip([3, 6, 9]) {
+        let last = archive.last_commit(&key(id)).await.unwrap().unwrap();
+        assert_eq!(last.position.sequence, Sequence(sequence), "{id}");
+    }
+    assert_eq!(archive.last_commit(&key(missing)).await, Ok(None));
 }
 
 /// A new process knows no partition; each conversation has two candidates after the growth.
