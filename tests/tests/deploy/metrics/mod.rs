@@ -14,6 +14,7 @@ use tests::stack::Stack;
 use self::promql::{Match, Selector, selectors};
 use super::documents::{at, items, json, text_at, yaml};
 use tests::nats_accounts;
+use tests::port;
 
 /// The expressions for Prometheus, Grafana and KEDA, each with its location.
 fn expressions() -> Vec<(String, String)> {
@@ -93,7 +94,10 @@ async fn chat_turn(stack: &Stack, operator: &Operator, agent: &Agent) {
 #[tokio::test(flavor = "multi_thread")]
 async fn queried_metrics_exist() {
     let mut stack = nats_accounts::prepare(program!()).await;
-    stack.gateway.settings.gateway.retention.every_seconds = 1;
+    let settings = &mut stack.gateway.settings.gateway;
+    settings.retention.every_seconds = 1;
+    // Nothing listens there.
+    settings.read_model.replica_urls = vec![format!("postgres://{}/hansard", port::free())];
     Box::pin(stack.start()).await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
