@@ -1,12 +1,13 @@
 //! Lists, searches and documents from a replica of Postgres whose replay is paused.
 
 use serde_json::{Value, json};
+use tests::dashboard::Browser;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use uuid::Uuid;
-use wire::proto::operate::v1::Scope;
+use wire::proto::operate::v1::{DashboardRole, Scope};
 
-use crate::fixture::{AGENT, Fixture, bearer, ids, list, text};
+use crate::fixture::{AGENT, Fixture, TENANT, bearer, ids, list, text};
 
 const HEADER: &str = "x-position-token";
 
@@ -53,6 +54,7 @@ async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
         assert_eq!(read.items(&client.with(HEADER, token)).await, 1, "{read:?}");
         count(client, read, 1).await;
     }
+    system_page(&fixture, ": ready, lag").await;
     devstack::test::pause_replay(fixture.stack.servers.postgres_mut(), &standby).await;
 
     tokens = write(&session, &service, 2).await;
@@ -66,6 +68,7 @@ async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
     for id in ids(&chats) {
         assert_eq!(session.get(&format!("/api/chats/{id}")).await.status, 200);
     }
+    system_page(&fixture, "lagging; reads use the primary meanwhile").await;
     // What is erased is not listed by a read after the erasure, and not read at all.
     let id = ids(&chats).remove(1);
     let path = format!("/api/chats/{id}");
@@ -74,6 +77,17 @@ async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
     let after = session.with(HEADER, &erased.headers[HEADER]);
     assert_eq!(reads[0].1.items(&after).await, 1);
     drop(standby);
+}
+
+/// Reads the page of operators until it shows a text.
+async fn system_page(fixture: &Fixture, expected: &str) {
+    let (http, operator) = (fixture.stack.http_client(), &fixture.operator);
+    let person = Browser::signed_in(http, operator, TENANT, DashboardRole::Operator).await;
+    eventually(expected, || async {
+        let page = person.get("/dashboard/system").await.text();
+        page.contains(expected).then_some(())
+    })
+    .await;
 }
 
 fn documents() -> Read {

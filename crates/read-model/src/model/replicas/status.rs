@@ -30,6 +30,16 @@ pub enum ReplicaStatus {
     },
 }
 
+impl ReadModel {
+    /// The replicas of this process, each with its name and a handle for [`replica_status`].
+    #[must_use]
+    pub fn named_replicas(&self) -> Vec<(String, Self)> {
+        let replicas = self.replicas.iter().flat_map(|replicas| &replicas.all);
+        let named = replicas.map(|replica| (replica.name.clone(), replica.probe.clone()));
+        named.collect()
+    }
+}
+
 /// Reads the state of a replica. Waits at most `wait_max` until it has what the primary has.
 ///
 /// # Errors

@@ -71,7 +71,9 @@ pub(in crate::http::dashboard) async fn show_system(
 async fn read(state: &HttpState) -> Status {
     let gateway = &state.gateway;
     let (record, registry) = (gateway.reader.record.clone(), gateway.registry.clone());
-    let mut reader = Reader::of_gateway(record, registry, gateway.reader.read_model.clone());
+    let model = gateway.reader.read_model.clone();
+    let replicas = model.named_replicas();
+    let mut reader = Reader::of_gateway(record, registry, model).with_replicas(replicas);
     Status::from_readings(&reader.read().await, Limits::default())
 }
 
