@@ -64,9 +64,8 @@ impl Client {
         }
     }
 
-    /// Whether it may send another command; waits for its turn if the load is paced.
-    pub(crate) async fn may_continue(&self) -> bool {
-        self.endpoints.journal.pace().await;
+    /// Whether it may send another command.
+    pub(crate) fn may_continue(&self) -> bool {
         self.left > 0 && !self.endpoints.journal.is_stopped()
     }
 

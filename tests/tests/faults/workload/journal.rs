@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use domain::{CommitId, ConversationKey, Version};
 use tests::checker::{Answer, Call, Expectation, FreshRead, Outcome, StreamPlace};
-use tokio::time::sleep_until;
 
 /// A command that is not settled yet.
 #[derive(Debug, Clone)]
@@ -33,14 +32,6 @@ pub(crate) struct Journal {
     unread: AtomicUsize,
     streams: AtomicU64,
     stopped: AtomicBool,
-    pace: Mutex<Option<Pace>>,
-}
-
-/// Equal times between commands.
-#[derive(Debug)]
-struct Pace {
-    interval: Duration,
-    next: Instant,
 }
 
 impl Journal {
@@ -55,7 +46,6 @@ impl Journal {
             unread: AtomicUsize::default(),
             streams: AtomicU64::default(),
             stopped: AtomicBool::default(),
-            pace: Mutex::default(),
         }
     }
 
@@ -130,24 +120,6 @@ impl Journal {
     /// The number of failed fresh reads.
     pub(crate) fn unread(&self) -> usize {
         self.unread.load(Ordering::Relaxed)
-    }
-
-    /// Limits the commands of all clients together to one per `interval`.
-    pub(crate) fn set_pace(&self, interval: Duration) {
-        let next = Instant::now();
-        *self.pace.lock().unwrap() = Some(Pace { interval, next });
-    }
-
-    /// Waits for the next turn, if there is a pace. Missed turns are not made up for.
-    pub(crate) async fn pace(&self) {
-        let turn = self.pace.lock().unwrap().as_mut().map(|pace| {
-            let turn = pace.next.max(Instant::now());
-            pace.next = turn + pace.interval;
-            turn
-        });
-        if let Some(turn) = turn {
-            sleep_until(turn.into()).await;
-        }
     }
 
     /// Stops every client after its current command is settled.

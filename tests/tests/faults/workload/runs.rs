@@ -24,7 +24,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// Makes runs in a conversation without other writers. A started run is always finished.
 pub(crate) async fn make_runs(mut client: Client, conversation: String) {
-    while client.may_continue().await {
+    while client.may_continue() {
         let run = RunId(Builder::from_random_bytes(client.rng.random()).into_uuid());
         let mut events = content::some_events(&mut client.rng);
         events.push(content::plain(Fact::from(RunStarted {

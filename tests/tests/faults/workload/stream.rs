@@ -23,7 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(8);
 
 /// Appends to existing `conversations` until the end.
 pub(crate) async fn append_on_streams(mut client: Client, conversations: Vec<String>) {
-    while client.may_continue().await {
+    while client.may_continue() {
         let stream = Stream {
             number: client.endpoints.journal.next_stream(),
             sent: 0,
@@ -80,7 +80,7 @@ impl Stream {
         conversations: &[String],
         requests: &mpsc::Sender<AppendStreamRequest>,
     ) {
-        while self.under_way.len() < WINDOW && client.may_continue().await {
+        while self.under_way.len() < WINDOW && client.may_continue() {
             self.sent += 1;
             let asked = Expectation {
                 events: content::some_events(&mut client.rng),

@@ -10,7 +10,7 @@ use super::content;
 
 /// Appends to a few shared conversations at any version.
 pub(crate) async fn append_to_busy(mut client: Client, conversations: Vec<String>) {
-    while client.may_continue().await {
+    while client.may_continue() {
         let conversation = &conversations[client.rng.random_range(0..conversations.len())];
         client.append(conversation, None).await;
     }
@@ -25,7 +25,7 @@ pub(crate) async fn append_to_own(mut client: Client, conversation: String) {
 /// Appends to one shared conversation at the last known version.
 pub(crate) async fn append_to_contended(mut client: Client, conversation: String) {
     let mut version = Version(1);
-    while client.may_continue().await {
+    while client.may_continue() {
         version = match client.append(&conversation, Some(version)).await {
             Outcome::Committed(answer) => answer.version,
             Outcome::Refused(refusal) => refusal.current.unwrap_or(version),
@@ -37,7 +37,7 @@ pub(crate) async fn append_to_contended(mut client: Client, conversation: String
 /// Creates conversations and soon leaves most of them; two callers may use the same id.
 pub(crate) async fn create_many(mut client: Client, name: String) {
     for number in 0.. {
-        if !client.may_continue().await {
+        if !client.may_continue() {
             return;
         }
         let conversation = format!("{name}-{number}");
@@ -52,7 +52,7 @@ pub(crate) async fn create_many(mut client: Client, name: String) {
 /// Erases conversations during appends of another caller.
 pub(crate) async fn erase_under_load(mut one: Client, mut other: Client, name: String) {
     for number in 0.. {
-        if !one.may_continue().await {
+        if !one.may_continue() {
             return;
         }
         let conversation = format!("{name}-{number}");
@@ -67,7 +67,7 @@ pub(crate) async fn erase_under_load(mut one: Client, mut other: Client, name: S
 
 async fn append_until_refused(client: &mut Client, conversation: &str) {
     while let Outcome::Committed(_) = client.append(conversation, None).await {
-        if !client.may_continue().await {
+        if !client.may_continue() {
             return;
         }
     }
@@ -82,7 +82,7 @@ async fn erase(client: &mut Client, conversation: &str) {
 
 /// Renames, archives and restores a conversation, with appends to the archived one.
 pub(crate) async fn archive_and_restore(mut client: Client, conversation: String) {
-    while client.may_continue().await {
+    while client.may_continue() {
         let update = content::update(&mut client.rng);
         client
             .command(&conversation, content::request([update]))
@@ -107,7 +107,7 @@ pub(crate) async fn archive_and_restore(mut client: Client, conversation: String
 /// Appends tool calls, results and summaries; some results are duplicated, late, or in one commit with their call.
 pub(crate) async fn call_tools(mut client: Client, conversation: String, name: String) {
     for number in 0.. {
-        if !client.may_continue().await {
+        if !client.may_continue() {
             return;
         }
         let call = format!("{name}-{number}");
@@ -135,7 +135,7 @@ pub(crate) async fn call_tools(mut client: Client, conversation: String, name: S
 
 /// Reads conversations of other callers.
 pub(crate) async fn read(mut client: Client, conversations: Vec<String>) {
-    while client.may_continue().await {
+    while client.may_continue() {
         let conversation = &conversations[client.rng.random_range(0..conversations.len())];
         client.read(conversation).await;
     }
@@ -150,7 +150,7 @@ pub(crate) async fn append_times(
 ) {
     let mut version = Version(1);
     let mut committed = 0;
-    while committed < commits && client.may_continue().await {
+    while committed < commits && client.may_continue() {
         let expected = matches!(exact, ExpectVersion::Yes).then_some(version);
         let events = content::some_events(&mut client.rng);
         match client
