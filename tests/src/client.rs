@@ -97,6 +97,15 @@ impl Caller {
         }
     }
 
+    /// The same caller with another gateway.
+    #[must_use]
+    pub fn with_gateway(&self, gateway_url: &str) -> Self {
+        Self {
+            gateway: channel(gateway_url),
+            ..self.clone()
+        }
+    }
+
     /// The same connections, without a token.
     #[must_use]
     pub fn without_token(&self) -> Self {

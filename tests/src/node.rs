@@ -47,6 +47,11 @@ impl Node {
         }
     }
 
+    /// Uses another program from the next start.
+    pub fn set_program(&mut self, program: Program) {
+        self.placement = Placement::Processes(program);
+    }
+
     /// The URL of its gRPC port; it stays the same after a restart.
     ///
     /// # Panics

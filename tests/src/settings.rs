@@ -133,7 +133,15 @@ pub fn record(servers: &Servers) -> RecordConfig {
     }
 }
 
-fn flatten(config: &impl Serialize) -> Vec<(String, String)> {
+/// The settings that differ from the defaults. A process of an older program rejects settings that it does not know.
+fn flatten<C: Serialize + Default>(config: &C) -> Vec<(String, String)> {
+    let defaults = flatten_all(&C::default());
+    let mut variables = flatten_all(config);
+    variables.retain(|variable| !defaults.contains(variable));
+    variables
+}
+
+fn flatten_all(config: &impl Serialize) -> Vec<(String, String)> {
     let mut variables = Vec::new();
     let config = serde_json::to_value(config).expect("settings that can be written");
     flatten_into("HANSARD", &config, &mut variables);

@@ -21,7 +21,7 @@ pub enum ReadModelError {
         /// Delay before a retry, in milliseconds.
         retry_after_ms: u64,
     },
-    /// A newer program migrated the schema: update this one.
+    /// A newer program ran a migration that programs must know: update this one.
     #[error(
         "the database schema has migration {found}, but this program supports up to {known}: update the program"
     )]

@@ -16,6 +16,7 @@ mod connections;
 mod day;
 mod error;
 mod live;
+mod migrations;
 mod model;
 mod outcome_code;
 mod owner_text;
@@ -36,6 +37,7 @@ pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use live::{LIVE_SCHEMA_TTL, SchemaName};
+pub use migrations::{Compatibility, Migrations};
 pub use model::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReadModel, ReplicaStatus, ReplicaUse,
     ReplicatedReadModelConfig, replica_status, server_name,

@@ -15,6 +15,7 @@ use crate::config::ReadModelConfig;
 use crate::connections::{Connections, PooledConnection, Rights};
 use crate::error::{ReadModelError, is_conflict, is_lost, is_missing, is_timeout};
 use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
+use crate::migrations::READ_MIGRATIONS;
 use crate::schema;
 use replicas::{Pin, Replicas};
 pub use replicas::{
@@ -125,7 +126,7 @@ impl ReadModel {
     ///
     /// # Errors
     /// [`ReadModelError::AdministratorNeeded`] if the login may not create roles,
-    /// [`ReadModelError::SchemaUnknown`] if a newer program migrated the database, [`ReadModelError::SchemaAltered`],
+    /// [`ReadModelError::SchemaUnknown`] if a program must know a later migration, [`ReadModelError::SchemaAltered`],
     /// or [`ReadModelError::Unavailable`].
     pub async fn migrate(&self) -> Result<(), ReadModelError> {
         let mut pooled = self.acquire().await?;
@@ -140,9 +141,7 @@ impl ReadModel {
     /// [`ReadModelError::Unavailable`], also if migrations are missing or the login may not use the reader role; or
     /// [`ReadModelError::SchemaUnknown`].
     pub async fn check(&self) -> Result<(), ReadModelError> {
-        let rows = self
-            .fetch(schema::LAST_MIGRATION, PgArguments::default)
-            .await?;
+        let rows = self.fetch(READ_MIGRATIONS, PgArguments::default).await?;
         schema::check(&rows)?;
         self.acquire_reader().await?.release();
         Ok(())

@@ -1,4 +1,5 @@
-//! The migrations, which are append-only, and the check whether this program supports the schema of the database.
+//! The migrations, which are append-only, and the check whether this program supports the schema of the database
+//! (see [`crate::migrations`]).
 //!
 //! From migration 8 on, a database may have several schemas of a projection: the live one, one being built, and retained
 //! ones (see [`crate::schemas`]). A migration that changes the tables of a projection must change all of them in a loop:
@@ -21,17 +22,21 @@
 //!
 //! `event` may have table partitions, `event_p00` and so on (see [`crate::schemas::TablePartitions`]). Changes of its columns
 //! and indexes reach them; a storage setting must be set in each.
+//!
+//! A migration declares whether programs that do not know it can continue, during a rolling upgrade and after a rollback:
+//! its first line is `-- Additive: ` with the reason, or its last statement makes it the floor (see migration 21).
 
-use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
+use sqlx::{Executor as _, SqlSafeStr as _};
 
 use crate::error::ReadModelError;
+use crate::migrations::{Compatibility, Migrations, READ_MIGRATIONS};
 use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 20] = [
+const MIGRATIONS: [(i64, &str, &str); 21] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -52,44 +57,31 @@ const MIGRATIONS: [(i64, &str, &str); 20] = [
     (18, "search blocks", include_str!("../migrations/0018_search_blocks.sql")),
     (19, "documents", include_str!("../migrations/0019_documents.sql")),
     (20, "freezing", include_str!("../migrations/0020_freezing.sql")),
+    (21, "floor", include_str!("../migrations/0021_floor.sql")),
 ];
 
-/// Reads the version of the last migration.
-pub(crate) const LAST_MIGRATION: &str = "SELECT coalesce(max(version), 0) FROM hansard.migration";
-
-/// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations.
+/// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after
+/// migrations of a newer program.
 pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
     // Building an index may take longer than the timeout of reads.
     connection.execute("SET statement_timeout = 0").await?;
     reader_role::ensure(connection).await?;
-    let migrator = migrator();
-    let outcome = migrator.run_direct(None, connection, false).await;
-    match outcome {
-        Err(MigrateError::VersionMissing(_)) => {
-            let applied = connection
-                .list_applied_migrations(&migrator.table_name)
-                .await;
-            let applied = applied.map_err(error_of)?;
-            let found = applied.iter().map(|migration| migration.version).max();
-            Err(unknown(found.unwrap_or_default()))
-        }
-        outcome => outcome.map_err(error_of),
-    }
+    let outcome = migrator().run_direct(None, connection, false).await;
+    outcome.map_err(error_of)?;
+    check(&connection.fetch_all(READ_MIGRATIONS).await?)
 }
 
-/// Checks that the result of [`LAST_MIGRATION`] is the last migration of this program.
+/// Checks by the result of [`READ_MIGRATIONS`] that this program can use the database.
 pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
-    let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
-    if found > known() {
-        return Err(unknown(found));
+    let migrations = Migrations::from_rows(rows, known())?;
+    let Migrations { found, known, .. } = migrations;
+    match migrations.compatibility() {
+        Compatibility::Compatible => Ok(()),
+        Compatibility::Outdated => Err(ReadModelError::unavailable(format!(
+            "the database schema has migration {found}, but {known} is needed: run hansard migrate, or start a projector that migrates"
+        ))),
+        Compatibility::Unknown => Err(ReadModelError::SchemaUnknown { found, known }),
     }
-    if found < known() {
-        return Err(ReadModelError::unavailable(format!(
-            "the database schema has migration {found}, but {} is needed: run hansard migrate, or start a projector that migrates",
-            known()
-        )));
-    }
-    Ok(())
 }
 
 fn migrator() -> Migrator {
@@ -106,6 +98,8 @@ fn migrator() -> Migrator {
     let mut migrator = Migrator::with_migrations(migrations.into());
     migrator.create_schema("hansard");
     migrator.dangerous_set_table_name("hansard.migration");
+    // `check` decides about later migrations.
+    migrator.set_ignore_missing(true);
     migrator
 }
 
@@ -118,19 +112,50 @@ pub(crate) fn known() -> i64 {
         .unwrap_or(0)
 }
 
-fn unknown(found: i64) -> ReadModelError {
-    ReadModelError::SchemaUnknown {
-        found,
-        known: known(),
-    }
-}
-
 fn error_of(error: MigrateError) -> ReadModelError {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
     match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
         MigrateError::VersionMismatch(version) => ReadModelError::SchemaAltered { version },
-        MigrateError::VersionMissing(version) => unknown(version),
         _ => ReadModelError::unavailable("the migrations failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The migration that adds the floor: older programs reject all later ones.
+    const FLOOR_SINCE: i64 = 21;
+
+    /// Whether a migration declares that programs without it can continue, or that they cannot.
+    fn is_declared(version: i64, sql: &str) -> bool {
+        let floor =
+            format!("ALTER TABLE hansard.migration ALTER COLUMN floor SET DEFAULT {version};");
+        sql.starts_with("-- Additive: ") != sql.trim_end().ends_with(&floor)
+    }
+
+    #[test]
+    fn every_migration_declares_its_compatibility() {
+        let floor = "ALTER TABLE hansard.migration ALTER COLUMN floor SET DEFAULT 22;\n";
+        for (sql, expected) in [
+            (
+                "-- Additive: older programs ignore it.\nALTER TABLE t ADD COLUMN c bigint;\n",
+                true,
+            ),
+            (floor, true),
+            ("ALTER TABLE t DROP COLUMN c;\n", false),
+            (&format!("-- Additive: no.\n{floor}"), false),
+            (&format!("{floor}ALTER TABLE t DROP COLUMN c;\n"), false),
+        ] {
+            assert_eq!(is_declared(22, sql), expected, "{sql}");
+        }
+        assert!(!is_declared(23, floor), "the floor is of another migration");
+        for (version, name, sql) in MIGRATIONS {
+            assert!(
+                version <= FLOOR_SINCE || is_declared(version, sql),
+                "{name}"
+            );
+        }
     }
 }

@@ -4,16 +4,15 @@ use sqlx::Row as _;
 use sqlx::postgres::PgArguments;
 
 use crate::error::ReadModelError;
+use crate::migrations::{Migrations, READ_MIGRATIONS};
 use crate::model::ReadModel;
 use crate::schema;
 
 /// The state of the database schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaStatus {
-    /// The last migration of the database.
-    pub found: i64,
-    /// The last migration of this program.
-    pub known: i64,
+    /// Its migrations.
+    pub migrations: Migrations,
     /// The live schema of each projection, by projection.
     pub live: Vec<LiveSchema>,
 }
@@ -32,8 +31,8 @@ pub struct LiveSchema {
 /// # Errors
 /// [`ReadModelError::Unavailable`], also before the first migration.
 pub async fn schema_status(model: &ReadModel) -> Result<SchemaStatus, ReadModelError> {
-    let rows = model.fetch(schema::LAST_MIGRATION, PgArguments::default);
-    let found = rows.await?.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let rows = model.fetch(READ_MIGRATIONS, PgArguments::default).await?;
+    let migrations = Migrations::from_rows(&rows, schema::known())?;
     let sql = "SELECT name, live_schema FROM hansard.projection ORDER BY name";
     let rows = model.fetch(sql, PgArguments::default).await?;
     let live = rows.iter().map(|row| {
@@ -43,8 +42,7 @@ pub async fn schema_status(model: &ReadModel) -> Result<SchemaStatus, ReadModelE
         })
     });
     Ok(SchemaStatus {
-        found,
-        known: schema::known(),
+        migrations,
         live: live.collect::<Result<_, ReadModelError>>()?,
     })
 }

@@ -96,8 +96,9 @@ fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
     let projectors = read.overview.projectors.iter();
     let partitions = read.overview.partitions.iter();
     ReadModelStatus {
-        migration: read.schema.found,
-        migration_known: read.schema.known,
+        migration: read.schema.migrations.found,
+        migration_floor: read.schema.migrations.floor,
+        migration_known: read.schema.migrations.known,
         live_schemas: live
             .map(|live| (live.projection.clone(), live.schema.clone()))
             .collect(),

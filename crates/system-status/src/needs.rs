@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use event_log::Durability;
+use read_model::{Compatibility, Migrations};
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
 use crate::report::{
@@ -97,24 +98,31 @@ fn of_erasures(readings: &Readings) -> Option<String> {
 }
 
 fn of_read_model(read_model: &ReadModelStatus) -> Vec<String> {
-    let (found, known) = (read_model.migration, read_model.migration_known);
-    let mut needs = Vec::new();
-    if found < known {
-        needs.push(format!(
-            "the schema is at migration {found}, this program needs {known}: start a projector of this version"
-        ));
-    }
-    if found > known {
-        needs.push(format!(
-            "the schema is at migration {found}, this program supports up to {known}: update the program"
-        ));
-    }
+    let migrations = Migrations {
+        found: read_model.migration,
+        floor: read_model.migration_floor,
+        known: read_model.migration_known,
+    };
+    let mut needs: Vec<String> = of_migrations(migrations).into_iter().collect();
     if read_model.parked > 0 {
         let parked = read_model.parked;
         let what = "see hansard parked list";
         needs.push(format!("parked conversations: {parked}; {what}"));
     }
     needs
+}
+
+fn of_migrations(migrations: Migrations) -> Option<String> {
+    let Migrations { found, known, .. } = migrations;
+    match migrations.compatibility() {
+        Compatibility::Compatible => None,
+        Compatibility::Outdated => Some(format!(
+            "the schema is at migration {found}, this program needs {known}: start a projector of this version"
+        )),
+        Compatibility::Unknown => Some(format!(
+            "the schema is at migration {found}, this program supports up to {known}: update the program"
+        )),
+    }
 }
 
 fn of_replica(replica: &ReplicaReport) -> Option<String> {

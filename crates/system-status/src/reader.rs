@@ -177,7 +177,7 @@ impl Reader {
             Source::Operator { .. } => overview::overview(model).await?,
             Source::Gateway { .. } => overview::overview_by_reader(model).await?,
         };
-        let has_search = schema.found >= schema.known;
+        let has_search = schema.migrations.found >= schema.migrations.known;
         let search = if has_search {
             Some(search_overview(model).await?)
         } else {

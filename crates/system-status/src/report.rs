@@ -89,6 +89,8 @@ pub struct RecordStatus {
 pub struct ReadModelStatus {
     /// The database's last migration.
     pub migration: i64,
+    /// The lowest migration that a program must know to use the database.
+    pub migration_floor: i64,
     /// The last migration of this program.
     pub migration_known: i64,
     /// The live schema of each projection.

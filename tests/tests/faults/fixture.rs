@@ -18,6 +18,8 @@ use wire::token::RecordId;
 
 pub(crate) const TENANT: &str = "acme";
 pub(crate) const AGENT: &str = "support";
+/// The tenant of conversations beside the load, which its journal does not contain.
+pub(crate) const OTHER_TENANT: &str = "beside";
 
 /// The duration of a projector's lease: short, to keep tests of its loss short.
 const LEASE_TTL_MS: u64 = 1_500;
@@ -277,6 +279,17 @@ impl Fixture {
             (FaultTarget::Projector, &mut self.stack.projector),
             (FaultTarget::Projectors, &mut self.second_projector),
             (FaultTarget::Gateway, &mut self.stack.gateway),
+        ]
+    }
+
+    /// All processes in the order of an upgrade: projectors migrate, and a gateway may send what an older writer ignores.
+    pub(crate) fn processes(&mut self) -> [&mut Node; 5] {
+        [
+            &mut self.stack.projector,
+            &mut self.second_projector,
+            &mut self.stack.writer,
+            &mut self.second_writer,
+            &mut self.stack.gateway,
         ]
     }
 

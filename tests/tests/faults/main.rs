@@ -10,6 +10,7 @@
 //! each kind |
 //! | `FAULT_SEED` | random | the seed of contents and times of faults; each report has its seed |
 //! | `FAULT_REPORT` | none | the file, from the repository's root, to write the table of faults, tries and findings to |
+//! | `FAULT_LAST_RELEASE` | none | the program of the last release, which `.ci/last-release` makes; without it the test of upgrades is skipped |
 //!
 //! Tests without the permissions that they need (their own disks need root) are skipped with a message.
 
@@ -35,6 +36,7 @@ mod stream_ends;
 mod table;
 mod three_servers;
 mod transaction;
+mod upgrade;
 mod verdict;
 mod workload;
 mod zombies;

@@ -61,8 +61,8 @@ async fn retries_of_every_commit_change_nothing() {
     .await;
 }
 
-/// Sends a command again. The commits of an erased conversation are gone, so the answer may be that.
-async fn retry(
+/// Sends a command again, and compares the answers. The commits of an erased conversation are gone, so the answer may be that.
+pub(crate) async fn retry(
     call: Call,
     mut client: Client,
     erased: &BTreeSet<ConversationKey>,

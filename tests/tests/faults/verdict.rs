@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::ConversationKey;
 use event_log::Record;
+use futures::{StreamExt as _, stream};
 use serde_json::Value;
+use tests::agent::Agent;
 use tests::checker::{
     self, Call, Finding, Outcome, Reading, RecordContents, Report, Rows, check_fresh_reads,
     check_readings, check_rows,
 };
 use tests::eventually::eventually;
+use tokio::join;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, OTHER_TENANT};
 use crate::table::{Row, add, print};
 use crate::workload::WorkloadResult;
 
@@ -27,6 +31,7 @@ const REASONS: [&str; 7] = [
 ];
 /// How many conversations are read through the gateway.
 const READ_MAX: usize = 24;
+const READ_AT_ONCE: usize = 8;
 const CONTEXT_MESSAGES: u32 = 50;
 
 /// Waits for the rows, checks everything, prints the report and fails on any finding. `lines` are added to the report.
@@ -38,9 +43,13 @@ pub(crate) async fn check_all(
 ) {
     let record = fixture.record().await;
     wait_for_rows(fixture, &record).await;
-    let recorded = read_record(&record).await;
+    let mut recorded = read_record(&record).await;
     let (psql, url) = fixture.psql();
-    let rows = Rows::read(&psql, &url).await.expect("the rows");
+    let mut rows = Rows::read(&psql, &url).await.expect("the rows");
+    let is_of_load = |key: &ConversationKey| key.tenant.as_str() != OTHER_TENANT;
+    recorded.conversations.retain(|key, _| is_of_load(key));
+    rows.conversations.retain(|key, _| is_of_load(key));
+    rows.events.retain(|(key, _), _| is_of_load(key));
     let readings = read(fixture, tried).await;
     let mut findings = checker::check_calls(&tried.calls, &recorded);
     findings.extend(check_rows(&recorded, &rows));
@@ -140,16 +149,29 @@ pub(crate) async fn read_record(record: &Record) -> RecordContents {
 
 /// Reads some of the written conversations that exist, as usual readers do.
 pub(crate) async fn read(fixture: &Fixture, tried: &WorkloadResult) -> Vec<Reading> {
-    let mut readings = Vec::new();
-    for conversation in tried.conversations().into_iter().take(READ_MAX) {
+    let conversations = tried.conversations().into_iter().take(READ_MAX);
+    read_all(&fixture.agent, conversations).await
+}
+
+/// Reads conversations of an agent, in their order.
+pub(crate) async fn read_all(
+    agent: &Agent,
+    conversations: impl IntoIterator<Item = ConversationKey>,
+) -> Vec<Reading> {
+    let readings = conversations.into_iter().map(async |conversation| {
         let name = conversation.conversation.as_str();
-        let events = fixture.agent.events(fixture.agent.list_request(name)).await;
-        let context = fixture.agent.context(name, CONTEXT_MESSAGES).await;
-        readings.push(Reading {
+        let (events, context) = join!(
+            agent.events(agent.list_request(name)),
+            agent.context(name, CONTEXT_MESSAGES)
+        );
+        Reading {
             conversation,
             events,
             context,
-        });
-    }
-    readings
+        }
+    });
+    stream::iter(readings)
+        .buffered(READ_AT_ONCE)
+        .collect()
+        .await
 }

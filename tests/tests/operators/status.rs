@@ -52,6 +52,7 @@ async fn status_of_healthy_and_unhealthy_systems() {
     assert_eq!(status_report["record"]["messages"], 3);
     let read_model = &status_report["readModel"];
     assert_eq!(read_model["migration"], read_model["migrationKnown"]);
+    assert!(read_model["migrationFloor"].as_i64() >= Some(21));
     assert_eq!(read_model["projectors"].as_array().map(Vec::len), Some(1));
     let search = &status_report["search"];
     assert!(search["lagSequences"].is_u64(), "{search}");

@@ -70,7 +70,7 @@ async fn the_schema_status_is_read() {
     assert!(schema_status(&model).await.unwrap_err().is_unavailable());
     model.migrate().await.unwrap();
     let status = schema_status(&model).await.unwrap();
-    assert_eq!(status.found, status.known);
+    assert_eq!(status.migrations.found, status.migrations.known);
     let mut live = status.live.iter();
     let live = live.find(|live| live.projection == "conversations");
     assert_eq!(live.unwrap().schema, SchemaName::FIRST.to_string());

@@ -19,6 +19,7 @@ const BEFORE_STORAGE: &str = "
     DROP FUNCTION hansard.live_schema, hansard.live_projectors, hansard.partitions_overview, hansard.parked_conversations;
     DROP FUNCTION hansard.request_parked;
     DROP TABLE hansard.parked_request;
+    ALTER TABLE hansard.migration DROP COLUMN floor;
     DELETE FROM hansard.migration WHERE version >= 14";
 
 fn author(id: &str, agent: &str, user: Option<&str>) -> Author {

@@ -133,6 +133,7 @@ impl Client {
 
     /// Sends a command until it is settled, and adds it to the journal.
     pub(crate) async fn settle(&mut self, mut pending: Pending) -> Outcome {
+        self.endpoints.journal.resumed().await;
         let deadline = Instant::now() + SETTLE_LIMIT;
         let outcome = loop {
             pending.tries += 1;
@@ -176,6 +177,7 @@ impl Client {
 
     /// Reads a fresh context, and adds its version to the journal.
     pub(crate) async fn read(&mut self, conversation: &str) {
+        self.endpoints.journal.resumed().await;
         let invoked = self.endpoints.journal.now();
         let target = read::ReadTarget {
             agent_id: self.endpoints.agent.clone(),

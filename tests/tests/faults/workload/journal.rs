@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use domain::{CommitId, ConversationKey, Version};
 use tests::checker::{Answer, Call, Expectation, FreshRead, Outcome, StreamPlace};
+use tokio::sync::watch;
 
 /// A command that is not settled yet.
 #[derive(Debug, Clone)]
@@ -32,6 +33,7 @@ pub(crate) struct Journal {
     unread: AtomicUsize,
     streams: AtomicU64,
     stopped: AtomicBool,
+    paused: watch::Sender<bool>,
 }
 
 impl Journal {
@@ -46,6 +48,7 @@ impl Journal {
             unread: AtomicUsize::default(),
             streams: AtomicU64::default(),
             stopped: AtomicBool::default(),
+            paused: watch::Sender::new(false),
         }
     }
 
@@ -82,6 +85,18 @@ impl Journal {
         self.newest.lock().unwrap().get(conversation).copied()
     }
 
+    /// Some acknowledged commands of conversations that are never erased, evenly from the first to the last.
+    pub(crate) fn sample(&self, count: usize) -> Vec<Call> {
+        let calls = self.calls.lock().unwrap();
+        let mut acknowledged: Vec<&Call> = calls
+            .iter()
+            .filter(|call| call.answer().is_some())
+            .collect();
+        acknowledged.retain(|call| !is_erased(&call.conversation));
+        let step = acknowledged.len().div_ceil(count).max(1);
+        acknowledged.into_iter().step_by(step).cloned().collect()
+    }
+
     /// Counts a try without an answer that settles its command.
     pub(crate) fn note_unanswered(&self) {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -107,6 +122,11 @@ impl Journal {
         self.streams.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The number of answered fresh reads.
+    pub(crate) fn read(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
     /// The number of acknowledged commands.
     pub(crate) fn acknowledged(&self) -> usize {
         self.acknowledged.load(Ordering::Relaxed)
@@ -125,6 +145,24 @@ impl Journal {
     /// Stops every client after its current command is settled.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.resume();
+    }
+
+    /// Holds every client before its next request.
+    pub(crate) fn pause(&self) {
+        self.paused.send_replace(true);
+    }
+
+    /// Undoes [`Journal::pause`].
+    pub(crate) fn resume(&self) {
+        self.paused.send_replace(false);
+    }
+
+    /// Waits while the clients are held.
+    pub(crate) async fn resumed(&self) {
+        let mut paused = self.paused.subscribe();
+        let resumed = paused.wait_for(|is_paused| !is_paused).await;
+        resumed.expect("the sender is not dropped");
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -136,4 +174,9 @@ impl Journal {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap());
         (calls, std::mem::take(&mut *self.seen.lock().unwrap()))
     }
+}
+
+/// Whether the workload erases the conversation, by its name.
+pub(crate) fn is_erased(conversation: &ConversationKey) -> bool {
+    conversation.conversation.as_str().starts_with("erased")
 }

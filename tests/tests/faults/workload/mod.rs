@@ -44,6 +44,8 @@ pub(crate) struct Workload {
     seed: u64,
     callers: JoinSet<()>,
     begun: usize,
+    /// The maximum number of callers of a task.
+    callers_max: usize,
 }
 
 impl Workload {
@@ -67,6 +69,7 @@ impl Workload {
             seed,
             callers: JoinSet::new(),
             begun: 0,
+            callers_max: usize::MAX,
         }
     }
 
@@ -89,7 +92,19 @@ impl Workload {
     /// Starts all kinds of tasks: conversations that are busy, raced for, short, erased, changed, with tool calls, with
     /// runs, and with streams.
     pub(crate) async fn start(fixture: &Fixture, seed: u64) -> Self {
-        let mut load = Self::new(fixture, seed);
+        Self::new(fixture, seed).begin(fixture).await
+    }
+
+    /// With one caller of each task, whose reads are fenced with the tokens of acknowledged writes.
+    pub(crate) fn light_and_fenced(mut self) -> Self {
+        self.endpoints.fence = Fence::Acknowledged;
+        self.callers_max = 1;
+        self
+    }
+
+    /// Starts the tasks of [`Workload::start`].
+    pub(crate) async fn begin(self, fixture: &Fixture) -> Self {
+        let mut load = self;
         let hot = load.create("hot", 3).await;
         let contended = load.create("raced", 2).await;
         let changing = load.create("moody", 2).await;
@@ -139,7 +154,7 @@ impl Workload {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        for _ in 0..count {
+        for _ in 0..count.min(self.callers_max) {
             let client = self.client();
             self.spawn(part(client));
         }
@@ -226,7 +241,7 @@ impl WorkloadResult {
             .collect();
         keys.sort();
         keys.dedup();
-        keys.retain(|key| !key.conversation.as_str().starts_with("erased"));
+        keys.retain(|key| !journal::is_erased(key));
         keys
     }
 }

@@ -80,6 +80,7 @@ impl Stream {
         conversations: &[String],
         requests: &mpsc::Sender<AppendStreamRequest>,
     ) {
+        client.endpoints.journal.resumed().await;
         while self.under_way.len() < WINDOW && client.may_continue() {
             self.sent += 1;
             let asked = Expectation {

@@ -9,7 +9,7 @@ use read_model::projections::conversations::overview::{
     ErasedCommits, Overview, PartitionOverview,
 };
 use read_model::projections::search::SearchOverview;
-use read_model::{LiveSchema, ReplicaStatus, SchemaStatus};
+use read_model::{LiveSchema, Migrations, ReplicaStatus, SchemaStatus};
 
 use super::*;
 use system_status::readings::{
@@ -106,8 +106,11 @@ fn healthy() -> Readings {
         }),
         read_model: Ok(ReadModelReading {
             schema: SchemaStatus {
-                found: 5,
-                known: 5,
+                migrations: Migrations {
+                    found: 5,
+                    floor: 4,
+                    known: 5,
+                },
                 live: vec![live],
             },
             overview: Overview {
@@ -312,11 +315,19 @@ fn each_problem_needs_an_operator() {
         &["acknowledged commits can be lost: it is in memory"],
     );
     check(
-        |readings| read_model(readings).schema.found = 4,
+        |readings| read_model(readings).schema.migrations.found = 4,
         &["the schema is at migration 4, this program needs 5: start a projector of this version"],
     );
+    // An additive migration of a newer program.
     check(
-        |readings| read_model(readings).schema.found = 6,
+        |readings| read_model(readings).schema.migrations.found = 6,
+        &[],
+    );
+    check(
+        |readings| {
+            let migrations = &mut read_model(readings).schema.migrations;
+            (migrations.found, migrations.floor) = (6, 6);
+        },
         &["the schema is at migration 6, this program supports up to 5: update the program"],
     );
     check(
