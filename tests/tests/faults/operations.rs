@@ -1,5 +1,5 @@
 //! Operations and faults in a row, under a steady load at half of the capacity: a nats-server is replaced, partitions are added, a projector
-//! and a replica of Postgres are killed, and every role is restarted.
+//! and a replica of Postgres are killed, and every process is upgraded from the last release, or restarted if its program is not known.
 
 use std::time::Duration;
 
@@ -9,10 +9,12 @@ use read_model::REPLICA_LAG_MS_MAX;
 use tempfile::TempDir;
 use tests::checker::Call;
 use tests::eventually::eventually;
+use tests::stack::Setup;
 use tests::{cluster, folder, program, settings};
 
 use crate::fixture::{FaultTarget, Fixture, PreparedFixture};
 use crate::injection::seed;
+use crate::upgrade::last_release;
 use crate::verdict::check_all;
 use crate::workload::Workload;
 
@@ -42,7 +44,9 @@ impl Operated {
         let folders: Vec<_> = (0..=SERVERS).map(|_| folder::enterable()).collect();
         let mut configs = cluster::configs(&folders, SERVERS);
         let joining = configs.pop().unwrap();
-        let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(configs)).await;
+        let first = last_release().unwrap_or_else(|_| program!());
+        let setup = Setup::processes(first).with_own_postgres();
+        let mut prepared = PreparedFixture::of(setup.with_nats(configs)).await;
         let primary = prepared.stack.servers.postgres_mut();
         let standby = devstack::test::standby(primary).await;
         let replicas = vec![standby.database_url("hansard")];
@@ -74,21 +78,13 @@ impl Operated {
         assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
     }
 
-    async fn restart_roles(&mut self, load: &Workload) {
-        let Fixture {
-            stack,
-            second_writer,
-            second_projector,
-            ..
-        } = &mut self.fixture;
-        for node in [
-            second_writer,
-            &mut stack.writer,
-            second_projector,
-            &mut stack.projector,
-            &mut stack.gateway,
-        ] {
+    /// Replaces the program of every process by the current one.
+    async fn upgrade(&mut self, load: &Workload) {
+        for process in 0..self.fixture.processes().len() {
+            let processes = self.fixture.processes();
+            let node = processes.into_iter().nth(process).expect("a process");
             node.stop().await;
+            node.set_program(program!());
             Box::pin(node.start()).await;
             pass(load, PASSED).await;
         }
@@ -141,7 +137,7 @@ async fn operations_under_a_steady_load() {
     operated.fixture.restart(FaultTarget::Projector).await;
     operated.standby.kill();
     pass(&load, PASSED).await;
-    operated.restart_roles(&load).await;
+    operated.upgrade(&load).await;
     let last = load.journal.now();
 
     let unread = load.journal.unread();
@@ -160,7 +156,7 @@ async fn operations_under_a_steady_load() {
         ("p99 with operations, ms", during.as_millis().to_string()),
         ("fresh reads that failed", unread.to_string()),
     ];
-    let title = "server replaced, 24 partitions, projector and replica killed, roles restarted";
+    let title = "server replaced, 24 partitions, projector and replica killed, all upgraded";
     check_all(&mut operated.fixture, title, &tried, &lines).await;
     assert!(during <= before * P99_MAX, "{during:?} of {before:?}");
 }

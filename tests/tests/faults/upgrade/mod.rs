@@ -38,7 +38,8 @@ async fn each_process_is_upgraded_and_rolled_back() {
     rollout.finish().await.check(TITLE, &old, &new).await;
 }
 
-fn last_release() -> Result<Program, String> {
+/// The program of the last release, or why it is missing.
+pub(crate) fn last_release() -> Result<Program, String> {
     let path = std::env::var_os(VARIABLE).map(PathBuf::from);
     let path = path.filter(|path| path.is_file());
     let absent = || format!("no program in {VARIABLE}: name the one that .ci/last-release makes");

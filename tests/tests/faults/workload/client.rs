@@ -133,7 +133,10 @@ impl Client {
 
     /// Sends a command until it is settled, and adds it to the journal.
     pub(crate) async fn settle(&mut self, mut pending: Pending) -> Outcome {
-        self.endpoints.journal.resumed().await;
+        self.endpoints.journal.turn().await;
+        if pending.tries == 0 {
+            pending.invoked = self.endpoints.journal.now();
+        }
         let deadline = Instant::now() + SETTLE_LIMIT;
         let outcome = loop {
             pending.tries += 1;
@@ -177,7 +180,7 @@ impl Client {
 
     /// Reads a fresh context, and adds its version to the journal.
     pub(crate) async fn read(&mut self, conversation: &str) {
-        self.endpoints.journal.resumed().await;
+        self.endpoints.journal.turn().await;
         let invoked = self.endpoints.journal.now();
         let target = read::ReadTarget {
             agent_id: self.endpoints.agent.clone(),

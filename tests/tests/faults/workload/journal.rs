@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use domain::{CommitId, ConversationKey, Version};
 use tests::checker::{Answer, Call, Expectation, FreshRead, Outcome, StreamPlace};
 use tokio::sync::watch;
+use tokio::time::sleep_until;
 
 /// A command that is not settled yet.
 #[derive(Debug, Clone)]
@@ -34,6 +35,14 @@ pub(crate) struct Journal {
     streams: AtomicU64,
     stopped: AtomicBool,
     paused: watch::Sender<bool>,
+    pace: Mutex<Option<Pace>>,
+}
+
+/// Equal times between the requests of all clients.
+#[derive(Debug)]
+struct Pace {
+    interval: Duration,
+    next: Instant,
 }
 
 impl Journal {
@@ -49,6 +58,7 @@ impl Journal {
             streams: AtomicU64::default(),
             stopped: AtomicBool::default(),
             paused: watch::Sender::new(false),
+            pace: Mutex::default(),
         }
     }
 
@@ -158,11 +168,25 @@ impl Journal {
         self.paused.send_replace(false);
     }
 
-    /// Waits while the clients are held.
-    pub(crate) async fn resumed(&self) {
+    /// Limits the requests of all clients together to one per `interval`.
+    pub(crate) fn set_pace(&self, interval: Duration) {
+        let next = Instant::now();
+        *self.pace.lock().unwrap() = Some(Pace { interval, next });
+    }
+
+    /// Waits while the clients are held, and for the next turn if there is a pace. Missed turns are not made up for.
+    pub(crate) async fn turn(&self) {
         let mut paused = self.paused.subscribe();
         let resumed = paused.wait_for(|is_paused| !is_paused).await;
-        resumed.expect("the sender is not dropped");
+        drop(resumed.expect("the sender is not dropped"));
+        let turn = self.pace.lock().unwrap().as_mut().map(|pace| {
+            let turn = pace.next.max(Instant::now());
+            pace.next = turn + pace.interval;
+            turn
+        });
+        if let Some(turn) = turn {
+            sleep_until(turn.into()).await;
+        }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -80,8 +80,8 @@ impl Stream {
         conversations: &[String],
         requests: &mpsc::Sender<AppendStreamRequest>,
     ) {
-        client.endpoints.journal.resumed().await;
         while self.under_way.len() < WINDOW && client.may_continue() {
+            client.endpoints.journal.turn().await;
             self.sent += 1;
             let asked = Expectation {
                 events: content::some_events(&mut client.rng),
