@@ -71,6 +71,10 @@ fn headers() {
 #[test]
 fn assignments() {
     check("password=hunter2", "password=«password»");
+    // The beginning of a placeholder.
+    check("password=your0000aaaa", "password=«password»");
+    check("password=your-0000-aaaa", "password=«password»");
+    check("password=yourmajesty", "password=«password»");
     check(
         "https://a.b/?page=2&token=abc&x=1",
         "https://a.b/?page=2&token=«token»&x=1",
@@ -133,6 +137,7 @@ fn words_about_secrets_stay() {
     stays("api_key=settings.api_key, token=access_token, secret=get_secret(name)");
     stays("apiKey: process.env.API_KEY");
     stays("password=${DB_PASSWORD} token=$TOKEN secret=<your-secret> password=********");
+    stays("password=your-password token=YOUR_API_TOKEN secret=Your_Secret");
     stays("if token == None: raise");
     stays("headers[\"Authorization\"] = \"Basic \" + encoded");
     stays("Token: '#cccccc'");
