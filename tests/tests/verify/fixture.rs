@@ -75,8 +75,8 @@ impl Fixture {
         let ends: Vec<String> = ends.iter().map(ToString::to_string).collect();
         let sql = format!(
             "SELECT json_build_object('behind', count(*)) FROM conversations_v1.checkpoint
-             JOIN unnest(array[{}]) WITH ORDINALITY AS ends (last, place) ON place = partition + 1
-             WHERE sequence < last",
+             RIGHT JOIN unnest(array[{}]) WITH ORDINALITY AS ends (last, place) ON place = partition + 1
+             WHERE coalesce(sequence, 0) < last",
             ends.join(",")
         );
         let (psql, url) = self.psql();
