@@ -1,8 +1,10 @@
-//! Configurations of a cluster of nats-servers.
+//! A cluster of nats-servers.
 
 use devstack::NatsConfig;
+use event_log::{Record, RecordConfig};
 use tempfile::TempDir;
 
+use crate::eventually::eventually;
 use crate::port;
 
 /// The servers `n0`, `n1` and so on, one in each folder. The first `members` know each other; the others join when they are started.
@@ -19,4 +21,16 @@ pub fn configs(folders: &[TempDir], members: usize) -> Vec<NatsConfig> {
         ..NatsConfig::new(folder.path().join("nats"))
     });
     configs.collect()
+}
+
+/// Creates a record when the servers have formed a cluster.
+///
+/// # Panics
+/// When they do not in time.
+pub async fn create_record(config: &RecordConfig) -> Record {
+    eventually("a cluster", || async {
+        // Boxed, because the future is large.
+        Box::pin(Record::create(config.clone())).await.ok()
+    })
+    .await
 }

@@ -120,6 +120,13 @@ impl Stack {
         }
     }
 
+    /// Changes the settings of every role, for its next start.
+    pub fn change(&mut self, mut change: impl FnMut(&mut Settings)) {
+        for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {
+            change(&mut node.settings);
+        }
+    }
+
     async fn set_gateway_token(&mut self) {
         let token = self.token().await.to_owned();
         for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {

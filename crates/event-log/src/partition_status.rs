@@ -82,7 +82,7 @@ mod tests {
             replicas: StreamReplicas {
                 stream: "HANSARD_0".to_owned(),
                 kind: StreamKind::Commits,
-                replicas: 1,
+                configured: 1,
                 leader: None,
                 servers: Vec::new(),
                 behind: Vec::new(),

@@ -5,6 +5,7 @@ use std::iter;
 use std::time::Duration;
 
 use domain::Partition;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
@@ -14,6 +15,8 @@ use crate::connection::{ApiFailure, CONNECT_TIMEOUT};
 use crate::topology::{self, StreamInfo};
 use crate::{Record, Unavailable};
 
+/// Streams that are read concurrently.
+const STREAMS_IN_FLIGHT: usize = 16;
 /// Interval of reads while a new replica is awaited.
 const READ_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -41,7 +44,7 @@ pub struct StreamReplicas {
     /// Its content.
     pub kind: StreamKind,
     /// The configured number of replicas.
-    pub replicas: usize,
+    pub configured: usize,
     /// The leader's name; `None`: it has no leader now, or a single server does not return its name.
     pub leader: Option<String>,
     /// The names of the servers that have a replica, sorted; empty on a single server.
@@ -54,7 +57,16 @@ impl StreamReplicas {
     /// Whether every configured replica has a server and all messages.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.leader.is_some() && self.behind.is_empty() && self.servers.len() == self.replicas
+        self.is_complete_except(None)
+    }
+
+    /// As [`StreamReplicas::is_complete`]; the replica of one server may lag or be offline.
+    #[must_use]
+    pub fn is_complete_except(&self, server: Option<&str>) -> bool {
+        let mut behind = self.behind.iter();
+        self.leader.is_some()
+            && behind.all(|name| Some(name.as_str()) == server)
+            && self.servers.len() == self.configured
     }
 
     pub(crate) fn of(kind: StreamKind, info: StreamInfo) -> Self {
@@ -70,7 +82,7 @@ impl StreamReplicas {
         Self {
             stream: info.config.name,
             kind,
-            replicas: info.config.num_replicas,
+            configured: info.config.num_replicas,
             leader,
             servers,
             behind: behind.map(|replica| replica.name).collect(),
@@ -97,12 +109,12 @@ impl Record {
             .chain(commits.map(|name| (StreamKind::Commits, name)))
             .chain(parts.map(|name| (StreamKind::Parts, name)))
             .chain(others.map(|name| (StreamKind::Other, name)));
-        let mut all = Vec::new();
-        for (kind, name) in names {
-            // Some streams exist only after their first use.
-            all.extend(self.replicas_of(kind, &name).await?);
-        }
-        Ok(all)
+        let reads = stream::iter(names)
+            .map(async |(kind, name)| self.replicas_of(kind, &name).await)
+            .buffered(STREAMS_IN_FLIGHT);
+        let all: Vec<_> = reads.try_collect().await?;
+        // Some streams exist only after their first use.
+        Ok(all.into_iter().flatten().collect())
     }
 
     /// The names of the servers of `nats_url` that accept a connection now. A server that is new in the cluster has no replica, so
@@ -188,24 +200,27 @@ impl Record {
 mod tests {
     use super::*;
 
-    fn check(leader: Option<&str>, servers: &[&str], behind: &[&str], expected: bool) {
+    /// `expected`: whether it is complete, and whether it is except for `b`.
+    fn check(leader: Option<&str>, servers: &[&str], behind: &[&str], expected: [bool; 2]) {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let stream = StreamReplicas {
             stream: "HANSARD_0".to_owned(),
             kind: StreamKind::Commits,
-            replicas: 3,
+            configured: 3,
             leader: leader.map(str::to_owned),
             servers: names(servers),
             behind: names(behind),
         };
-        assert_eq!(stream.is_complete(), expected);
+        let complete = [None, Some("b")].map(|server| stream.is_complete_except(server));
+        assert_eq!((complete, stream.is_complete()), (expected, expected[0]));
     }
 
     #[test]
     fn complete_streams_have_all_replicas() {
-        check(Some("a"), &["a", "b", "c"], &[], true);
-        check(Some("a"), &["a", "b", "c"], &["b"], false);
-        check(Some("a"), &["a", "b"], &[], false);
-        check(None, &["a", "b", "c"], &[], false);
+        check(Some("a"), &["a", "b", "c"], &[], [true; 2]);
+        check(Some("a"), &["a", "b", "c"], &["b"], [false, true]);
+        check(Some("a"), &["a", "b", "c"], &["b", "c"], [false; 2]);
+        check(Some("a"), &["a", "b"], &[], [false; 2]);
+        check(None, &["a", "b", "c"], &[], [false; 2]);
     }
 }

@@ -143,7 +143,7 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         holes_archived: holes.archived,
         holes_erased: holes.erased,
         holes_unexplained: holes.unexplained,
-        replicas: standing.replicas.replicas,
+        replicas: standing.replicas.configured,
         leader: standing.replicas.leader.clone(),
         behind: standing.replicas.behind.clone(),
         holder: projected.and_then(|overview| Some(overview.holder.as_ref()?.0.clone())),

@@ -11,7 +11,7 @@ use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
 use tests::node::Node;
-use tests::settings::{self, Role, Settings};
+use tests::settings::{self, Role};
 use tests::stack::{Setup, Stack};
 use tokio::sync::{Mutex, MutexGuard};
 use wire::token::RecordId;
@@ -123,21 +123,13 @@ impl PreparedFixture {
     pub(crate) async fn of(setup: Setup) -> Self {
         let turn = MACHINE.lock().await;
         let mut stack = setup.prepare().await;
-        for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
-            role.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
-            let generation = &mut role.settings.gateway.generation;
+        stack.change(|settings| {
+            settings.projector.lease_ttl_ms = LEASE_TTL_MS;
+            let generation = &mut settings.gateway.generation;
             generation.abandoned_after_ms = ABANDONED_AFTER_MS;
             generation.sweep_every_ms = SWEEP_EVERY_MS;
-        }
+        });
         Self { stack, turn }
-    }
-
-    /// Changes the settings of every role.
-    pub(crate) fn change(&mut self, mut change: impl FnMut(&mut Settings)) {
-        let stack = &mut self.stack;
-        for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
-            change(&mut role.settings);
-        }
     }
 
     /// Starts all roles. Boxed, because the future is large.

@@ -62,7 +62,7 @@ async fn disturb_nats(title: &str, crowd: Crowd, faults: &[Fault]) {
     let server = url.trim_start_matches("nats://").parse().unwrap();
     let proxy = Proxy::start(port::free(), server).await;
     let url = format!("nats://{}", proxy.addr());
-    prepared.change(|settings| {
+    prepared.stack.change(|settings| {
         settings.writer.record.nats_url.clone_from(&url);
         settings.projector.record.nats_url.clone_from(&url);
         settings.gateway.record.nats_url.clone_from(&url);
@@ -88,7 +88,7 @@ async fn between_roles_and_postgres() {
     let url = prepared.stack.servers.database_url();
     let (url, _socket) = url.split_once('?').unwrap();
     let url = url.replacen(&format!("localhost:{port}"), &proxy.addr().to_string(), 1);
-    prepared.change(|settings| {
+    prepared.stack.change(|settings| {
         settings.writer.read_model.database_url.clone_from(&url);
         settings.projector.read_model.database_url.clone_from(&url);
         settings

@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use devstack::{NatsConfig, NatsServer, PostgresServer};
-use event_log::Record;
 use read_model::REPLICA_LAG_MS_MAX;
 use tempfile::TempDir;
 use tests::checker::Call;
-use tests::eventually::eventually;
 use tests::stack::Setup;
 use tests::{cluster, folder, program, settings};
 
@@ -50,16 +48,12 @@ impl Operated {
         let primary = prepared.stack.servers.postgres_mut();
         let standby = devstack::test::standby(primary).await;
         let replicas = vec![standby.database_url("hansard")];
-        prepared.change(|settings| {
+        prepared.stack.change(|settings| {
             let model = &mut settings.gateway.read_model;
             model.replica_urls.clone_from(&replicas);
             model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
         });
-        let config = settings::record(&prepared.stack.servers);
-        eventually("a cluster", || async {
-            Box::pin(Record::create(config.clone())).await.ok()
-        })
-        .await;
+        cluster::create_record(&settings::record(&prepared.stack.servers)).await;
         Self {
             fixture: prepared.start().await,
             standby,

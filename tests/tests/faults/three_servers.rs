@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use devstack::NatsConfig;
-use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tests::cluster;
 use tests::disk::Disk;
 use tests::eventually::eventually;
 use tests::port;
@@ -61,7 +61,7 @@ impl ThreeServers {
             .map(|proxy| format!("nats://{}", proxy.addr()))
             .collect();
         let urls = urls.join(",");
-        prepared.change(|settings| {
+        prepared.stack.change(|settings| {
             let writer = &mut settings.writer.record;
             let records = [
                 &mut settings.projector.record,
@@ -73,13 +73,7 @@ impl ThreeServers {
                 record.request_timeout_ms = RECORD_TIMEOUT_MS;
             }
         });
-        let servers = &prepared.stack.servers;
-        eventually("a cluster", || async {
-            Box::pin(Record::create(settings::record(servers)))
-                .await
-                .ok()
-        })
-        .await;
+        cluster::create_record(&settings::record(&prepared.stack.servers)).await;
         let fixture = prepared.start().await;
         (three, fixture)
     }

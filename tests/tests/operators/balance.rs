@@ -36,18 +36,14 @@ impl Cluster {
         let mut configs = cluster::configs(&folders, 3);
         let fourth = configs.pop().unwrap();
         let mut stack = Setup::tasks().with_nats(configs).prepare().await;
-        for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
-            let settings = &mut node.settings;
+        stack.change(|settings| {
             settings.writer.record.partitions = PARTITIONS;
             settings.projector.record.partitions = PARTITIONS;
             settings.gateway.record.partitions = PARTITIONS;
-        }
+        });
         let mut config = settings::record(&stack.servers);
         config.partitions = PARTITIONS;
-        let record = eventually("a cluster", || async {
-            Box::pin(Record::create(config.clone())).await.ok()
-        });
-        let record = record.await;
+        let record = cluster::create_record(&config).await;
         Box::pin(stack.start()).await;
         Self {
             stack,

@@ -52,7 +52,7 @@ async fn gaps_are_counted_and_skipped() {
     assert_eq!((status.messages, status.holes()), (3, 3));
     assert!(status.size_bytes > 0);
     let replicas = status.replicas;
-    assert_eq!((replicas.replicas, replicas.behind.len()), (1, 0));
+    assert_eq!((replicas.configured, replicas.behind.len()), (1, 0));
     for (after, expected) in [(0, 1), (1, 5), (4, 5), (5, 6)] {
         check_next(&record, after, Some(expected)).await;
     }

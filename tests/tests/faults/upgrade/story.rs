@@ -87,7 +87,7 @@ async fn append(agent: &Agent, name: &str) {
     agent.append(name, puts).await;
     agent.append(name, vec![document_deleted("k")]).await;
     let last = agent.version(name).await;
-    agent.append(name, vec![user("a mistake")]).await;
+    agent.append(name, vec![user("a typo")]).await;
     agent.append(name, vec![rewind(last), user("again")]).await;
 }
 

@@ -71,7 +71,7 @@ fn json_of(listed: &Listed) -> Value {
         "generation": listed.generation,
         "leader": replicas.leader,
         "servers": replicas.servers,
-        "replicas": replicas.replicas,
+        "replicas": replicas.configured,
         "behind": replicas.behind,
         "messages": status.messages,
         "sizeBytes": status.size_bytes,

@@ -41,7 +41,7 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
             replicas: StreamReplicas {
                 stream: format!("HANSARD_{number}"),
                 kind: StreamKind::Commits,
-                replicas: 1,
+                configured: 1,
                 leader: Some("n1".to_owned()),
                 servers: vec!["n1".to_owned()],
                 behind: Vec::new(),
@@ -187,7 +187,7 @@ fn an_unhealthy_system() {
     partitions[0].parked = 2;
     read_model(&mut readings).overview.projectors.clear();
     let standing = &mut record(&mut readings).partitions[1].standing;
-    standing.replicas.replicas = 3;
+    standing.replicas.configured = 3;
     standing.replicas.behind = vec!["n2".to_owned()];
     standing.messages = 4;
     readings.roles = Some(vec![role(
@@ -341,7 +341,7 @@ fn each_problem_needs_an_operator() {
     check(
         |readings| {
             let replicas = &mut record(readings).partitions[0].standing.replicas;
-            (replicas.leader, replicas.replicas) = (None, 3);
+            (replicas.leader, replicas.configured) = (None, 3);
         },
         &["no NATS server leads partition 0"],
     );

@@ -130,23 +130,23 @@ pub(super) fn replicas(
 }
 
 fn check_complete(streams: &[StreamReplicas], goal: Goal<'_>) -> Result<(), ReplicaPlanError> {
-    let is_drained = |server: &String| goal == Goal::Drain(server.as_str());
-    for stream in streams.iter().filter(|stream| stream.replicas > 1) {
-        let others_complete = stream.behind.iter().all(is_drained)
-            && stream.leader.is_some()
-            && stream.servers.len() == stream.replicas;
-        if !others_complete {
-            let stream = stream.stream.clone();
-            return Err(ReplicaPlanError::Incomplete { stream });
-        }
+    let drained = match goal {
+        Goal::Even => None,
+        Goal::Drain(server) => Some(server),
+    };
+    let mut replicated = streams.iter().filter(|stream| stream.configured > 1);
+    match replicated.find(|stream| !stream.is_complete_except(drained)) {
+        None => Ok(()),
+        Some(stream) => Err(ReplicaPlanError::Incomplete {
+            stream: stream.stream.clone(),
+        }),
     }
-    Ok(())
 }
 
 /// The streams of a kind with their servers, which planning changes.
 fn of_kind(streams: &[StreamReplicas], kind: StreamKind) -> Vec<Placed<'_>> {
     let streams = streams.iter().filter(|stream| stream.kind == kind);
-    let movable = streams.filter(|stream| stream.replicas >= REPLICAS_MIN);
+    let movable = streams.filter(|stream| stream.configured >= REPLICAS_MIN);
     movable.map(Placed::of).collect()
 }
 
@@ -224,7 +224,7 @@ fn drain(
         else {
             continue;
         };
-        let (stream, replicas) = (one.stream.stream.clone(), one.stream.replicas);
+        let (stream, replicas) = (one.stream.stream.clone(), one.stream.configured);
         if replicas < REPLICAS_MIN {
             return Err(ReplicaPlanError::TooFewReplicas { stream, replicas });
         }

@@ -6,7 +6,7 @@ fn stream(index: usize, leader: Option<&str>, servers: &[&str]) -> StreamReplica
     StreamReplicas {
         stream: format!("HANSARD_{index}"),
         kind: StreamKind::Commits,
-        replicas: servers.len(),
+        configured: servers.len(),
         leader: leader.map(str::to_owned),
         servers: servers.iter().map(|server| (*server).to_owned()).collect(),
         behind: Vec::new(),
