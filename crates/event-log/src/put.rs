@@ -6,7 +6,11 @@ use uuid::Uuid;
 
 use crate::get::{MessageQuery, RawMessage};
 use crate::publish::{Ack, Publication};
+use crate::resolve::wait;
 use crate::{Record, Unavailable};
+
+/// Maximum retries of a put without an answer.
+const RETRIES_MAX: u32 = 12;
 
 /// The outcome of a put. Each is final.
 pub(crate) enum Put {
@@ -17,8 +21,8 @@ pub(crate) enum Put {
 }
 
 impl Record {
-    /// Puts a message into a stream that keeps one message per subject, if the current one is `expected`. `rejected`: the error
-    /// of a rejection.
+    /// Puts a message into a stream that keeps one message per subject, if the current one is `expected`. Retries without an
+    /// answer, as long as nothing changed. `rejected`: the error of a rejection.
     pub(crate) async fn put(
         &self,
         stream: &str,
@@ -27,27 +31,37 @@ impl Record {
         payload: Bytes,
         rejected: &'static str,
     ) -> Result<Put, Unavailable> {
-        let publication = Publication {
-            subject: subject.clone(),
-            id: Some(&Uuid::new_v4().to_string()),
-            expected,
-            payload: payload.clone(),
-            ..Publication::default()
-        };
-        let ack_deadline = Self::ack_deadline(self.deadline());
-        let answer = self.connection().publish(publication, ack_deadline);
-        let unresolved = match answer.await {
-            Ok(Ack::Stored(sequence) | Ack::Duplicate(sequence)) => {
+        let (id, deadline) = (Uuid::new_v4().to_string(), self.deadline());
+        let mut attempt = 0;
+        loop {
+            let publication = Publication {
+                subject: subject.clone(),
+                id: Some(&id),
+                expected,
+                payload: payload.clone(),
+                ..Publication::default()
+            };
+            let ack_deadline = Self::ack_deadline(deadline);
+            let answer = self.connection().publish(publication, ack_deadline).await;
+            if let Ok(Ack::Stored(sequence) | Ack::Duplicate(sequence)) = answer {
                 return Ok(Put::Stored(sequence));
             }
-            Ok(Ack::Refused { .. }) => Unavailable::new(rejected),
-            Err(unavailable) => unavailable,
-        };
-        let last = MessageQuery::LastOfSubject(&subject);
-        match self.get_from_leader(stream, &last).await? {
-            Some(last) if last.payload == payload => Ok(Put::Stored(last.sequence)),
-            last if last.as_ref().map(|last| last.sequence) == expected => Err(unresolved),
-            last => Ok(Put::Superseded(last)),
+            let query = MessageQuery::LastOfSubject(&subject);
+            let last = self.connection().get_from_leader(stream, &query, deadline);
+            match last.await? {
+                Some(last) if last.payload == payload => return Ok(Put::Stored(last.sequence)),
+                last if last.as_ref().map(|last| last.sequence) != expected => {
+                    return Ok(Put::Superseded(last));
+                }
+                _ => {}
+            }
+            match answer {
+                Ok(_) => return Err(Unavailable::new(rejected)),
+                // Another server may not know the subject of a new stream yet.
+                Err(_) if attempt < RETRIES_MAX => wait(attempt, deadline).await?,
+                Err(unavailable) => return Err(unavailable),
+            }
+            attempt += 1;
         }
     }
 }
