@@ -85,10 +85,10 @@ Examples:
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<Exit> {
         match self {
-            Self::Dev(args) => dev::run(args).await,
+            // Boxed, to keep the future of every command small.
+            Self::Dev(args) => Box::pin(dev::run(args)).await,
             Self::Writer(args) => role::run::<writer::WriterConfig>(args).await,
             Self::Projector(args) => role::run::<projector::ProjectorConfig>(args).await,
-            // Boxed, to keep the future of every command small.
             Self::Gateway(args) => Box::pin(role::run::<gateway::GatewayConfig>(args)).await,
             Self::Bootstrap(args) => bootstrap::run(args).await,
             Self::Tenant(args) => tenant::run(args).await,

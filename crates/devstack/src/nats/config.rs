@@ -6,6 +6,8 @@ use super::ready::Ports;
 
 /// Maximum size of a message, in bytes.
 pub const MAX_PAYLOAD_BYTES: u32 = 8 * 1024 * 1024;
+/// Replies that wait for a client before the server closes its connection: 64 reads of a process, each of 16 MiB at most.
+const MAX_PENDING_BYTES: u32 = 128 * MAX_PAYLOAD_BYTES;
 
 /// When the server syncs acknowledged messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +67,7 @@ pub(super) fn render(
          http: \"127.0.0.1:{monitor}\"\n\
          server_name: {name}\n\
          max_payload: {MAX_PAYLOAD_BYTES}\n\
+         max_pending: {MAX_PENDING_BYTES}\n\
          ports_file_dir: {ports_folder}\n\
          jetstream {{\n    store_dir: {store}\n    {sync}\n}}\n\
          {extra}\n"
