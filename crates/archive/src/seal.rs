@@ -136,6 +136,12 @@ impl Archive {
 }
 
 impl Draft {
+    /// The segment's id.
+    #[must_use]
+    pub fn segment(&self) -> Uuid {
+        self.catalogued.entry.segment
+    }
+
     /// The same draft, for a segment with the last commits of these conversations, which leave the record.
     #[must_use]
     pub fn hibernating(self, hibernated: BTreeSet<ConversationKey>) -> Self {

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use domain::{ConversationKey, Sequence, Status};
-use event_log::ArchivedSegment;
+use event_log::{ArchivedSegment, Removal};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::object::Object;
 use crate::segment::{ConversationEntry, Index};
 use crate::{Archive, ArchiveError, CataloguedSegment};
+
+/// Conversations whose commits are deleted at the same time.
+const DELETED_CONVERSATIONS_IN_FLIGHT: usize = 4;
 
 /// What trimming does with the last commits of hibernated conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +40,20 @@ pub struct TrimResult {
     pub unsealed: Vec<ConversationKey>,
 }
 
+impl TrimResult {
+    fn and(mut self, mut other: Self) -> Self {
+        self.commits = self.commits.saturating_add(other.commits);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+        self.hibernated = self.hibernated.saturating_add(other.hibernated);
+        self.erased.append(&mut other.erased);
+        self.kept.append(&mut other.kept);
+        self.unsealed.append(&mut other.unsealed);
+        self
+    }
+}
+
 impl Archive {
-    /// Overwrites and removes the commits of a sealed segment from the record, sequence by sequence, and nothing else. A second call
+    /// Removes the commits of a sealed segment from the record, sequence by sequence, and nothing else. A second call
     /// continues after a crash. The caller must have read the whole segment back: when it was sealed, or with
     /// [`Archive::load`].
     ///
@@ -47,17 +63,21 @@ impl Archive {
         &self,
         segment: CataloguedSegment,
         last_commits: LastCommits,
+        removal: Removal,
     ) -> Result<TrimResult, ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;
         let sealed = sequences(&object, &index).await?;
-        let mut trimmed = TrimResult::default();
-        // Sequentially: the server overwrites one message at a time, and other requests wait meanwhile.
-        for range in &index.conversations {
-            let sequences = sealed.get(&range.key).map_or(&[][..], Vec::as_slice);
-            self.trim_one(range, sequences, last_commits, &mut trimmed)
-                .await?;
-        }
+        let trim = Trim {
+            archive: self,
+            last_commits,
+            removal,
+        };
+        let each = stream::iter(&index.conversations)
+            .map(|range| trim.one(range, sealed.get(&range.key).map_or(&[][..], Vec::as_slice)))
+            .buffer_unordered(conversations_in_flight(removal));
+        let sum = async |sum: TrimResult, one: TrimResult| Ok(sum.and(one));
+        let trimmed = each.try_fold(TrimResult::default(), sum).await?;
         if trimmed.kept.is_empty() && trimmed.unsealed.is_empty() && trimmed.waiting == 0 {
             let sealed = ArchivedSegment {
                 is_trimmed: true,
@@ -67,44 +87,51 @@ impl Archive {
         }
         Ok(trimmed)
     }
+}
 
-    async fn trim_one(
+/// How the commits of a segment are removed.
+struct Trim<'a> {
+    archive: &'a Archive,
+    last_commits: LastCommits,
+    removal: Removal,
+}
+
+impl Trim<'_> {
+    /// Removes the commits of a conversation.
+    async fn one(
         &self,
         range: &ConversationEntry,
         sequences: &[Sequence],
-        last_commits: LastCommits,
-        trimmed: &mut TrimResult,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<TrimResult, ArchiveError> {
         let ConversationEntry { key, last, .. } = range;
-        if range.is_hibernated && last_commits == LastCommits::Keep && sequences == [*last] {
+        let mut trimmed = TrimResult::default();
+        if range.is_hibernated && self.last_commits == LastCommits::Keep && sequences == [*last] {
             // Nothing is removed before the last commit.
-            trimmed.waiting += 1;
-            return Ok(());
+            trimmed.waiting = 1;
+            return Ok(trimmed);
         }
-        let last_commit = self.record.last_from_leader(key).await?;
-        let later = match last_commit {
+        let record = self.archive.record();
+        let later = match record.last_from_leader(key).await? {
             // It was removed by an earlier call.
-            None if range.is_hibernated => return Ok(()),
+            None if range.is_hibernated => return Ok(trimmed),
             Some(commit) if commit.position.sequence == *last && range.is_hibernated => {
-                let hibernated = self.hibernate(range, sequences, last_commits, trimmed);
-                return hibernated.await;
+                return self.hibernate(range, sequences).await;
             }
             Some(commit) if commit.position.sequence > *last => commit,
             Some(_) | None => {
                 trimmed.kept.push(key.clone());
-                return Ok(());
+                return Ok(trimmed);
             }
         };
         if matches!(later.open_head(), Ok(head) if head.status == Status::Erased) {
             trimmed.erased.push(key.clone());
         } else if self.has_commits_until(range).await? {
-            let gone = self.record.trim(key, sequences).await?;
-            trimmed.commits = trimmed.commits.saturating_add(gone);
+            trimmed.commits = record.trim(key, sequences, self.removal).await?;
             if self.has_commits_until(range).await? {
                 trimmed.unsealed.push(key.clone());
             }
         }
-        Ok(())
+        Ok(trimmed)
     }
 
     /// Removes the commits of a conversation that has no later one, the last commit last: without it, an older one would be the
@@ -113,32 +140,40 @@ impl Archive {
         &self,
         range: &ConversationEntry,
         sequences: &[Sequence],
-        last_commits: LastCommits,
-        trimmed: &mut TrimResult,
-    ) -> Result<(), ArchiveError> {
-        let key = &range.key;
-        let before = sequences.strip_suffix(&[range.last]).unwrap_or_default();
-        let gone = self.record.trim(key, before).await?;
-        trimmed.commits = trimmed.commits.saturating_add(gone);
-        if self.record.first_sequence(key).await? != Some(range.last) {
+    ) -> Result<TrimResult, ArchiveError> {
+        let ConversationEntry { key, last, .. } = range;
+        let record = self.archive.record();
+        let before = sequences.strip_suffix(&[*last]).unwrap_or_default();
+        let mut trimmed = TrimResult {
+            commits: record.trim(key, before, self.removal).await?,
+            ..TrimResult::default()
+        };
+        if record.first_sequence(key).await? != Some(*last) {
             trimmed.unsealed.push(key.clone());
-            return Ok(());
+            return Ok(trimmed);
         }
-        match last_commits {
-            LastCommits::Keep => trimmed.waiting += 1,
+        match self.last_commits {
+            LastCommits::Keep => trimmed.waiting = 1,
             LastCommits::Remove => {
-                let gone = self.record.trim(key, &[range.last]).await?;
-                trimmed.commits = trimmed.commits.saturating_add(gone);
-                trimmed.hibernated += gone;
+                trimmed.hibernated = record.trim(key, &[*last], self.removal).await?;
+                trimmed.commits = trimmed.commits.saturating_add(trimmed.hibernated);
             }
         }
-        Ok(())
+        Ok(trimmed)
     }
 
     /// Whether the record has a commit of a conversation that is not after its range.
     async fn has_commits_until(&self, range: &ConversationEntry) -> Result<bool, ArchiveError> {
-        let first = self.record.first_sequence(&range.key).await?;
+        let first = self.archive.record().first_sequence(&range.key).await?;
         Ok(first.is_some_and(|first| first <= range.last))
+    }
+}
+
+/// Overwriting is sequential: the server overwrites one message at a time, and other requests wait meanwhile.
+fn conversations_in_flight(removal: Removal) -> usize {
+    match removal {
+        Removal::Overwrite => 1,
+        Removal::Delete => DELETED_CONVERSATIONS_IN_FLIGHT,
     }
 }
 

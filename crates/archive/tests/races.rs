@@ -13,7 +13,9 @@ use bytes::Bytes;
 use conversations::{conversation, key, keys};
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
-use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig, TailBounds};
+use event_log::{
+    ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig, Removal, TailBounds,
+};
 use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -227,7 +229,7 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     let segment = catalogued(&ground, &messages[1..2]).await;
     let trimmed = ground
         .archive
-        .trim(segment, LastCommits::Keep)
+        .trim(segment, LastCommits::Keep, Removal::Overwrite)
         .await
         .unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
@@ -239,11 +241,19 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     // It stays untrimmed, and the next run reads it again.
     let again = ground.archive.segments(None).await.unwrap().remove(0);
     assert!(!again.sealed.is_trimmed);
-    let trimmed = ground.archive.trim(again, LastCommits::Keep).await.unwrap();
+    let trimmed = ground
+        .archive
+        .trim(again, LastCommits::Keep, Removal::Overwrite)
+        .await
+        .unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (0, vec![key("c")]));
 
     let whole = sealed(&ground, &other[..2]).await.unwrap();
-    let trimmed = ground.archive.trim(whole, LastCommits::Keep).await.unwrap();
+    let trimmed = ground
+        .archive
+        .trim(whole, LastCommits::Keep, Removal::Overwrite)
+        .await
+        .unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (2, Vec::new()));
     assert_eq!(record.commits_of(&key("other")).await, Ok(1));
 }

@@ -14,9 +14,11 @@ use crate::get::{MessageQuery, NextOfSubject};
 use crate::resolve::wait;
 use crate::{Record, Unavailable, topology};
 
-/// Concurrent deletions. The server overwrites one at a time for each stream: more are no faster, and an append to the same
-/// stream waits for all of them.
-const DELETES_IN_FLIGHT: usize = 4;
+/// Concurrent deletions that overwrite. The server performs one at a time for each stream: more are no faster, and an append
+/// to the same stream waits for all of them.
+const OVERWRITES_IN_FLIGHT: usize = 4;
+/// Concurrent deletions that do not overwrite.
+const DELETES_IN_FLIGHT: usize = 32;
 /// Maximum bytes of one batch that is read for its sequences.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum passes over a subject: the replica that answers may lag, and only the leader knows what is left.
@@ -36,6 +38,24 @@ struct Deleted {
     #[serde(default)]
     success: bool,
     error: Option<ApiFailure>,
+}
+
+/// What happens to the bytes of a message that is removed from its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// They are overwritten before the answer. The server writes the message's block again, up to 8 MiB.
+    Overwrite,
+    /// They stay in the block until the server compacts it, which it does when more than half of it is removed.
+    Delete,
+}
+
+impl Removal {
+    fn in_flight(self) -> usize {
+        match self {
+            Self::Overwrite => OVERWRITES_IN_FLIGHT,
+            Self::Delete => DELETES_IN_FLIGHT,
+        }
+    }
 }
 
 /// The messages to erase.
@@ -223,9 +243,20 @@ impl Record {
         stream: &str,
         sequences: impl Iterator<Item = Sequence>,
     ) -> Result<Vec<bool>, Unavailable> {
+        let removal = Removal::Overwrite;
+        self.remove_messages(stream, sequences, removal).await
+    }
+
+    /// Removes messages of any stream; returns for each whether the stream still had it.
+    pub(crate) async fn remove_messages(
+        &self,
+        stream: &str,
+        sequences: impl Iterator<Item = Sequence>,
+        removal: Removal,
+    ) -> Result<Vec<bool>, Unavailable> {
         let deletes = stream::iter(sequences)
-            .map(|sequence| self.erase_message(stream, sequence))
-            .buffer_unordered(DELETES_IN_FLIGHT);
+            .map(|sequence| self.remove_message(stream, sequence, removal))
+            .buffer_unordered(removal.in_flight());
         deletes.try_collect().await
     }
 
@@ -235,10 +266,20 @@ impl Record {
         stream: &str,
         sequence: Sequence,
     ) -> Result<bool, Unavailable> {
+        let removal = Removal::Overwrite;
+        self.remove_message(stream, sequence, removal).await
+    }
+
+    async fn remove_message(
+        &self,
+        stream: &str,
+        sequence: Sequence,
+        removal: Removal,
+    ) -> Result<bool, Unavailable> {
         let request = format!("STREAM.MSG.DELETE.{stream}");
         let delete = Delete {
             seq: sequence.0,
-            no_erase: false,
+            no_erase: removal == Removal::Delete,
         };
         let deleted = self.connection().api(&request, &delete, self.deadline());
         let deleted: Deleted = deleted.await?;

@@ -64,7 +64,7 @@ pub use config::{
     REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
 pub use durability::Durability;
-pub use erase::ErasedCounts;
+pub use erase::{ErasedCounts, Removal};
 pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;

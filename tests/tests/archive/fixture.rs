@@ -135,8 +135,8 @@ impl Fixture {
     }
 
     /// Archives commits older than 90 days.
-    pub(crate) async fn archive(&self) -> Value {
-        self.summary(&self.line()).await
+    pub(crate) async fn archive(&self, arguments: &str) -> Value {
+        self.summary(&format!("{} {arguments}", self.line())).await
     }
 
     /// The command that hibernates conversations without commits in the last 90 days.
@@ -159,13 +159,13 @@ impl Fixture {
     }
 
     /// Starts archiving.
-    pub(crate) fn begin_archive(&self) -> Process {
-        self.begin(&self.line())
+    pub(crate) fn begin_archive(&self, removal: &str) -> Process {
+        self.begin(&format!("{} --removal {removal}", self.line()))
     }
 
     /// Starts hibernating.
-    pub(crate) fn begin_hibernation(&self) -> Process {
-        self.begin(&self.hibernation(""))
+    pub(crate) fn begin_hibernation(&self, removal: &str) -> Process {
+        self.begin(&self.hibernation(&format!("--removal {removal}")))
     }
 
     fn begin(&self, line: &str) -> Process {

@@ -12,7 +12,7 @@ use tonic::Code;
 use wire::proto::write::v1 as write;
 
 use crate::fixture::{Fixture, TENANT};
-use crate::old_conversations::OldConversation;
+use crate::old_conversations::{OldConversation, noise};
 
 const CONVERSATIONS: usize = 10;
 /// More commits than a head names.
@@ -34,13 +34,42 @@ async fn fill(fixture: &Fixture) -> Vec<OldConversation> {
         .chat(&fixture.record, 2)
         .await;
     let tombstone = Fact::Lifecycle(Lifecycle::ConversationErased);
-    erased.append(&fixture.record, 100, tombstone).await;
+    erased.append(&fixture.record, 100, vec![tombstone]).await;
     let removed = fixture.record.erase_conversation(&erased.key).await;
     assert_eq!(removed.expect("a removal").commits, 3);
     fixture.agent.create("young").await;
     let url = fixture.stack.servers.database_url();
     fixture.wait_for_rows(url).await;
     old
+}
+
+/// Conversations of one commit, of which 22 fill a segment.
+#[tokio::test]
+async fn a_full_segment_ends_after_a_conversation() {
+    let fixture = Fixture::start().await;
+    let mut in_partition = 0;
+    for n in 0.. {
+        let mut one = OldConversation::new(&format!("large-{n}"));
+        let partition = fixture.record.partition_of(&one.key).await;
+        if partition.expect("a partition") == Partition(0) {
+            let texts: Vec<String> = (0..8).map(|text| noise(n * 8 + text, 500_000)).collect();
+            one.begin(&fixture.record, &texts).await;
+            in_partition += 1;
+        }
+        if in_partition == 30 {
+            break;
+        }
+    }
+    let url = fixture.stack.servers.database_url();
+    fixture.wait_for_rows(url).await;
+    let summary = fixture.hibernate().await;
+    assert_eq!(summary["hibernated"], 30, "{summary}");
+    let segments = fixture.lines("archive list --json", 0).await;
+    let sizes: Vec<_> = segments
+        .iter()
+        .map(|one| one["conversations"].as_u64().expect("conversations"))
+        .collect();
+    assert_eq!(sizes, [23, 7], "{segments:?}");
 }
 
 #[tokio::test]
@@ -266,7 +295,7 @@ async fn lost_rows_hide_no_hibernated_conversation() {
 async fn unreadable_segments_keep_last_commits() {
     let fixture = Fixture::start().await;
     fixture.fill(4, MESSAGES).await;
-    let mut run = fixture.begin_hibernation();
+    let mut run = fixture.begin_hibernation("overwrite");
     eventually("trimmed conversations", || async {
         for n in 0..4 {
             if fixture.commits(&format!("old-{n}")).await > 1 {

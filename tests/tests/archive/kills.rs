@@ -26,7 +26,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     let took = time_to_first_segment(&fixture).await;
     let mut stages = BTreeSet::new();
     for kill in 0..KILLS {
-        let mut run = fixture.begin_archive();
+        let mut run = fixture.begin_archive(removal(kill));
         // From before the first step until after the first segment.
         tokio::time::sleep(took.mul_f64(f64::from(kill) * 2.0 / f64::from(KILLS))).await;
         run.kill();
@@ -46,10 +46,19 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     fixture
         .wait_for_rows(fixture.stack.servers.database_url())
         .await;
-    fixture.archive().await;
+    fixture.archive("").await;
 
     check_commits(&fixture, appended, &format!("{stages:?}")).await;
     println!("{KILLS} kills, {appended} appends meanwhile, stages seen: {stages:?}");
+}
+
+/// Each run continues what the other kind left.
+fn removal(kill: u32) -> &'static str {
+    if kill.is_multiple_of(2) {
+        "overwrite"
+    } else {
+        "delete"
+    }
 }
 
 /// How often a hibernation is killed, and after which times: a run waits 11 s between sealing and removing.
@@ -65,7 +74,7 @@ async fn killed_hibernations_lose_and_duplicate_nothing() {
     let stop = Arc::new(AtomicBool::new(false));
     let appends = tokio::spawn(keep_appending(fixture.agent.clone(), Arc::clone(&stop)));
     for kill in 0..HIBERNATION_KILLS {
-        let mut run = fixture.begin_hibernation();
+        let mut run = fixture.begin_hibernation(removal(kill));
         let after = match kill % 3 {
             0 => SEALING.mul_f64(f64::from(kill) / f64::from(HIBERNATION_KILLS)),
             _ => REMOVING + SEALING.mul_f64(f64::from(kill) / f64::from(HIBERNATION_KILLS)),
@@ -118,7 +127,7 @@ async fn check_store(fixture: &Fixture) -> u64 {
 /// The time until a run has its first catalogue entry; the run is killed then.
 async fn time_to_first_segment(fixture: &Fixture) -> Duration {
     let begun = Instant::now();
-    let mut run = fixture.begin_archive();
+    let mut run = fixture.begin_archive("overwrite");
     tests::eventually::eventually("an entry of the catalogue", || async {
         let entries = fixture.record.archive_entries(None).await.ok()?;
         (!entries.is_empty()).then_some(())

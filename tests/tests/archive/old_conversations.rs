@@ -1,5 +1,7 @@
 //! Old conversations, appended to the record as by a writer of that time.
 
+use std::iter;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::event::{ConversationCreated, MessageAppended, Role};
@@ -57,24 +59,31 @@ impl OldConversation {
     pub(crate) async fn say(&mut self, record: &Record, days: i64, text: &str) {
         let fact = match &self.last {
             None => self.creation(),
-            Some(_) => Fact::MessageAppended(MessageAppended::new(
-                Role::User,
-                vec![Part::Text(text.to_owned())],
-            )),
+            Some(_) => message(text),
         };
-        self.append(record, days, fact).await;
+        self.append(record, days, vec![fact]).await;
     }
 
-    /// Appends a fact dated this many days ago.
-    pub(crate) async fn append(&mut self, record: &Record, days: i64, fact: Fact) {
+    /// Creates the conversation with messages, in one commit dated a hundred days ago.
+    pub(crate) async fn begin(&mut self, record: &Record, texts: &[String]) {
+        let messages = texts.iter().map(|text| message(text));
+        let facts = iter::once(self.creation()).chain(messages).collect();
+        self.append(record, 100, facts).await;
+    }
+
+    /// Appends a commit dated this many days ago.
+    pub(crate) async fn append(&mut self, record: &Record, days: i64, facts: Vec<Fact>) {
         let id = CommitId(Uuid::new_v4());
-        let event = Event {
-            id: EventId::derived(id, 0),
-            occurred_at: None,
-            metadata: None,
-            tokens: EventTokens::default(),
-            fact,
-        };
+        let events: Vec<Event> = (0..)
+            .zip(facts)
+            .map(|(n, fact)| Event {
+                id: EventId::derived(id, n),
+                occurred_at: None,
+                metadata: None,
+                tokens: EventTokens::default(),
+                fact,
+            })
+            .collect();
         let draft = Draft {
             tenant: &self.key.tenant,
             conversation: &self.key.conversation,
@@ -82,7 +91,7 @@ impl OldConversation {
             request_digest: RequestDigest([7; 16]),
             recorded_at: Timestamp(Clock::System.now_nanos() - days * DAY_NANOS),
             actor: &Actor(Label::parse("test").expect("a label")),
-            events: &[event],
+            events: &events,
         };
         let before = self.last.as_ref().map(|(head, at)| (head, *at));
         let sealed = seal(&draft, before).expect("a commit");
@@ -123,6 +132,11 @@ impl OldConversation {
             forked_from: self.forked_from.clone(),
         })
     }
+}
+
+fn message(text: &str) -> Fact {
+    let parts = vec![Part::Text(text.to_owned())];
+    Fact::MessageAppended(MessageAppended::new(Role::User, parts))
 }
 
 pub(crate) fn key(id: &str) -> ConversationKey {

@@ -19,16 +19,22 @@ const MESSAGES: usize = 50;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn speed() {
+    for removal in ["overwrite", "delete"] {
+        measure_archive(removal).await;
+    }
+}
+
+async fn measure_archive(removal: &str) {
     let fixture = Fixture::start().await;
     fixture.fill(CONVERSATIONS, MESSAGES).await;
     let before = fixture.size_bytes().await;
-    let summary = fixture.archive().await;
+    let summary = fixture.archive(&format!("--removal {removal}")).await;
     let commits = u32::try_from(CONVERSATIONS * MESSAGES).expect("a number of commits");
     let rate = |seconds: f64| f64::from(commits) / seconds;
     let seconds = summary["seconds"].as_f64().expect("seconds");
     let (after, stored) = (fixture.size_bytes().await, summary["sizeBytes"].as_u64());
     println!(
-        "archived {} commits in {seconds:.1} s, {:.0}/s; the record's streams: {before} bytes before, {after} after, {stored:?} in segments",
+        "{removal}: archived {} commits in {seconds:.1} s, {:.0}/s; the record's streams: {before} bytes before, {after} after, {stored:?} in segments",
         summary["commits"],
         rate(seconds),
     );
@@ -40,19 +46,24 @@ async fn speed() {
     }
 }
 
-const ACTIVE: usize = 2_000;
-const IDLE: usize = 38_000;
+/// Conversations that are created before their rows are awaited.
+const CREATED_AT_ONCE: usize = 20_000;
+/// Conversations that are woken.
 const WOKEN: usize = 2_000;
 
-/// Creates conversations with one commit.
+/// Creates conversations with one commit, as fast as their rows are written.
 async fn create(fixture: &Fixture, range: std::ops::Range<usize>, days: i64) {
-    let record = &fixture.record;
-    stream::iter(range)
-        .for_each_concurrent(256, |n| async move {
-            let mut one = OldConversation::new(&format!("c-{n}"));
-            one.say(record, days, "").await;
-        })
-        .await;
+    let (record, url) = (&fixture.record, fixture.stack.servers.database_url());
+    for first in range.clone().step_by(CREATED_AT_ONCE) {
+        let last = range.end.min(first + CREATED_AT_ONCE);
+        stream::iter(first..last)
+            .for_each_concurrent(256, |n| async move {
+                let mut one = OldConversation::new(&format!("c-{n}"));
+                one.say(record, days, "").await;
+            })
+            .await;
+        fixture.wait_for_rows(url).await;
+    }
 }
 
 /// The memory of a server that has just started, in MB.
@@ -74,15 +85,24 @@ async fn memory(fixture: &mut Fixture) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement of some minutes"]
 async fn hibernation_costs() {
+    measure_hibernation(2_000, 38_000, "overwrite").await;
+}
+
+/// As `hibernation_costs`: a quarter of an hour.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement of a quarter of an hour"]
+async fn a_million_conversations() {
+    measure_hibernation(50_000, 950_000, "delete").await;
+}
+
+async fn measure_hibernation(active: usize, idle: usize, removal: &str) {
     let mut fixture = Fixture::start().await;
-    create(&fixture, 0..ACTIVE, 1).await;
-    let active = memory(&mut fixture).await;
-    create(&fixture, ACTIVE..ACTIVE + IDLE, 100).await;
-    let url = fixture.stack.servers.database_url().to_owned();
-    fixture.wait_for_rows(&url).await;
-    let awake = memory(&mut fixture).await;
+    create(&fixture, 0..active, 1).await;
+    let memory_active = memory(&mut fixture).await;
+    create(&fixture, active..active + idle, 100).await;
+    let memory_awake = memory(&mut fixture).await;
     let began = Instant::now();
-    let mut run = fixture.begin_hibernation();
+    let mut run = fixture.begin_hibernation(removal);
     let ended = loop {
         match run.has_ended() {
             Some(ended) => break ended,
@@ -91,13 +111,19 @@ async fn hibernation_costs() {
     };
     let took = began.elapsed().as_secs_f64();
     assert!(ended.success(), "{}", run.log());
-    let hibernated = memory(&mut fixture).await;
+    let memory_hibernated = memory(&mut fixture).await;
     println!(
-        "nats-server: {active:.1} MB with {ACTIVE} conversations, {awake:.1} MB with {IDLE} more, {hibernated:.1} MB after their hibernation in {took:.0} s"
+        "nats-server: {memory_active:.1} MB with {active} conversations, {memory_awake:.1} MB with {idle} more, {memory_hibernated:.1} MB after their hibernation in {took:.0} s"
     );
+    println!("{}", run.log());
+    measure_appends(&fixture, active, idle).await;
+}
+
+/// The times of appends, one after the other.
+async fn measure_appends(fixture: &Fixture, active: usize, idle: usize) {
     let mut times = Vec::with_capacity(WOKEN);
     for n in 0..WOKEN {
-        let id = format!("c-{}", ACTIVE + n * (IDLE / WOKEN));
+        let id = format!("c-{}", active + n * (idle / WOKEN));
         let began = Instant::now();
         let result = fixture.agent.append(&id, vec![user("again")]).await;
         times.push(began.elapsed());
@@ -114,19 +140,17 @@ async fn hibernation_costs() {
         times.push(began.elapsed());
     }
     println!("an append to an awake one: {}", percentiles(&mut times));
+    // The first tenant may have as many conversations as its quota.
+    let other = fixture.stack.agent("other", "other-support").await;
     let mut times = Vec::with_capacity(WOKEN);
     for n in 0..WOKEN {
         let id = format!("new-{n}");
         let request = write::CreateConversationRequest {
             owner: Some(session("another")),
-            ..fixture.agent.create_request(&id)
+            ..other.create_request(&id)
         };
         let began = Instant::now();
-        fixture
-            .agent
-            .try_create(request)
-            .await
-            .expect("a conversation");
+        other.try_create(request).await.expect("a conversation");
         times.push(began.elapsed());
     }
     println!("a creation: {}", percentiles(&mut times));

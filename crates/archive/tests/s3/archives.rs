@@ -6,7 +6,7 @@ use archive::segment::ArchivedMessage;
 use archive::{Archive, ArchiveError, CataloguedSegment, LastCommits, PART_BYTES, Store};
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
-use event_log::{Record, RecordConfig};
+use event_log::{Record, RecordConfig, Removal};
 use sha2::{Digest as _, Sha256};
 
 use crate::bucket::{TestBucket, buckets, bytes_of};
@@ -111,7 +111,7 @@ async fn segments_are_sealed_read_and_swept() {
             let segment = ground.archive.segments(None).await.unwrap().remove(0);
             ground
                 .archive
-                .trim(segment, LastCommits::Keep)
+                .trim(segment, LastCommits::Keep, Removal::Overwrite)
                 .await
                 .unwrap()
         };

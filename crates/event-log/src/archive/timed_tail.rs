@@ -2,6 +2,7 @@
 
 use domain::{ConversationKey, Sequence, Timestamp};
 
+use crate::erase::Removal;
 use crate::get::NextOfSubject;
 use crate::last::stored;
 use crate::{Record, StoredMessage, TailBounds, Unavailable};
@@ -47,9 +48,8 @@ impl Record {
         })
     }
 
-    /// Overwrites and removes the commits of a conversation at these sequences, which are sealed in an archive, and no others.
-    /// Returns how many the record still had. Idempotent. The bytes are overwritten because a later erasure would no longer
-    /// find them.
+    /// Removes the commits of a conversation at these sequences, which are sealed in an archive, and no others. Returns how
+    /// many the record still had. Idempotent. A later erasure does not find bytes that [`Removal::Delete`] leaves.
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; removed commits stay removed.
@@ -57,10 +57,11 @@ impl Record {
         &self,
         key: &ConversationKey,
         sequences: &[Sequence],
+        removal: Removal,
     ) -> Result<u64, Unavailable> {
         let stream = self.route(key).await?.stream;
         let sequences = sequences.iter().copied();
-        let erased = self.erase_messages(&stream, sequences).await?;
+        let erased = self.remove_messages(&stream, sequences, removal).await?;
         let held = erased.into_iter().filter(|was_held| *was_held).count();
         Ok(u64::try_from(held).unwrap_or(u64::MAX))
     }

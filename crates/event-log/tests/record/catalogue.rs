@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use domain::{Partition, Sequence};
 use event_log::{
-    ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, Record, TailBounds,
+    ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, Record, Removal, TailBounds,
 };
 use uuid::Uuid;
 
@@ -96,13 +96,18 @@ async fn trimming_removes_exactly_the_given_commits() {
     assert_eq!((all.commits.len(), all.resume_after), (3, None));
     assert!(all.commits.is_sorted_by_key(|commit| commit.stored_at));
     assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(1))));
-    for (sequences, gone) in [(&[][..], 0), (&[3], 1), (&[3], 0), (&[1, 3], 1)] {
+    let (overwrite, delete) = (Removal::Overwrite, Removal::Delete);
+    for (sequences, removal, gone) in [
+        (&[][..], overwrite, 0),
+        (&[3], overwrite, 1),
+        (&[3], overwrite, 0),
+        (&[3], delete, 0),
+        (&[1, 3], delete, 1),
+        (&[1, 3], delete, 0),
+    ] {
         let sequences: Vec<Sequence> = sequences.iter().copied().map(Sequence).collect();
-        assert_eq!(
-            record.trim(&a.key, &sequences).await,
-            Ok(gone),
-            "{sequences:?}"
-        );
+        let trimmed = record.trim(&a.key, &sequences, removal).await;
+        assert_eq!(trimmed, Ok(gone), "{sequences:?} {removal:?}");
     }
     assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(5))));
     a.append(&record, "four").await;

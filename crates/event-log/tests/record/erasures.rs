@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
-use devstack::NatsServer;
+use devstack::{NatsConfig, NatsServer};
 use domain::{Partition, RunId, Sequence, Timestamp};
 use event_log::registry::{KeyPurpose, NewSigningKey, Scope};
-use event_log::{Record, Registry};
+use event_log::{Record, Registry, Removal};
 use uuid::Uuid;
 use wire::proto::operate::v1::SigningKeyUse;
 
 use crate::registry::{NOW, token, two};
-use crate::support::{Writer, agent, config_of_one, record_of_one, tenant, until};
+use crate::support::{Writer, agent, config_of_one, jetstream, record_of_one, tenant, until};
 
 const SECRET: &str = "the-parcel-is-under-the-blue-bench";
 const KEPT: &str = "the-weather-is-fine-in-oslo";
@@ -85,6 +85,71 @@ async fn erased_commits_and_parts_are_in_no_file() {
         .await;
     assert_eq!(others, Ok(Vec::new()));
     assert_eq!(record.conversations(Partition(0), None).await, Ok(listed));
+}
+
+/// What `hansard archive run --removal delete` relies on. Seven messages of 1 MiB are a block of the server.
+#[tokio::test]
+async fn deleted_messages_stay_in_a_block_until_more_than_half_of_it_is_deleted() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let stream = jetstream(&server).await;
+    let key = Writer::of("c").key;
+    let text = |n: u64| format!("{SECRET} {n}.");
+    for n in 1..=8 {
+        let mut payload = text(n).into_bytes();
+        payload.resize(1024 * 1024, b'-');
+        let stored = stream.publish("hansard.0.acme.c", payload.into());
+        stored.await.unwrap().await.unwrap();
+    }
+    let three = [1, 3, 5].map(Sequence);
+    assert_eq!(record.trim(&key, &three, Removal::Delete).await, Ok(3));
+    for n in 1..=8 {
+        assert_eq!(files_with(server.folder(), &text(n)), 1, "{n}");
+    }
+    let fourth = [Sequence(7)];
+    assert_eq!(record.trim(&key, &fourth, Removal::Delete).await, Ok(1));
+    until("a compacted block", || async {
+        files_with(server.folder(), &text(1)) == 0
+    })
+    .await;
+    for n in 1..=8 {
+        let is_left = ![1, 3, 5, 7].contains(&n);
+        assert_eq!(
+            files_with(server.folder(), &text(n)),
+            usize::from(is_left),
+            "{n}"
+        );
+    }
+}
+
+/// Why `docs/how-to/erase.md` advises against encryption by the server: nats-server 2.15.1 overwrites nothing then, and who has
+/// its key can read what was erased.
+#[tokio::test]
+async fn a_server_that_encrypts_its_files_keeps_erased_commits() {
+    let encrypts = |config: &mut NatsConfig| {
+        let store = config.folder.join("store");
+        config.extra = format!(
+            "jetstream {{\n store_dir: {store:?}\n sync_interval: always\n cipher: aes\n \
+             key: \"{}\"\n}}\n",
+            "k".repeat(32)
+        );
+    };
+    let server = devstack::test::nats_with(encrypts).await;
+    let record = record_of_one(&server).await;
+    let mut writer = Writer::of("erased");
+    for round in 0..40 {
+        writer.append(&record, &format!("{SECRET} {round}")).await;
+    }
+    assert_eq!(files_with(server.folder(), SECRET), 0);
+    let before = block_of_partition(server.folder());
+    assert_eq!(record.erase_before_last(&writer.key).await, Ok(39));
+    assert!(block_of_partition(server.folder()).starts_with(&before));
+}
+
+/// The first block of partition 0.
+fn block_of_partition(folder: &Path) -> Vec<u8> {
+    let streams = folder.join("store/jetstream/$G/streams");
+    fs::read(streams.join("HANSARD_0/msgs/1.blk")).unwrap()
 }
 
 #[tokio::test]

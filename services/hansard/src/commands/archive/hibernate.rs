@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use archive::{Archive, LastCommits};
+use event_log::Removal;
 use tokio::time::{Instant, sleep};
 
 use super::report::Report;
@@ -11,6 +12,7 @@ use super::unfinished::trim;
 /// Hibernates the conversations of the segments that were not trimmed completely, `delay` after the last segment was sealed.
 pub(super) async fn finish(
     archive: &Archive,
+    removal: Removal,
     delay: Duration,
     report: &mut Report,
 ) -> anyhow::Result<()> {
@@ -26,7 +28,8 @@ pub(super) async fn finish(
         if segment.sealed.hibernated > 0 && !segment.sealed.is_trimmed {
             // Only a segment that can be read is trimmed from the record.
             archive.load(&segment).await?;
-            trim(archive, segment, LastCommits::Remove, report).await?;
+            let last_commits = LastCommits::Remove;
+            trim(archive, segment, last_commits, removal, report).await?;
         }
     }
     Ok(())

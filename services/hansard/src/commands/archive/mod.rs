@@ -20,6 +20,7 @@ use anyhow::Context as _;
 use archive::Archive;
 use archive::segment::ConversationEntry;
 use domain::{ConversationKey, Partition, TenantId, Timestamp};
+use event_log::Removal;
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::RowPosition;
 use read_model::projections::conversations::{ErasedConversations, idle_conversations};
@@ -78,6 +79,8 @@ struct RunScope {
     tenant: Option<TenantId>,
     /// Whether last commits leave the record as well.
     hibernates: bool,
+    /// What happens to the bytes of commits that leave the record.
+    removal: Removal,
 }
 
 impl RunScope {

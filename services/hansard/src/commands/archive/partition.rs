@@ -6,7 +6,8 @@
 use archive::Store;
 use domain::audit::faults;
 use domain::{ConversationKey, Head, Partition, Sequence, Status};
-use event_log::{StoredMessage, TailBounds, TimedMessage};
+use event_log::{StoredMessage, TailBounds, TimedMessage, TimedTail};
+use futures::future::try_join_all;
 use read_model::projections::conversations::verification::RowPosition;
 
 use super::RunScope;
@@ -15,6 +16,13 @@ use super::segment_builder::SegmentBuilder;
 
 /// Conversations per query of the rows.
 pub(super) const PAGE: usize = 1_000;
+/// Conversations whose commits are read at the same time.
+const READS_IN_FLIGHT: usize = 4;
+/// Commits of each that are read then.
+const FIRST_READ: TailBounds = TailBounds {
+    commits_max: 100,
+    bytes_max: 256 * 1024,
+};
 
 /// Archives the old conversations of a partition.
 pub(super) async fn archive_partition(
@@ -28,16 +36,63 @@ pub(super) async fn archive_partition(
     let sealed = scope.sealed(partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in scope.idle(&page, &sealed).await? {
-            match archivable(scope, &place).await? {
-                Some(last) => {
-                    archive_conversation(scope, &place.key, &last, &mut builder, report).await?;
-                }
-                None => report.skipped(),
-            }
+        let idle = scope.idle(&page, &sealed).await?;
+        for places in idle.chunks(READS_IN_FLIGHT) {
+            let old = old_conversations(scope, places, report).await?;
+            archive_conversations(scope, &old, &mut builder, report).await?;
         }
     }
     builder.close(report).await
+}
+
+/// A conversation to archive.
+struct OldConversation<'p> {
+    key: &'p ConversationKey,
+    last: StoredMessage,
+}
+
+async fn old_conversations<'p>(
+    scope: &RunScope,
+    places: &'p [RowPosition],
+    report: &mut Report,
+) -> anyhow::Result<Vec<OldConversation<'p>>> {
+    let reads = places.iter().map(|place| archivable(scope, place));
+    let mut old = Vec::with_capacity(places.len());
+    for (place, last) in places.iter().zip(try_join_all(reads).await?) {
+        match last {
+            Some(last) => old.push(OldConversation {
+                key: &place.key,
+                last,
+            }),
+            None => report.skipped(),
+        }
+    }
+    Ok(old)
+}
+
+/// Reads the first commits of some conversations at once, and archives one after the other.
+async fn archive_conversations(
+    scope: &RunScope,
+    mut old: &[OldConversation<'_>],
+    builder: &mut SegmentBuilder<'_>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let record = scope.archive.record();
+    while !old.is_empty() {
+        let segment = builder.reserve().await?;
+        let keys = old.iter().map(|one| one.key);
+        let first = keys.map(|key| record.timed_tail(key, Sequence(0), FIRST_READ));
+        let first = try_join_all(first).await?;
+        for (one, first) in old.iter().zip(first) {
+            archive_conversation(scope, one, first, builder, report).await?;
+            old = old.get(1..).unwrap_or_default();
+            if !builder.is_reserved_as(segment) {
+                // The others are read again, after the next segment is in the catalogue.
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The conversations of a partition that have commits in the record to archive.
@@ -72,8 +127,8 @@ pub(super) async fn archivable(
 /// the tombstone; one that is still being erased is skipped.
 async fn archive_conversation(
     scope: &RunScope,
-    key: &ConversationKey,
-    last: &StoredMessage,
+    OldConversation { key, last }: &OldConversation<'_>,
+    first: TimedTail,
     builder: &mut SegmentBuilder<'_>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
@@ -82,12 +137,10 @@ async fn archive_conversation(
     if is_erased && record.pending_erasure(key).await?.is_some() {
         return Ok(());
     }
-    let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);
+    let (mut tail, mut before, mut is_first) = (first, None, true);
     builder.begin_conversation();
-    while let Some(after) = next {
-        builder.reserve().await?;
-        let tail = record.timed_tail(key, after, TailBounds::default()).await?;
-        next = tail.resume_after;
+    loop {
+        let mut next = tail.resume_after;
         for commit in tail.commits {
             before = match audit(before.as_ref(), &commit) {
                 Ok(head) => Some(head),
@@ -112,18 +165,22 @@ async fn archive_conversation(
             builder.push(key, commit);
             if is_last {
                 builder.hibernate(key);
+                builder.close_if_full(report).await?;
                 return Ok(());
             }
-            if builder.is_full() {
-                builder.close(report).await?;
+            if builder.close_if_full(report).await? {
                 builder.begin_conversation();
                 // The rest is read after the next segment is in the catalogue, so that a concurrent erasure includes it.
                 next = Some(sequence);
                 break;
             }
         }
+        let Some(after) = next else {
+            return Ok(());
+        };
+        builder.reserve().await?;
+        tail = record.timed_tail(key, after, TailBounds::default()).await?;
     }
-    Ok(())
 }
 
 /// Checks that a commit continues the previous one. Returns its head and sequence, or the fault.

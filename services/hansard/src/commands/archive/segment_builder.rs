@@ -6,6 +6,7 @@ use archive::segment::{ArchivedMessage, SEGMENT_BYTES, SEGMENT_MESSAGES_MAX};
 use archive::{Draft, LastCommits, Store};
 use domain::{ConversationKey, Partition};
 use event_log::TimedMessage;
+use uuid::Uuid;
 
 use super::RunScope;
 use super::report::Report;
@@ -42,12 +43,21 @@ impl<'s> SegmentBuilder<'s> {
     }
 
     /// Adds the segment to the catalogue. Must be called before messages are read from the record.
-    pub(super) async fn reserve(&mut self) -> anyhow::Result<()> {
-        if self.draft.is_none() {
-            let draft = self.scope.archive.draft(self.store, self.partition);
-            self.draft = Some(draft.await?);
+    /// Returns its id.
+    pub(super) async fn reserve(&mut self) -> anyhow::Result<Uuid> {
+        if let Some(draft) = &self.draft {
+            return Ok(draft.segment());
         }
-        Ok(())
+        let draft = self.scope.archive.draft(self.store, self.partition).await?;
+        let segment = draft.segment();
+        self.draft = Some(draft);
+        Ok(segment)
+    }
+
+    /// Whether the segment is still that of an earlier reservation.
+    pub(super) fn is_reserved_as(&self, segment: Uuid) -> bool {
+        let draft = self.draft.as_ref();
+        draft.is_some_and(|draft| draft.segment() == segment)
     }
 
     /// Starts another conversation.
@@ -82,8 +92,13 @@ impl<'s> SegmentBuilder<'s> {
         Ok(self.scope.archive.has_predecessor(&first).await?)
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes >= SEGMENT_BYTES || self.messages.len() >= SEGMENT_MESSAGES_MAX
+    /// Ends the segment if it has no room left; returns whether it ended. Must be called after each message.
+    pub(super) async fn close_if_full(&mut self, report: &mut Report) -> anyhow::Result<bool> {
+        let is_full = self.bytes >= SEGMENT_BYTES || self.messages.len() >= SEGMENT_MESSAGES_MAX;
+        if is_full {
+            self.close(report).await?;
+        }
+        Ok(is_full)
     }
 
     /// Seals the collected messages and trims them from the record.
@@ -102,8 +117,10 @@ impl<'s> SegmentBuilder<'s> {
         let segment = draft.seal(&messages, &rfc3339(now())).await?;
         drop(messages);
         report.sealed(&segment)?;
-        let last_commits = LastCommits::Keep;
-        trim(&self.scope.archive, segment, last_commits, report).await
+        let RunScope {
+            archive, removal, ..
+        } = self.scope;
+        trim(archive, segment, LastCommits::Keep, *removal, report).await
     }
 }
 

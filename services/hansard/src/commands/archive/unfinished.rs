@@ -6,18 +6,24 @@ use std::time::Duration;
 use archive::{Archive, ArchiveError, CataloguedSegment, LastCommits};
 use backon::Retryable as _;
 use domain::ConversationKey;
+use event_log::Removal;
 use runtime::backoff::exponential;
 
 use super::report::Report;
 
 /// Removes loose objects, trims segments that are sealed only, and removes erased conversations from all segments.
-pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Result<()> {
+pub(super) async fn finish(
+    archive: &Archive,
+    removal: Removal,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     archive.tidy(None).await?;
     for segment in archive.segments(None).await? {
         if !segment.sealed.is_trimmed {
             // Only a segment that can be read is trimmed from the record.
             archive.load(&segment).await?;
-            trim(archive, segment, LastCommits::Keep, report).await?;
+            let last_commits = LastCommits::Keep;
+            trim(archive, segment, last_commits, removal, report).await?;
         }
     }
     sweep(archive, &archive.erased_conversations(None).await?, report).await
@@ -33,9 +39,10 @@ pub(super) async fn trim(
     archive: &Archive,
     segment: CataloguedSegment,
     last_commits: LastCommits,
+    removal: Removal,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let trimmed = (|| archive.trim(segment.clone(), last_commits))
+    let trimmed = (|| archive.trim(segment.clone(), last_commits, removal))
         .retry(exponential(RETRY_WAITS.0, RETRY_WAITS.1).with_max_times(RETRIES_MAX))
         .when(|error| matches!(error, ArchiveError::Record(_)))
         .notify(|error, _| report.retries(error))
