@@ -95,7 +95,7 @@ async fn the_error_of_a_bad_configuration_names_the_line() {
         .expect_err("no start");
     let text = error.to_string();
     assert!(
-        text.contains("nats-server did not start") && text.contains("line 11"),
+        text.contains("nats-server did not start") && text.contains("line 12"),
         "{text}"
     );
     assert!(home.path().join("server.log").exists());
