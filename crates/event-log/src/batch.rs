@@ -65,7 +65,6 @@ impl Connection {
     ) -> Result<Batch, Unavailable> {
         let payload = serde_json::to_vec(request)
             .map_err(|_| Unavailable::new("a batch request cannot be encoded"))?;
-        let _permit = self.read_permit(deadline).await?;
         self.ready(deadline).await?;
         let sent_on = self.connects();
         let inbox = self.client.new_inbox();

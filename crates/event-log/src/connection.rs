@@ -17,7 +17,7 @@ use async_nats::{
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -33,9 +33,6 @@ const PING_INTERVAL: Duration = Duration::from_secs(5);
 const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);
 /// Messages that a subscription buffers; it drops later ones, and readers detect the gap.
 pub(crate) const SUBSCRIPTION_MESSAGES_MAX: usize = 2_048;
-/// Reads whose replies may be on their way at the same time; others wait. A reply has up to `max_payload` bytes, and the server
-/// closes a connection that is further behind than its `max_pending`.
-const READS_IN_FLIGHT_MAX: usize = 64;
 /// Interval of checks for a lost connection.
 const LINK_TICK: Duration = Duration::from_millis(50);
 
@@ -67,7 +64,6 @@ pub(crate) struct Connection {
     api_prefix: String,
     reconnects: watch::Receiver<u64>,
     monitor: AbortHandle,
-    reads: Semaphore,
 }
 
 impl Drop for Connection {
@@ -101,7 +97,6 @@ impl Connection {
             api_prefix: config.api_prefix.clone(),
             reconnects,
             monitor,
-            reads: Semaphore::new(READS_IN_FLIGHT_MAX),
         })
     }
 
@@ -121,16 +116,6 @@ impl Connection {
             sleep(LINK_TICK.min(deadline.duration_since(Instant::now()))).await;
         }
         Ok(())
-    }
-
-    /// Waits until another read may start. The read must hold the permit until it has its replies.
-    pub(crate) async fn read_permit(
-        &self,
-        deadline: Instant,
-    ) -> Result<SemaphorePermit<'_>, Unavailable> {
-        let permit = timeout_at(deadline, self.reads.acquire()).await;
-        let too_many = Unavailable::new("too many reads are in flight");
-        permit.ok().and_then(Result::ok).ok_or(too_many)
     }
 
     /// Sends a request and waits for its one reply.

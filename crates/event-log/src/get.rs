@@ -110,7 +110,6 @@ impl Connection {
             headers: None,
             payload,
         };
-        let _permit = self.read_permit(deadline).await?;
         let reply = self.request(outgoing, deadline).await?;
         match reply.status {
             None => parse_direct_reply(reply.headers.as_ref(), &reply.payload).map(Some),
@@ -126,7 +125,6 @@ impl Connection {
         query: &impl Serialize,
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let _permit = self.read_permit(deadline).await?;
         let request = format!("STREAM.MSG.GET.{stream}");
         let answer: LeaderAnswer = self.api(&request, query, deadline).await?;
         match (answer.message, answer.error) {

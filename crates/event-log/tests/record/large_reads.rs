@@ -1,18 +1,15 @@
 //! Many reads of large commits at the same time, as a caller with many requests causes them.
 
 use bytes::Bytes;
-use devstack::NatsConfig;
 use event_log::{Record, RecordConfig};
 use futures::future::join_all;
 
 use crate::support::{Writer, config_of_one, jetstream};
 
-/// Without a bound, the server closes the connection of the whole process.
+/// With the default of `max_pending`, 64 MB, the server closes the connection of the whole process.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_large_reads_keep_their_connection() {
-    // The default of nats-server, a sixteenth of what a record should have.
-    let small = |config: &mut NatsConfig| config.extra = "max_pending: 64MB\n".to_owned();
-    let server = devstack::test::nats_with(small).await;
+    let server = devstack::test::nats().await;
     let config = RecordConfig {
         request_timeout_ms: 20_000,
         ..config_of_one(&server)
