@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 async fn corrupt_segments_are_reported_and_not_projected() {
     let fixture = Fixture::start().await;
     fixture.fill(6, 20).await;
-    fixture.archive("").await;
+    fixture.archive().await;
     fixture.run("archive verify", 0).await;
     let segments = fixture.lines("archive list --json", 0).await;
     let victim = &segments[0];
@@ -59,7 +59,7 @@ async fn corrupt_segments_are_reported_and_not_projected() {
 async fn commits_of_corrupt_segments_stay_in_the_record() {
     let fixture = Fixture::start().await;
     fixture.fill(6, 20).await;
-    fixture.archive("").await;
+    fixture.archive().await;
     let catalogued = fixture.record.archive_entries(None).await.unwrap();
     let mut sealed = catalogued.into_iter().next().unwrap();
     let segment = sealed.entry.sealed.as_mut().unwrap();

@@ -93,7 +93,7 @@ async fn erased_texts_are_in_no_segment() {
     }
     fixture.fill(6, 10).await;
     assert!(in_nats(&fixture) > 0, "the search finds nothing");
-    fixture.archive("").await;
+    fixture.archive().await;
     assert_eq!(
         in_nats(&fixture),
         0,
@@ -151,14 +151,14 @@ async fn archive_runs_sweep_first_and_detached_forks_keep_archived_events() {
     fixture.wait_for_rows(url).await;
     let before = fixture.texts("child").await;
     assert_eq!(before.len(), 6, "{before:?}");
-    fixture.archive("").await;
+    fixture.archive().await;
 
     fixture
         .agent
         .try_erase(fixture.agent.target("swept"))
         .await
         .expect("an erasure");
-    let report = fixture.archive("").await;
+    let report = fixture.archive().await;
     assert_eq!(report["sweptCommits"], 4, "{report}");
     assert_eq!(reads(&fixture, "swept").await, "");
 
@@ -184,7 +184,7 @@ async fn unknown_objects_are_reported() {
     fixture
         .wait_for_rows(fixture.stack.servers.database_url())
         .await;
-    fixture.archive("").await;
+    fixture.archive().await;
     let entries = fixture.record.archive_entries(None).await;
     let sealed = entries.expect("a catalogue").remove(0).entry;
     let object = sealed.sealed.clone().expect("a segment").object;

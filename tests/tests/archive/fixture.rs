@@ -126,22 +126,23 @@ impl Fixture {
         lines.last().expect("a summary")["summary"].clone()
     }
 
-    fn line(&self) -> String {
+    /// The command that archives commits older than 90 days.
+    pub(crate) fn archiving(&self, arguments: &str) -> String {
         let folder = self.segments();
         format!(
-            "archive run --older-than 90d --to file://{} --json",
+            "archive run --older-than 90d --to file://{} --json {arguments}",
             folder.display()
         )
     }
 
     /// Archives commits older than 90 days.
-    pub(crate) async fn archive(&self, arguments: &str) -> Value {
-        self.summary(&format!("{} {arguments}", self.line())).await
+    pub(crate) async fn archive(&self) -> Value {
+        self.summary(&self.archiving("")).await
     }
 
     /// The command that hibernates conversations without commits in the last 90 days.
     pub(crate) fn hibernation(&self, arguments: &str) -> String {
-        format!("{} --hibernate --delay-seconds 11 {arguments}", self.line())
+        self.archiving(&format!("--hibernate --delay-seconds 11 {arguments}"))
     }
 
     /// Hibernates conversations without commits in the last 90 days.
@@ -160,7 +161,7 @@ impl Fixture {
 
     /// Starts archiving.
     pub(crate) fn begin_archive(&self, removal: &str) -> Process {
-        self.begin(&format!("{} --removal {removal}", self.line()))
+        self.begin(&self.archiving(&format!("--removal {removal}")))
     }
 
     /// Starts hibernating.

@@ -12,13 +12,13 @@ async fn regrown_conversations_get_further_segments() {
     let mut one = OldConversation::new("grows").chat(&fixture.record, 8).await;
     let url = fixture.stack.servers.database_url();
     fixture.wait_for_rows(url).await;
-    fixture.archive("").await;
+    fixture.archive().await;
     let mut counts = Vec::new();
     for (days, text) in [(99, "nine"), (98, "ten"), (97, "eleven"), (10, "twelve")] {
         one.say(&fixture.record, days, text).await;
         counts.push(fixture.commits("grows").await);
         fixture.wait_for_rows(url).await;
-        let run = fixture.archive("").await;
+        let run = fixture.archive().await;
         counts.push(run["commits"].as_u64().unwrap());
     }
     // Each run archives the previous last commit; the newest one is too young.

@@ -43,7 +43,7 @@ async fn fill(fixture: &Fixture) -> Vec<OldConversation> {
     old
 }
 
-/// Conversations of one commit, of which 22 fill a segment.
+/// Conversations of one commit, of which 23 fill a segment.
 #[tokio::test]
 async fn a_full_segment_ends_after_a_conversation() {
     let fixture = Fixture::start().await;

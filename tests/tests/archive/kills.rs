@@ -46,7 +46,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     fixture
         .wait_for_rows(fixture.stack.servers.database_url())
         .await;
-    fixture.archive("").await;
+    fixture.archive().await;
 
     check_commits(&fixture, appended, &format!("{stages:?}")).await;
     println!("{KILLS} kills, {appended} appends meanwhile, stages seen: {stages:?}");

@@ -23,7 +23,7 @@ async fn large_conversations_span_segments() {
     fixture
         .wait_for_rows(fixture.stack.servers.database_url())
         .await;
-    let summary = fixture.archive("").await;
+    let summary = fixture.archive().await;
     assert_eq!(
         (&summary["segments"], &summary["commits"]),
         (&2.into(), &MESSAGES.into()),

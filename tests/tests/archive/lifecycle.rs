@@ -33,7 +33,7 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     assert_eq!(fixture.commits("old-3").await, 31);
     assert_eq!(fixture.archived().await, 0);
 
-    let summary = fixture.archive("").await;
+    let summary = fixture.archive().await;
     assert_eq!(summary["commits"], CONVERSATIONS * MESSAGES, "{summary}");
     assert_eq!(summary["trimmed"], CONVERSATIONS * MESSAGES, "{summary}");
     assert_eq!(
@@ -58,7 +58,7 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     check_writes_and_reads(&fixture).await;
     check_status_and_archive_read(&fixture).await;
     // No further commits have become old.
-    let again = fixture.archive("").await;
+    let again = fixture.archive().await;
     assert_eq!(
         (&again["commits"], &again["trimmed"]),
         (&0.into(), &0.into()),

@@ -62,7 +62,7 @@ async fn tail_and_replay_read_archived_commits_in_order() {
     let all = before[0].len();
     assert_eq!(all, before[3].len() + before[4].len());
     assert_eq!((before[1].len(), before[5].len()), (11, 0));
-    let summary = fixture.archive("").await;
+    let summary = fixture.archive().await;
     assert_eq!(summary["trimmed"], 70, "{summary}");
     for (arguments, before) in asked.iter().zip(&before) {
         assert_eq!(&tail(&fixture, arguments).await, before, "{arguments}");

@@ -21,7 +21,7 @@ struct Backup {
 impl Backup {
     async fn take(fixture: &Fixture, erased: &[&str]) -> Self {
         fixture.fill(6, 10).await;
-        fixture.archive("").await;
+        fixture.archive().await;
         let folder = |name: &str| fixture.folder.path().join(name);
         let (backup, receipts, copy) = (folder("backup"), folder("receipts"), folder("copy"));
         fs::create_dir(&receipts).unwrap();

@@ -28,7 +28,9 @@ async fn measure_archive(removal: &str) {
     let fixture = Fixture::start().await;
     fixture.fill(CONVERSATIONS, MESSAGES).await;
     let before = fixture.size_bytes().await;
-    let summary = fixture.archive(&format!("--removal {removal}")).await;
+    let summary = fixture
+        .summary(&fixture.archiving(&format!("--removal {removal}")))
+        .await;
     let commits = u32::try_from(CONVERSATIONS * MESSAGES).expect("a number of commits");
     let rate = |seconds: f64| f64::from(commits) / seconds;
     let seconds = summary["seconds"].as_f64().expect("seconds");

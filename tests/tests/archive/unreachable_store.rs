@@ -62,7 +62,7 @@ async fn archived_history_is_unavailable_without_its_segments() {
     let fixture = Fixture::start().await;
     let old = fixture.fill(3, 12).await.remove(1);
     let texts = fixture.texts(old.id()).await;
-    fixture.archive("").await;
+    fixture.archive().await;
     let empty = devstack::test::database().await;
     let mut roles = start_roles(&fixture, &empty.url).await;
     let agent = &roles.agent;

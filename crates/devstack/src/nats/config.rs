@@ -7,7 +7,7 @@ use super::ready::Ports;
 /// Maximum size of a message, in bytes.
 pub const MAX_PAYLOAD_BYTES: u32 = 8 * 1024 * 1024;
 /// Replies that wait for a client before the server closes its connection: a process reads many commits at once.
-const MAX_PENDING_BYTES: u32 = 128 * MAX_PAYLOAD_BYTES;
+const MAX_PENDING_BYTES: u32 = 32 * MAX_PAYLOAD_BYTES;
 
 /// When the server syncs acknowledged messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
