@@ -4,6 +4,7 @@
 //! that follow; then a message of status 204. An empty batch is a single 404.
 
 use async_nats::{Message, StatusCode, Subscriber};
+use bytes::Bytes;
 use domain::Sequence;
 use futures::StreamExt as _;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::connection::Connection;
 use crate::get::{self, RawMessage};
+use crate::read_limit::Source;
 use crate::{Unavailable, headers};
 
 /// Most messages of one batch; the subscription buffers all of them.
@@ -63,16 +65,29 @@ impl Connection {
         messages_max: usize,
         deadline: Instant,
     ) -> Result<Batch, Unavailable> {
-        let payload = serde_json::to_vec(request)
-            .map_err(|_| Unavailable::new("a batch request cannot be encoded"))?;
+        let payload: Bytes = serde_json::to_vec(request)
+            .map_err(|_| Unavailable::new("a batch request cannot be encoded"))?
+            .into();
+        let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
+        let read = || self.read_batch(&subject, &payload, messages_max, deadline);
+        // Boxed, so that the futures of all readers stay small.
+        Box::pin(self.read(Source::Replica, deadline, read)).await
+    }
+
+    async fn read_batch(
+        &self,
+        subject: &str,
+        payload: &Bytes,
+        messages_max: usize,
+        deadline: Instant,
+    ) -> Result<Batch, Unavailable> {
         self.ready(deadline).await?;
         let sent_on = self.connects();
         let inbox = self.client.new_inbox();
         let subscribing = async {
             let replies = self.client.subscribe(inbox.clone()).await.ok()?;
-            let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
-            let client = &self.client;
-            let published = client.publish_with_reply(subject, inbox, payload.into());
+            let (subject, payload) = (subject.to_owned(), payload.clone());
+            let published = self.client.publish_with_reply(subject, inbox, payload);
             published.await.ok()?;
             Some(replies)
         };

@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::address::Address;
 use crate::jitter::jittered;
+use crate::read_limit::ReadLimits;
 use crate::{RecordConfig, Unavailable};
 
 /// Timeout of one attempt to connect.
@@ -52,17 +53,13 @@ pub(crate) struct ApiFailure {
     pub(crate) description: String,
 }
 
-#[derive(Deserialize)]
-struct Names {
-    streams: Option<Vec<String>>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) jetstream: jetstream::Context,
     api_prefix: String,
     reconnects: watch::Receiver<u64>,
+    pub(crate) read_limits: ReadLimits,
     monitor: AbortHandle,
 }
 
@@ -96,6 +93,7 @@ impl Connection {
             jetstream,
             api_prefix: config.api_prefix.clone(),
             reconnects,
+            read_limits: ReadLimits::default(),
             monitor,
         })
     }
@@ -171,22 +169,13 @@ impl Connection {
             .map_err(|_| Unavailable::new("a reply cannot be decoded"))
     }
 
-    /// One of the streams that match a filter.
-    pub(crate) async fn any_stream(
-        &self,
-        filter: &serde_json::Value,
-        deadline: Instant,
-    ) -> Result<Option<String>, Unavailable> {
-        let names: Names = self.api("STREAM.NAMES", filter, deadline).await?;
-        Ok(names.streams.into_iter().flatten().next())
-    }
-
     /// How many times the client has connected.
     pub(crate) fn connects(&self) -> u64 {
         connects(&self.client)
     }
 
-    fn is_lost(&self, sent_on: u64) -> bool {
+    /// Whether the requests that were sent on the connection of this number have no answer any more.
+    pub(crate) fn is_lost(&self, sent_on: u64) -> bool {
         self.connects() != sent_on || self.client.connection_state() != State::Connected
     }
 }

@@ -14,9 +14,10 @@ use domain::{ConversationKey, Creation, Partition};
 use tokio::time::Instant;
 
 use crate::append::Route;
-use crate::get::{MessageQuery, Source};
+use crate::get::MessageQuery;
 use crate::last::stored;
 use crate::publish::Publication;
+use crate::read_limit::Source;
 use crate::resolve::wait;
 use crate::{Append, AppendOutcome, Record, StoredMessage, Unavailable};
 

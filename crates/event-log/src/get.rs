@@ -11,6 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
 use crate::connection::{ApiFailure, Connection, Outgoing};
+use crate::read_limit::Source;
 use crate::{TraceHeaders, Unavailable, headers};
 
 /// "no message found".
@@ -25,15 +26,6 @@ pub(crate) struct RawMessage {
     pub(crate) trace: TraceHeaders,
     /// When the server stored it.
     pub(crate) stored_at: Timestamp,
-}
-
-/// Who answers a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Any replica, which may lag.
-    Replica,
-    /// The leader, which has every acknowledged message.
-    Leader,
 }
 
 impl RawMessage {
@@ -105,12 +97,17 @@ impl Connection {
                 format!("{{\"seq\":{sequence}}}").into(),
             ),
         };
-        let outgoing = Outgoing {
-            subject: self.api_subject(&request),
-            headers: None,
-            payload,
+        let subject = self.api_subject(&request);
+        let read = |attempt| {
+            let outgoing = Outgoing {
+                subject: subject.clone(),
+                headers: None,
+                payload: payload.clone(),
+            };
+            self.request(outgoing, attempt)
         };
-        let reply = self.request(outgoing, deadline).await?;
+        let reply = self.read_in_attempts(Source::Replica, deadline, read);
+        let reply = reply.await?;
         match reply.status {
             None => parse_direct_reply(reply.headers.as_ref(), &reply.payload).map(Some),
             Some(StatusCode::NOT_FOUND) => Ok(None),
@@ -126,7 +123,7 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
         let request = format!("STREAM.MSG.GET.{stream}");
-        let answer: LeaderAnswer = self.api(&request, query, deadline).await?;
+        let answer: LeaderAnswer = self.api_read(&request, query, deadline).await?;
         match (answer.message, answer.error) {
             (Some(message), None) => parse_leader_reply(message).map(Some),
             (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),

@@ -3,7 +3,8 @@
 use domain::{ConversationKey, Partition, Position, Sequence};
 use serde::Serialize;
 
-use crate::get::{MessageQuery, RawMessage, Source};
+use crate::get::{MessageQuery, RawMessage};
+use crate::read_limit::Source;
 use crate::{Record, StoredMessage, Unavailable, topology};
 
 impl Record {

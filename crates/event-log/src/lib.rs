@@ -38,6 +38,8 @@ mod parts;
 mod pending_erasures;
 mod publish;
 mod put;
+mod read_limit;
+mod reads;
 mod receipt_keys;
 mod record;
 pub mod registry;

@@ -9,8 +9,9 @@ use domain::{ConversationKey, Layout, Partition};
 use futures::future::try_join_all;
 
 use crate::append::Route;
-use crate::get::{MessageQuery, Source};
+use crate::get::MessageQuery;
 use crate::last::stored;
+use crate::read_limit::Source;
 use crate::{Record, StoredMessage, Unavailable};
 
 impl Record {

@@ -16,7 +16,6 @@ mod stream_info;
 
 use std::fmt;
 use std::ops::Range;
-use std::time::Duration;
 
 use async_nats::jetstream::stream::Config;
 use domain::{ConversationId, ConversationKey, Partition, RunId, TenantId};
@@ -59,11 +58,10 @@ const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
 const KEY_PARTITIONS: &str = "hansard_partitions";
 const KEY_FORM: &str = "hansard_form";
-/// Timeout of one attempt to read a stream's state. The reply to the first request of an account to another account can be lost
-/// between servers.
-const INFO_TIMEOUT: Duration = Duration::from_secs(1);
 /// "stream name already in use with a different configuration".
 const STREAM_NAME_IN_USE: u64 = 10_058;
+/// "`JetStream` system temporarily unavailable": the servers have no leader for the creation of streams.
+const UNAVAILABLE: u64 = 10_008;
 /// "stream not found".
 const STREAM_NOT_FOUND: u64 = 10_059;
 
@@ -294,13 +292,7 @@ pub(crate) async fn info(
     deadline: Instant,
 ) -> Result<Option<StreamInfo>, Unavailable> {
     let request = format!("STREAM.INFO.{stream}");
-    let answer: Answer = loop {
-        let attempt = deadline.min(Instant::now() + INFO_TIMEOUT);
-        match connection.api(&request, &json!({}), attempt).await {
-            Err(_) if (attempt..deadline).contains(&Instant::now()) => {}
-            outcome => break outcome?,
-        }
-    };
+    let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
     match (answer.info, answer.error) {
         (Some(info), None) => Ok(Some(info)),
         (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
@@ -335,6 +327,9 @@ async fn ensure(
         (Some(info), None) => Ok(info),
         (_, Some(failure)) if failure.err_code == STREAM_NAME_IN_USE => {
             existing(connection, &config.name, deadline).await
+        }
+        (_, Some(failure)) if failure.err_code == UNAVAILABLE => {
+            Err(Unavailable::new("the servers are electing a leader").into())
         }
         (_, Some(failure)) => Err(RecordError::Refused {
             what: format!("the creation of the stream {}", config.name),

@@ -1,13 +1,17 @@
 //! Whether the partitions' streams accept atomic batches. Records of earlier versions and of earlier servers do not.
 
+use std::time::Duration;
+
 use async_nats::jetstream::stream::Config;
 use domain::Partition;
 use tokio::time::Instant;
 
-use super::{Answer, INFO_TIMEOUT, Topology, stream_name};
+use super::{Answer, Topology, stream_name};
 use crate::Unavailable;
 use crate::connection::Connection;
 
+/// Timeout of a change: a user without the permission gets no reply.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The first version of nats-server that syncs a batch once.
 const SERVER: (i64, i64, i64) = (2, 15, 0);
 
@@ -56,8 +60,7 @@ async fn update(
         allow_atomic_publish: true,
         ..stream
     };
-    // A user without the permission gets no reply.
-    let deadline = deadline.min(Instant::now() + INFO_TIMEOUT);
+    let deadline = deadline.min(Instant::now() + CHANGE_TIMEOUT);
     let answer: Answer = connection.api(&request, &stream, deadline).await?;
     match answer.error {
         None => Ok(()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use devstack::NatsServer;
@@ -291,6 +291,42 @@ async fn leaders_are_moved() {
     }
     let missing = record.move_leader("HANSARD_0", "n9", Duration::from_millis(500));
     assert_ne!(missing.await, Ok(true));
+}
+
+/// A read from the leader that begins while no server leads is answered soon after the election, not lost until its timeout.
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_from_the_leader_survive_elections() {
+    const READERS: usize = 16;
+    const ELECTIONS: usize = 12;
+    /// Less than half of the timeout of a call.
+    const LONGEST: Duration = Duration::from_secs(4);
+    let Cluster {
+        servers: _servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let mut writer = Writer::of("c");
+    writer.append_until_known(&record, "x").await;
+    let reading = async |_: usize| {
+        loop {
+            let begun = Instant::now();
+            let last = record.last_from_leader(&writer.key).await;
+            assert_eq!(last.map(|last| last.is_some()), Ok(true));
+            assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
+        }
+    };
+    let electing = async {
+        for server in ["n0", "n1", "n2"].into_iter().cycle().take(ELECTIONS) {
+            let status = record.partition_status(Partition(0)).await.unwrap();
+            if status.replicas.leader.as_deref() != Some(server) {
+                let moved = record.move_leader("HANSARD_0", server, Duration::from_secs(20));
+                assert_eq!(moved.await, Ok(true), "{server}");
+            }
+        }
+    };
+    tokio::select! {
+        () = electing => {}
+        _ = futures::future::join_all((0..READERS).map(reading)) => {}
+    }
 }
 
 /// The folder of Raft logs inside a server's folder.

@@ -11,6 +11,7 @@ mod follows;
 mod frontends;
 mod group_commits;
 mod growth;
+mod large_reads;
 mod last_commits;
 mod lives;
 mod logs;
