@@ -34,6 +34,17 @@ pub enum GrowthError {
     Unavailable(#[from] Unavailable),
 }
 
+impl GrowthError {
+    /// Whether the record did not answer: the same call can succeed later.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Record(RecordError::Unavailable(_))
+        )
+    }
+}
+
 impl Record {
     /// Creates the streams of more partitions, and announces them. Does nothing for a growth to this number that has begun or ended.
     /// `tags`: those that every server of the new streams must have; none: as for partition 0.

@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use domain::{Layout, Stage};
-use event_log::{Record, STAGE_TIME_MIN};
+use event_log::{GrowthError, Record, STAGE_TIME_MIN};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::commands::stores::RecordAddress;
 use crate::console;
@@ -19,6 +20,10 @@ const STAGE_SECONDS_MIN: u64 = 11;
 const STAGE_SECONDS_MAX: u64 = 60 * 60;
 /// The waits of a growth: after each of its stages.
 const WAITS: u64 = 3;
+/// How long a step is repeated while the record does not answer: the NATS servers elect leaders for up to 10 s after a loss.
+const UNAVAILABLE_MAX: Duration = Duration::from_secs(30);
+/// The wait between two attempts of a step.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Add partitions while everything runs. New conversations are spread over all partitions; existing ones stay where they are.
 ///
@@ -138,9 +143,8 @@ impl Plan {
 /// Carries out what is left of a growth.
 async fn grow(record: &Record, args: &Args, plan: &Plan) -> anyhow::Result<()> {
     let mut progress = Progress::begin("add partitions", Length::Items(WAITS * args.stage_seconds));
-    record
-        .announce_partitions(plan.after, &args.placement_tags)
-        .await?;
+    let tags = &args.placement_tags;
+    answered(async || record.announce_partitions(plan.after, tags).await).await?;
     loop {
         let stage = record.layout().stage();
         let (waits_before, what) = match stage {
@@ -155,21 +159,57 @@ async fn grow(record: &Record, args: &Args, plan: &Plan) -> anyhow::Result<()> {
             progress.advance(waits_before * args.stage_seconds + second, || {
                 what.to_owned()
             });
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            sleep(Duration::from_secs(1)).await;
         }
         if stage == Stage::Open {
             break;
         }
-        record.advance_layout().await?;
+        answered(async || record.advance_layout().await).await?;
     }
-    let removed = record.remove_closings().await?;
+    let removed = answered(async || Ok(record.remove_closings().await?)).await?;
     progress.finish(&format!("done; {removed} closing messages removed"));
     Ok(())
 }
 
+/// Repeats a step of a growth while the record does not answer.
+async fn answered<T>(step: impl AsyncFn() -> Result<T, GrowthError>) -> Result<T, GrowthError> {
+    let deadline = Instant::now() + UNAVAILABLE_MAX;
+    loop {
+        let result = step().await;
+        let is_unavailable = result.as_ref().is_err_and(GrowthError::is_unavailable);
+        if !is_unavailable || Instant::now() >= deadline {
+            return result;
+        }
+        sleep(RETRY_INTERVAL).await;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use event_log::Unavailable;
+
     use super::*;
+
+    #[tokio::test]
+    async fn only_a_step_without_an_answer_is_repeated() {
+        let unavailable = || {
+            GrowthError::Unavailable(Unavailable {
+                what: "lost",
+                retry_after_ms: 1,
+            })
+        };
+        for (error, attempts) in [(unavailable(), 2), (GrowthError::Superseded, 1)] {
+            let (calls, failure) = (Cell::new(0), Cell::new(Some(error)));
+            let step = async || {
+                calls.set(calls.get() + 1);
+                failure.take().map_or(Ok(()), Err)
+            };
+            assert_eq!(answered(step).await.is_ok(), attempts == 2);
+            assert_eq!(calls.get(), attempts);
+        }
+    }
 
     #[test]
     fn plans_are_checked_before_anything_is_changed() {
