@@ -1,6 +1,6 @@
 //! Erasure from segments: a segment with erased content is rewritten without it, and its former object is removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bytes::Bytes;
 use domain::{ConversationKey, Partition, Status};
@@ -46,7 +46,10 @@ impl Archive {
         Ok(swept)
     }
 
-    /// The conversations with content in a partition's segments that are erased in the record.
+    /// The conversations with content in a partition's segments, or in those of all, that are erased in the record.
+    ///
+    /// Costs a read of the record for each conversation that is in a segment and in the record, and none for a hibernated one: an
+    /// erased conversation has its tombstone in the record while a segment has content of it.
     ///
     /// # Errors
     /// [`ArchiveError`].
@@ -54,11 +57,15 @@ impl Archive {
         &self,
         partition: Option<Partition>,
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
-        let mut erased = BTreeSet::new();
+        let mut by_partition: BTreeMap<Partition, Vec<CataloguedSegment>> = BTreeMap::new();
         for segment in self.segments(partition).await? {
-            let index = self.object(&segment)?.index().await?;
-            let keys = index.content().map(|one| one.key.clone());
-            let reads = stream::iter(keys.collect::<Vec<_>>())
+            let of_partition = by_partition.entry(segment.partition()).or_default();
+            of_partition.push(segment);
+        }
+        let mut erased = BTreeSet::new();
+        for (partition, segments) in by_partition {
+            let recorded = self.recorded(partition, &segments).await?;
+            let reads = stream::iter(recorded)
                 .map(|key| self.erased(key))
                 .buffer_unordered(READS_IN_FLIGHT);
             let found: Vec<Option<ConversationKey>> = reads.try_collect().await?;
@@ -136,6 +143,23 @@ impl Archive {
             }
         }
         Ok(left)
+    }
+
+    /// The conversations of a partition with content in these segments that have a commit in the record.
+    async fn recorded(
+        &self,
+        partition: Partition,
+        segments: &[CataloguedSegment],
+    ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
+        let listed = self.record.conversations(partition, None).await?;
+        let listed: HashSet<_> = listed.into_iter().map(|listed| listed.key).collect();
+        let mut recorded = BTreeSet::new();
+        for segment in segments {
+            let index = self.object(segment)?.index().await?;
+            let keys = index.content().map(|one| &one.key);
+            recorded.extend(keys.filter(|key| listed.contains(*key)).cloned());
+        }
+        Ok(recorded)
     }
 
     async fn erased(&self, key: ConversationKey) -> Result<Option<ConversationKey>, ArchiveError> {

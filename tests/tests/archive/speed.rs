@@ -50,6 +50,8 @@ async fn measure_archive(removal: &str) {
 
 /// Conversations that are created before their rows are awaited.
 const CREATED_AT_ONCE: usize = 20_000;
+/// Interval of checks for the end of a run.
+const POLL: Duration = Duration::from_millis(100);
 /// Conversations that are woken.
 const WOKEN: usize = 2_000;
 
@@ -103,22 +105,29 @@ async fn measure_hibernation(active: usize, idle: usize, removal: &str) {
     let memory_active = memory(&mut fixture).await;
     create(&fixture, active..active + idle, 100).await;
     let memory_awake = memory(&mut fixture).await;
+    let (took, log) = hibernate(&fixture, removal).await;
+    let memory_hibernated = memory(&mut fixture).await;
+    println!(
+        "nats-server: {memory_active:.1} MB with {active} conversations, {memory_awake:.1} MB with {idle} more, {memory_hibernated:.1} MB after their hibernation in {took:.0} s"
+    );
+    println!("{log}");
+    let (took, _) = hibernate(&fixture, removal).await;
+    println!("a run that finds nothing to do: {took:.1} s");
+    measure_appends(&fixture, active, idle).await;
+}
+
+/// Hibernates the idle conversations. Returns the seconds, and what the command printed.
+async fn hibernate(fixture: &Fixture, removal: &str) -> (f64, String) {
     let began = Instant::now();
     let mut run = fixture.begin_hibernation(removal);
     let ended = loop {
         match run.has_ended() {
             Some(ended) => break ended,
-            None => tokio::time::sleep(Duration::from_secs(1)).await,
+            None => tokio::time::sleep(POLL).await,
         }
     };
-    let took = began.elapsed().as_secs_f64();
     assert!(ended.success(), "{}", run.log());
-    let memory_hibernated = memory(&mut fixture).await;
-    println!(
-        "nats-server: {memory_active:.1} MB with {active} conversations, {memory_awake:.1} MB with {idle} more, {memory_hibernated:.1} MB after their hibernation in {took:.0} s"
-    );
-    println!("{}", run.log());
-    measure_appends(&fixture, active, idle).await;
+    (began.elapsed().as_secs_f64(), run.log())
 }
 
 /// The times of appends, one after the other.
