@@ -3,14 +3,15 @@
 //! The fixtures use public interfaces only: gRPC and HTTP over real sockets, and command lines. Setup and checks also
 //! use the record and the read model. Everything that a test starts ends with the test, also after a panic.
 //!
-//! The beginning of a test:
+//! The beginning of a test, on the stack that the tests of a process share. One that changes or stops a role starts its own:
+//! `Setup::tasks().start().await`.
 //!
 //! ```no_run
 //! # async fn test() {
-//! use tests::stack::Setup;
+//! use tests::stack::Stack;
 //!
-//! let stack = Setup::tasks().start().await;
-//! let agent = stack.agent("acme", "support").await;
+//! let stack = Stack::shared().await;
+//! let agent = stack.any_agent().await;
 //! agent.create("c1").await;
 //! # }
 //! ```
@@ -52,6 +53,7 @@ pub mod proxy;
 pub mod raw_nats;
 pub mod servers;
 pub mod settings;
+pub mod shared;
 pub mod stack;
 pub mod terminator;
 mod watchdog;

@@ -5,7 +5,7 @@ use std::path::Path;
 use tests::agent::Agent;
 use tests::events::{assistant, call, result, user};
 use tests::program;
-use tests::stack::{Setup, Stack};
+use tests::stack::Stack;
 use wire::proto::event::v1::ForkPoint;
 use wire::proto::operate::v1::Scope;
 use wire::proto::write::v1::CreateConversationRequest;
@@ -71,9 +71,9 @@ async fn receipts(folder: &Path, more: &str, variables: &[(String, String)]) -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_of_forks_are_verified_and_explained() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
-    let variables = variables(&stack, &agent).await;
+    let variables = variables(stack, &agent).await;
     fork(&agent).await;
     let (newest, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut files = receipts(newest.path(), "", &variables).await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::program;
 use tests::program::CommandOutput;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::operate::v1::Scope;
 
 const MESSAGES: &str = r#"{"role":"ROLE_USER","parts":[{"text":"Where is my parcel?"}]}
@@ -52,7 +52,7 @@ impl Bot {
     }
 }
 
-async fn bot(stack: &tests::stack::Stack, agent: &str) -> Bot {
+async fn bot(stack: &Stack, agent: &str) -> Bot {
     let scopes = [Scope::Read, Scope::Append];
     let token = stack.operator().await.token(&scopes, "").await.secret;
     Bot {
@@ -67,9 +67,9 @@ async fn bot(stack: &tests::stack::Stack, agent: &str) -> Bot {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn recorded_messages_are_loaded_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
-    let bot = bot(&stack, agent.id()).await;
+    let bot = bot(stack, agent.id()).await;
     let messages = bot.file("messages.jsonl", MESSAGES);
     let record = ["record", "--messages", &messages];
     let recorded = bot.answer(&record).await;
@@ -95,9 +95,9 @@ async fn recorded_messages_are_loaded_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_reported() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
-    let bot = bot(&stack, agent.id()).await;
+    let bot = bot(stack, agent.id()).await;
     let messages = bot.file("messages.jsonl", MESSAGES);
     let bad = bot.file(
         "bad.jsonl",

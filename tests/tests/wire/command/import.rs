@@ -7,7 +7,7 @@ use tests::agent::Agent;
 use tests::events::{fact, text_of};
 use tests::program;
 use tests::program::CommandOutput;
-use tests::stack::{Setup, Stack};
+use tests::stack::Stack;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::operate::v1::Scope;
 use wire::proto::read::v1 as proto;
@@ -58,12 +58,12 @@ fn summary(ended: &CommandOutput) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_lines_are_reported_and_others_imported_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chats.jsonl");
     std::fs::write(&file, LINES).unwrap();
-    let first = import(&stack, &agent, &file).await;
+    let first = import(stack, &agent, &file).await;
     assert_eq!(first.code, Some(3), "{first:?}");
     for line in ["2", "5", "6", "8"] {
         assert!(
@@ -109,7 +109,7 @@ async fn bad_lines_are_reported_and_others_imported_once() {
     };
     assert_eq!(call.input_json, r#"{"city": "Oslo",  "n":1.10}"#);
 
-    let again = import(&stack, &agent, &file).await;
+    let again = import(stack, &agent, &file).await;
     assert_eq!(again.code, Some(3), "{again:?}");
     let summary_of_run = summary(&again);
     assert_eq!(
@@ -121,16 +121,16 @@ async fn bad_lines_are_reported_and_others_imported_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn imports_without_access_are_rejected() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chats.jsonl");
     std::fs::write(&file, LINES).unwrap();
     let stranger = Agent::new(agent.caller().clone(), "nobody");
-    let ended = import(&stack, &stranger, &file).await;
+    let ended = import(stack, &stranger, &file).await;
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("AGENT_NOT_FOUND"), "{}", ended.stderr);
-    let missing = import(&stack, &agent, &folder.path().join("none.jsonl")).await;
+    let missing = import(stack, &agent, &folder.path().join("none.jsonl")).await;
     assert_eq!(missing.code, Some(1), "{missing:?}");
     assert!(missing.stderr.contains("none.jsonl"), "{}", missing.stderr);
 }

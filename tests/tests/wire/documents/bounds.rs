@@ -6,7 +6,7 @@ use domain::bounds::{
 };
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code;
 use wire::proto::document::v1 as proto;
 
@@ -34,7 +34,7 @@ async fn check_put(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_at_their_bounds() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = &stack.any_agent().await;
     let text = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     let value = "value_json";
@@ -76,7 +76,7 @@ async fn values_at_their_bounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_at_their_bounds() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = &stack.any_agent().await;
     let key = |bytes| "k".repeat(bytes);
     check_put(agent, |put| put.key = key(DOCUMENT_KEY_BYTES_MAX), None).await;
@@ -136,7 +136,7 @@ async fn names_at_their_bounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn searches_at_their_bounds() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = &stack.any_agent().await;
     let check = async |change: fn(&mut proto::SearchDocumentsRequest),
                        expected: Option<(&'static str, &'static str)>| {

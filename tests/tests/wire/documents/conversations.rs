@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{rewind, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code;
 use wire::proto::document::v1 as proto;
 use wire::proto::event::v1 as event;
@@ -80,7 +80,7 @@ async fn a_conversation_has_documents_beside_its_messages() {
 /// A fork does not inherit documents.
 #[tokio::test(flavor = "multi_thread")]
 async fn forks_have_documents_of_their_own() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let parent = agent
@@ -105,7 +105,7 @@ async fn forks_have_documents_of_their_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_get_documents_by_appends_alone() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let request = proto::PutDocumentRequest {

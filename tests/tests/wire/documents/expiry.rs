@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tests::eventually::eventually;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::document::v1 as proto;
 
 use super::calls::{get, keys, put, put_request, search_request, try_put};
@@ -12,7 +12,7 @@ const NAME: (&str, &str) = ("n", "k");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_documents_are_not_read() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let request = |ttl_seconds| proto::PutDocumentRequest {
         ttl_seconds,

@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code;
 use wire::proto::document::v1 as proto;
 
@@ -27,7 +27,7 @@ async fn check(agent: &Agent, prefix: &str, filter: &str, expected: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_match_by_all_conditions() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     put_all(
         &agent,
@@ -80,7 +80,7 @@ async fn values_match_by_all_conditions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prefixes_are_of_whole_labels() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     put_all(
         &agent,
@@ -111,7 +111,7 @@ async fn prefixes_are_of_whole_labels() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_updated_is_first_and_pages_have_no_gaps() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for n in 0..7 {
         put(&agent, ("n", &n.to_string()), "{}").await;

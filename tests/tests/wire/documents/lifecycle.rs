@@ -1,7 +1,7 @@
 //! Documents without a projector, and after an erasure.
 
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code;
 
 use super::calls::{
@@ -55,7 +55,7 @@ async fn reads_contain_earlier_writes_without_a_projector() {
 /// The name of an erased document cannot be used again, as the key of an erased history.
 #[tokio::test(flavor = "multi_thread")]
 async fn erased_documents_stay_erased() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let erased = put(&agent, NAME, "\"secret\"").await;
     agent

@@ -1,13 +1,13 @@
 //! Lists of namespaces.
 
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::document::v1 as proto;
 
 use super::calls::{labels, put, scope, try_delete};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn namespaces_match_by_prefix_suffix_and_depth() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for namespace in ["a/b/c", "a/b/d", "a/x/c", "ab/b", "a", "z\u{1}/c"] {
         for key in ["1", "2"] {

@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code;
 use uuid::Uuid;
 use wire::proto::document::v1 as proto;
@@ -32,7 +32,7 @@ async fn check(agent: &Agent, expected: Option<u64>) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_record_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     check(&agent, Some(0)).await;
     let version = check(&agent, None).await;
@@ -44,7 +44,7 @@ async fn retries_record_once() {
 /// A retry after another write does not record the old value again.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_retries_do_not_replace_later_values() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let created = request(&agent, Uuid::now_v7(), None);
     let first = try_put(&agent, created.clone()).await.expect("a value");
@@ -81,7 +81,7 @@ async fn late_retries_do_not_replace_later_values() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retried_deletion_is_answered_again() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     put(&agent, NAME, "1").await;
     let request = proto::DeleteDocumentRequest {

@@ -1,6 +1,6 @@
 //! Values are put, read, replaced and deleted.
 
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::owner::Kind as OwnerKind;
 use wire::proto::read::v1::WholeAgent;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -15,7 +15,7 @@ const VALUE: &str = "{\"b\": 1.50,  \"a\": [null, 2e400]}";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_are_returned_verbatim_and_replaced() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     assert_eq!(get(&agent, NAME).await, None);
     let first = put(&agent, NAME, VALUE).await;
@@ -56,7 +56,7 @@ async fn values_are_returned_verbatim_and_replaced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_and_owners_tell_documents_apart() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for (name, user, content) in [
         (("a", "k"), None, "1"),
@@ -88,7 +88,7 @@ async fn names_and_owners_tell_documents_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deleted_documents_are_gone_and_can_be_put_again() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let missing = try_delete(&agent, NAME, None).await.unwrap();
     assert_eq!((missing.deleted, missing.version), (false, 0));
@@ -119,7 +119,7 @@ async fn deleted_documents_are_gone_and_can_be_put_again() {
 /// A document is a conversation of its owner that no listing of conversations contains.
 #[tokio::test(flavor = "multi_thread")]
 async fn listings_of_conversations_contain_no_documents() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let request = wire::proto::document::v1::PutDocumentRequest {
         scope: Some(scope(&agent, Some("ann"))),

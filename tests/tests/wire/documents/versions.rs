@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use tests::agent::Agent;
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::{Code, Status};
 use wire::proto::document::v1 as proto;
 
@@ -31,7 +31,7 @@ fn check_conflict<T: std::fmt::Debug>(outcome: Result<T, Status>, current: u64) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_requires_the_expected_version() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     check_conflict(put_at(&agent, "0", 7).await, 0);
     let first = put_at(&agent, "1", 0)
@@ -60,7 +60,7 @@ async fn a_put_requires_the_expected_version() {
 /// One of several callers with the same expected version wins.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_writers_wins() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = &stack.any_agent().await;
     for round in 0..3 {
         let expected = match round {
@@ -81,7 +81,7 @@ async fn one_of_many_writers_wins() {
 /// Without an expected version, every caller succeeds, also if the document is new.
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_without_expectation_all_succeed() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = &stack.any_agent().await;
     let puts = (0..8).map(|n| async move { put(agent, NAME, &n.to_string()).await.version });
     let mut seen = join_all(puts).await;

@@ -1,7 +1,7 @@
 //! Invalid fields are errors, not warnings, with the path of the field.
 
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::MessageAppended;
 use wire::proto::history::v1 as proto;
@@ -52,7 +52,7 @@ const KEYS: [KeyCase; 8] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let good = key(&agent, "room");
     for (change, field, reason) in KEYS {
@@ -74,7 +74,7 @@ async fn keys() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_of_messages() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let good = key(&agent, "room");
     let large = format!("u {}", "x".repeat(512 * 1_024));
@@ -100,7 +100,7 @@ async fn lists_of_messages() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_and_names() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let good = key(&agent, "room");
     let greedy = proto::LoadHistoryRequest {

@@ -1,7 +1,7 @@
 //! The maximum number of messages uses several commits, and is one history.
 
 use prost::Message as _;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::history::v1 as proto;
 
 use super::calls::{key, load, messages, record, record_request, short, try_record};
@@ -15,7 +15,7 @@ fn thread(texts: impl Iterator<Item = String>) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_messages() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let thread = thread((0..1_000).map(|number| number.to_string()));
@@ -33,7 +33,7 @@ async fn a_thousand_messages() {
 /// The event around a message has enough additional space.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_message() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let most = 512 * 1_024 - 64;
@@ -46,7 +46,7 @@ async fn the_largest_message() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_messages() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let texts = ["x", "y", "z"].map(|letter| letter.repeat(500 * 1_024));

@@ -1,7 +1,7 @@
 //! Keys: the candidate that counts, invalid keys, and histories without a key.
 
 use tests::agent::Agent;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::history::v1 as proto;
 
 use super::calls::{
@@ -28,7 +28,7 @@ fn rejected_keys(keys: &[proto::RefusedKey]) -> Vec<(&str, &str)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_valid_candidate_counts() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let candidates = [
         "{{inputs.history_key}}",
@@ -86,7 +86,7 @@ async fn histories_are_kept_apart() {
 /// Without a key nothing is stored: the caller's own messages are returned, trimmed.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_key() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for candidates in [&[][..], &[""], &["{{missing}}", "a b"]] {
         let key = key_of(&agent, candidates);

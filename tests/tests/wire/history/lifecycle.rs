@@ -1,12 +1,12 @@
 //! An archived or erased conversation: recording returns a warning, and loading works.
 
-use tests::stack::Setup;
+use tests::stack::Stack;
 
 use super::calls::{codes, key, load, record, record_request, short, try_record};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn archived_then_restored_then_erased() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let conversation = record(&agent, &key, &["u 1"]).await.conversation_id;

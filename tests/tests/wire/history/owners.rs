@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
 use tests::events::{session, user_owner};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::owner::Kind;
@@ -29,7 +29,7 @@ fn create(agent: &Agent, id: &str, owner: event::Owner) -> write::CreateConversa
 /// The id prefix is only for channels, and channels use no other ids.
 #[tokio::test(flavor = "multi_thread")]
 async fn history_ids_belong_to_channels_only() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let digits = "0123456789abcdef".repeat(4);
     let reserved = (Code::InvalidArgument, "FIELD_RESERVED", "conversation_id");
@@ -53,7 +53,7 @@ async fn history_ids_belong_to_channels_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn channel_conversations_keep_their_owner() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let recorded = record(&agent, &key(&agent, "room"), &["u 1"]).await;
     agent.create("c-1").await;
@@ -80,7 +80,7 @@ async fn channel_conversations_keep_their_owner() {
 /// A conversation of another owner with a history's id is neither loaded nor appended to.
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_conversations_are_not_read() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let place = load(&agent, &key, &[]).await.conversation_id;
@@ -106,7 +106,7 @@ async fn planted_conversations_are_not_read() {
 /// The same key of two tenants has unrelated ids, because each tenant has its own secret.
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_do_not_share_ids() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let mut seen = Vec::new();
     for agent in [stack.any_agent().await, stack.any_agent().await] {
         let recorded = record(&agent, &key(&agent, "telegram:42"), &["u 1"]).await;

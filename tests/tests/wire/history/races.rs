@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures::future::join_all;
 use tests::agent::Agent;
 use tests::eventually::within;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::history::v1 as proto;
 
 use super::calls::{codes, key, load, messages, short, try_record};
@@ -42,7 +42,7 @@ async fn chat(agent: Agent, key: proto::HistoryKey, name: String) -> Vec<String>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn racing_runs_lose_and_duplicate_nothing() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let racers =
@@ -68,7 +68,7 @@ async fn racing_runs_lose_and_duplicate_nothing() {
 /// The first records of a key race to create its conversation.
 #[tokio::test(flavor = "multi_thread")]
 async fn racing_first_records() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for room in 0..10 {
         let key = key(&agent, &format!("room-{room}"));

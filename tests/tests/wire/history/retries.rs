@@ -1,6 +1,6 @@
 //! Retried calls, with and without the version that the caller had loaded.
 
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::history::v1 as proto;
 
 use super::calls::{codes, key, load, record, record_request, short, try_record};
@@ -9,7 +9,7 @@ const NAME: &str = "018f3c1e-0000-7000-8000-000000000001";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_with_the_same_name() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let request = proto::RecordHistoryRequest {
@@ -40,7 +40,7 @@ async fn retries_with_the_same_name() {
 /// recorded.
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_with_the_loaded_version() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let version = record(&agent, &key, &["u 1", "a 2"]).await.version;

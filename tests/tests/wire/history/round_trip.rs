@@ -1,7 +1,7 @@
 //! Recorded messages are loaded, for callers of every kind.
 
 use tests::agent::Agent;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::owner::Kind;
 use wire::proto::history::v1 as proto;
@@ -21,7 +21,7 @@ async fn check(agent: &Agent, key: &proto::HistoryKey, current: &[&str], new: u3
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_of_every_kind() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let newest = key(&agent, "newest");
     assert_eq!(load(&agent, &newest, &["u 1"]).await.version, 0);
@@ -128,7 +128,7 @@ async fn list_conversations(agent: &Agent, filter: Filter) -> Vec<(String, Optio
 /// A history is a conversation of its channel. It does not belong to a session of the same name.
 #[tokio::test(flavor = "multi_thread")]
 async fn other_services_return_the_history() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for name in ["telegram:42".to_owned(), "用".repeat(200)] {
         let recorded = record(&agent, &key(&agent, &name), &["u 1", "a 2"]).await;

@@ -2,7 +2,7 @@
 
 use tests::errors::{Expected, check_failure};
 use tests::operator::Operator;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::{AlreadyExists, InvalidArgument, NotFound};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
@@ -141,7 +141,7 @@ async fn keys_are_shown_once_and_end_on_revocation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_of_tokens_are_never_listed() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let operator = stack.operator().await;
     let one = operator.token(&[Scope::Read], "").await;
     let two = operator.token(&[Scope::Read], "").await;
@@ -211,7 +211,7 @@ async fn invalid_tenants_and_agents() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_entries() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let operator = stack.operator().await;
     let mut registry = operator.registry();
     let (tenant_id, agent_id) = ("nobody".to_owned(), "nobody".to_owned());

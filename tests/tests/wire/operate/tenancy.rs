@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::events::{text_of, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::{Code, Status};
 use wire::proto::read::v1 as read;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -66,7 +66,7 @@ async fn rejections(agent: &Agent, conversation: &str) -> Vec<StatusParts> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_tenants_with_the_same_conversations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let (one, two) = (stack.any_agent().await, stack.any_agent().await);
     for (agent, text) in [(&one, "of one"), (&two, "of two")] {
         agent.create("c").await;

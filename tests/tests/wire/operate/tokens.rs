@@ -5,7 +5,7 @@ use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
 use tests::eventually::{eventually, within};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
@@ -90,7 +90,7 @@ async fn revoked_tokens_end_open_streams() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_tokens_are_not_created() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let operator = stack.operator().await;
     let token = |display_name: &str, scopes: Vec<i32>| proto::CreateServiceTokenRequest {
         display_name: display_name.to_owned(),

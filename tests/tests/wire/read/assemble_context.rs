@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, message, note, result, text_of_parts, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::tool_returned::Output;
 use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1 as proto;
@@ -175,7 +175,7 @@ async fn tool_units_are_never_split() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_without_messages_has_an_empty_context() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![note("unseen")]).await;
@@ -188,7 +188,7 @@ async fn a_conversation_without_messages_has_an_empty_context() {
 /// 50 by default; the bound itself, with a conversation that is longer than a page of rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_over_a_long_conversation() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for hundred in 0..12 {

@@ -1,7 +1,7 @@
 //! Invalid fields of reads, at the edge of every bound: code, reason and path.
 
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::{Code, Status};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -49,7 +49,7 @@ const TARGETS: [Target; 9] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_targets() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let get = async |case, target: Option<proto::ReadTarget>, must| {
@@ -97,7 +97,7 @@ const EVENTS: [Events; 9] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_events_and_contexts() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for (case, must, change) in EVENTS {
@@ -115,7 +115,7 @@ async fn of_events_and_contexts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_watches() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let watch = async |case, agent_id: &str, conversation: &str, from_version, must| {
@@ -162,7 +162,7 @@ const LISTINGS: [Listing; 11] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_listings() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for (case, must, change) in LISTINGS {
         let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));

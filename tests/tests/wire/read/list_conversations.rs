@@ -3,7 +3,7 @@
 use prost_types::Timestamp;
 use tests::agent::Agent;
 use tests::events::{session, user, user_owner};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::{ConversationStatus, Owner};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -80,7 +80,7 @@ async fn each_filter_finds_its_own_newest_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statuses() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for id in ["active", "archived", "restored", "erased"] {
         agent.create(id).await;
@@ -136,7 +136,7 @@ async fn statuses() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_give_each_conversation_once() {
     const COUNT: usize = 23;
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let ids: Vec<String> = (0..COUNT).map(|index| format!("c{index:02}")).collect();
     futures::future::join_all(ids.iter().map(|id| agent.create(id))).await;
@@ -169,7 +169,7 @@ async fn pages_give_each_conversation_once() {
 /// The times of events count, but not later than their time of record.
 #[tokio::test(flavor = "multi_thread")]
 async fn imported_times_do_not_move_a_conversation() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for id in ["first", "second"] {
         agent.create(id).await;
@@ -195,7 +195,7 @@ async fn imported_times_do_not_move_a_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listed_conversations_equal_get() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent

@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, note, result, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::EventKind;
 
@@ -165,7 +165,7 @@ async fn from_rows_tail_and_both() {
 /// A page has at most 3 MiB, and at least one event.
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_bounded_in_bytes() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for _ in 0..8 {

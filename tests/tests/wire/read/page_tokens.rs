@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
 use tests::events::user;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::ConversationStatus;
 use wire::proto::read::v1 as proto;
@@ -27,7 +27,7 @@ const OTHER_EVENTS: [Events; 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_events() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for id in ["c", "d"] {
         agent.create(id).await;
@@ -74,7 +74,7 @@ const OTHER_LISTINGS: [Listing; 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_conversations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let (agent, stranger) = (stack.any_agent().await, stack.any_agent().await);
     for id in ["c", "d"] {
         agent.create(id).await;

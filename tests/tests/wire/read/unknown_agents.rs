@@ -2,14 +2,14 @@
 
 use tests::agent::Agent;
 use tests::errors::check_failure;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::NotFound;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn by_every_rpc() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let known = stack.any_agent().await;
     let agent = Agent::new(known.caller().clone(), "nobody");
     let list = agent.conversations_request(Filter::WholeTenant(proto::WholeTenant {}));

@@ -5,7 +5,7 @@ use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
 use tests::eventually::within;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::{Code, Status, Streaming};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
@@ -123,7 +123,7 @@ async fn watches_started_under_load() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_history_is_sent_whole() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for _ in 0..6 {
@@ -136,7 +136,7 @@ async fn a_long_history_is_sent_whole() {
 /// A watch only returns events of its conversation, also if another tenant has the same id.
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_return_only_their_conversation() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let (one, two) = (stack.any_agent().await, stack.any_agent().await);
     for agent in [&one, &two] {
         agent.create("c").await;

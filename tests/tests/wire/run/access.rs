@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::parts::alive;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::{Code, Status};
 use wire::proto::operate::v1::Scope;
 
@@ -60,8 +60,8 @@ async fn foreign_runs_look_missing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_need_the_scope_to_append() {
-    let stack = Setup::tasks().start().await;
-    let run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let run = Run::begin(stack).await;
     let operator = stack.operator().await;
     let token = operator.token(&[Scope::Read, Scope::Operate], "").await;
     let caller = run.agent.caller();

@@ -4,7 +4,7 @@ use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::parts::{alive, end};
 use tests::settings::Role;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::FailedPrecondition;
 use uuid::Uuid;
 use wire::proto::event::v1::ConversationStatus;
@@ -15,8 +15,8 @@ use super::{CONVERSATION, Run, record_of};
 /// The run continues to its end and is stored; no other run starts.
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_continue_after_archiving() {
-    let stack = Setup::tasks().start().await;
-    let mut run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let mut run = Run::begin(stack).await;
     let agent = run.agent.clone();
     run.say("a").await;
     let archived = agent.try_archive(agent.target(CONVERSATION)).await;
@@ -74,10 +74,10 @@ async fn erasure_ends_the_run() {
 /// A writer that does not know of the erasure publishes a run's first parts, and then deletes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn first_parts_behind_an_erasure() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let mut other = stack.another(Role::Writer);
     other.start().await;
-    let run = Run::begin(&stack).await;
+    let run = Run::begin(stack).await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
     let other_writer = Agent::new(caller, run.agent.id());
     let erased = other_writer
@@ -88,6 +88,6 @@ async fn first_parts_behind_an_erasure() {
     let late = run.try_publish(vec![alive(1)]).await;
     check_failure("first parts", late, gone);
     let (key, id) = run.place();
-    let record = record_of(&stack).await;
+    let record = record_of(stack).await;
     assert_eq!(record.last_parts(&key, id).await.expect("an answer"), None);
 }

@@ -8,7 +8,7 @@ use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
 use tests::events::user;
 use tests::parts::{alive, end, text};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::{Event, RunOutcome};
 use wire::proto::run::v1 as proto;
@@ -58,7 +58,7 @@ fn events(count: usize) -> Vec<Event> {
     (0..count).map(|_| user("x")).collect()
 }
 
-async fn agent_of(stack: &tests::stack::Stack) -> Agent {
+async fn agent_of(stack: &Stack) -> Agent {
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     agent
@@ -66,8 +66,8 @@ async fn agent_of(stack: &tests::stack::Stack) -> Agent {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_start() {
-    let stack = Setup::tasks().start().await;
-    let agent = agent_of(&stack).await;
+    let stack = Stack::shared().await;
+    let agent = agent_of(stack).await;
     let id = uuid::Uuid::now_v7().to_string();
     for (case, reason, field, change) in STARTS {
         let request = with(agent.start_request(CONVERSATION, &id, vec![]), change);
@@ -79,8 +79,8 @@ async fn of_a_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_ends() {
-    let stack = Setup::tasks().start().await;
-    let run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let run = Run::begin(stack).await;
     let agent = &run.agent;
     let missing = (InvalidArgument, "FIELD_MISSING", "run_id");
     let stop = agent.stop_request(CONVERSATION, "");
@@ -100,8 +100,8 @@ async fn of_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_at_the_bound_and_one_past() {
-    let stack = Setup::tasks().start().await;
-    let agent = agent_of(&stack).await;
+    let stack = Stack::shared().await;
+    let agent = agent_of(stack).await;
     let id = uuid::Uuid::now_v7().to_string();
     let too_many = (InvalidArgument, "TOO_MANY_EVENTS", "events");
     let start = |count| agent.start_request(CONVERSATION, &id, events(count));
@@ -117,7 +117,7 @@ async fn events_at_the_bound_and_one_past() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_run_that_starts_with_its_conversation() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let id = uuid::Uuid::now_v7().to_string();
     let create = |run_id: &str, model: &str, count| {
@@ -168,8 +168,8 @@ async fn of_a_run_that_starts_with_its_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_batches() {
-    let stack = Setup::tasks().start().await;
-    let run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let run = Run::begin(stack).await;
     for (case, field, change) in BATCHES {
         let request = run
             .agent
@@ -206,13 +206,13 @@ fn broken_parts() -> [(&'static str, &'static str, &'static str, Vec<proto::Part
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_parts() {
-    let stack = Setup::tasks().start().await;
-    let mut run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let mut run = Run::begin(stack).await;
     for (case, reason, field, parts) in broken_parts() {
         let expected = (InvalidArgument, reason, field);
         check_failure(case, run.try_publish(parts).await, expected);
     }
-    let record = record_of(&stack).await;
+    let record = record_of(stack).await;
     let (key, id) = run.place();
     assert_eq!(record.last_parts(&key, id).await.expect("an answer"), None);
     let full = BATCH_DELTA_BYTES_MAX / DELTA_BYTES_MAX;

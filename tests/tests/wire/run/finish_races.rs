@@ -5,7 +5,7 @@ use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::parts::end;
 use tests::settings::Role;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::Aborted;
 use wire::proto::event::v1::RunOutcome;
 
@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_end_wins() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let mut other = stack.another(Role::Writer);
     other.start().await;
     let agent = stack.any_agent().await;
@@ -56,8 +56,8 @@ async fn one_end_wins() {
 /// Two callers with the same parts at the same position both publish them, in any number.
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_ends_are_one_finish() {
-    let stack = Setup::tasks().start().await;
-    let mut run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let mut run = Run::begin(stack).await;
     run.say("a").await;
     let last = || vec![end(2, RunOutcome::Abandoned)];
     let (one, two) = tokio::join!(run.try_publish(last()), run.try_publish(last()));

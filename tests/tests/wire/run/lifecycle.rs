@@ -3,7 +3,7 @@
 use tests::errors::check_failure;
 use tests::events::{assistant, call, fact, user};
 use tests::parts::{alive, end, text};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::{FailedPrecondition, NotFound};
 use uuid::Uuid;
 use wire::proto::event::v1::RunOutcome;
@@ -13,7 +13,7 @@ use super::{CONVERSATION, Run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_from_its_start_to_its_end() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     let id = Uuid::now_v7().to_string();
@@ -63,8 +63,8 @@ async fn a_run_from_its_start_to_its_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_run_is_rejected_with_the_first_id() {
-    let stack = Setup::tasks().start().await;
-    let run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let run = Run::begin(stack).await;
     let agent = &run.agent;
     let second = Uuid::now_v7().to_string();
     let start = || agent.try_start(agent.start_request(CONVERSATION, &second, vec![user("x")]));
@@ -81,8 +81,8 @@ async fn a_second_run_is_rejected_with_the_first_id() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stops_and_their_answers() {
-    let stack = Setup::tasks().start().await;
-    let mut run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let mut run = Run::begin(stack).await;
     run.say("a").await;
     let stopped = run.stop().await;
     assert_eq!((stopped.first_version, stopped.version), (4, 4));
@@ -108,8 +108,8 @@ async fn stops_and_their_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_runs() {
-    let stack = Setup::tasks().start().await;
-    let run = Run::begin(&stack).await;
+    let stack = Stack::shared().await;
+    let run = Run::begin(stack).await;
     let agent = &run.agent;
     let other = Uuid::now_v7().to_string();
     let not_active = (FailedPrecondition, "RUN_NOT_ACTIVE", "");

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use rand::RngExt as _;
 use tests::eventually::within;
 use tests::parts::{end, text};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tokio::sync::watch;
 use wire::proto::event::v1::RunOutcome;
 
@@ -79,9 +79,9 @@ async fn read(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_part_is_seen_once_whenever_a_reader_joins() {
-    let stack = Setup::tasks().start().await;
-    let mut run = Run::begin(&stack).await;
-    let record = record_of(&stack).await;
+    let stack = Stack::shared().await;
+    let mut run = Run::begin(stack).await;
+    let record = record_of(stack).await;
     let (key, id) = run.place();
     let (progress, published) = watch::channel(0);
     let joins = (0..READERS).map(|_| rand::rng().random_range(0..=BATCHES));

@@ -4,7 +4,7 @@ use tests::errors::check_failure;
 use tests::eventually::eventually;
 use tests::parts::{alive, end, text};
 use tests::settings::Role;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::{Aborted, FailedPrecondition, InvalidArgument};
 use wire::proto::event::v1::RunOutcome;
 
@@ -93,10 +93,10 @@ async fn nothing_follows_the_end() {
 /// A writer that knows neither of a stop nor of an end trusts its cache only for a moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_another_writer() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let mut other = stack.another(Role::Writer);
     other.start().await;
-    let mut run = Run::begin(&stack).await;
+    let mut run = Run::begin(stack).await;
     run.say("a").await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
     let other_writer = run.with_agent(tests::agent::Agent::new(caller, run.agent.id()));

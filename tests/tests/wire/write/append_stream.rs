@@ -75,7 +75,7 @@ fn append(agent: &Agent, id: &str, events: Vec<Event>) -> Command {
 async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
     const CONVERSATIONS: u64 = 50;
     const COMMANDS: u64 = 10_000;
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let sender = agent.clone();
     let commands = (0..COMMANDS).map(move |number| {
@@ -130,7 +130,7 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_commands_do_not_end_the_stream() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let commands = [
         (create(&agent, "c"), "", 1),
@@ -178,7 +178,7 @@ async fn failed_commands_do_not_end_the_stream() {
 /// Commands of one conversation are answered in the order sent, also after a failed one.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_after_a_failure_run_in_order() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let mut stream = CommandStream::of(&agent).await;

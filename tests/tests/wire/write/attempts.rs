@@ -4,7 +4,7 @@ use futures::future::join_all;
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{result, session, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::{Aborted, FailedPrecondition, InvalidArgument};
 use uuid::Uuid;
 use wire::proto::write::v1 as proto;
@@ -26,7 +26,7 @@ fn attempt(agent: &Agent, request: u8, is_retry: bool) -> proto::AppendEventsReq
 
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_and_overlapping_attempts_are_recorded_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let send = async |request| Command::Append(request).send(&agent).await;
@@ -69,7 +69,7 @@ async fn retries_and_overlapping_attempts_are_recorded_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attempts_and_owners_are_checked() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let check = async |case, request, expected| {
@@ -108,7 +108,7 @@ async fn attempts_and_owners_are_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_and_its_first_events_are_one_commit() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let create =
         |id: &str, events: Vec<_>| with(agent.create_request(id), |create| create.events = events);

@@ -2,7 +2,7 @@
 
 use prost_types::Timestamp;
 use tests::events::{call, event, result, session, text_part, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::part::Kind;
@@ -12,7 +12,7 @@ use super::{Command, with};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_events_are_reported_by_path() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     let bad = [

@@ -4,7 +4,7 @@
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
 use tests::events::{session, user, user_owner};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tokio_stream::StreamExt as _;
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::{ClientContext, Owner};
@@ -75,7 +75,7 @@ const TARGETS: [Target; 10] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_targets() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     for (name, reason, field, change) in TARGETS {
@@ -161,7 +161,7 @@ const CONTEXTS: [Context; 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_creations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     for (name, reason, field, change) in CREATIONS {

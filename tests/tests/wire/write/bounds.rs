@@ -4,7 +4,7 @@ use prost::Message as _;
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{call, event, session, text_part, user, user_owner};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::InvalidArgument;
 use uuid::Uuid;
 use wire::proto::event::v1 as event_proto;
@@ -76,7 +76,7 @@ const CONTEXTS: [Context; 3] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn creations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let new = || agent.create_request(&Uuid::now_v7().to_string());
     for (edge, change) in CREATIONS {
@@ -106,7 +106,7 @@ const EVENTS: [Events; 7] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for (edge, events) in EVENTS {

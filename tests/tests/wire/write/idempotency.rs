@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{call, result, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::{FailedPrecondition, InvalidArgument};
 use uuid::{NoContext, Timestamp, Uuid};
 use wire::proto::event::v1::Event;
@@ -125,7 +125,7 @@ async fn old_keys_are_found_in_rows_and_tail() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unused_old_keys_are_new_commands() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     append_many(&agent).await;
@@ -143,7 +143,7 @@ async fn unused_old_keys_are_new_commands() {
 /// stream has forgotten it.
 #[tokio::test(flavor = "multi_thread")]
 async fn future_keys_are_rejected() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let ahead = |seconds: u64| {
@@ -173,7 +173,7 @@ async fn future_keys_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_under_an_old_key() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for (case, key) in old_keys() {
         let request = with(agent.create_request(""), |request| {
@@ -201,7 +201,7 @@ async fn a_creation_under_an_old_key() {
 /// The key's case and braces do not matter.
 #[tokio::test(flavor = "multi_thread")]
 async fn commit_ids_are_normalised_keys() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let key = Uuid::new_v4();

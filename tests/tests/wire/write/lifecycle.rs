@@ -3,7 +3,7 @@
 use prost_types::Timestamp;
 use tests::agent::Agent;
 use tests::events::{assistant, call, fact, note, result, user, user_owner};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code;
 use uuid::Uuid;
 use wire::proto::event::v1::event::Fact;
@@ -32,7 +32,7 @@ fn full_request(agent: &Agent) -> proto::CreateConversationRequest {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_fields_of_a_creation_are_stored() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let request = full_request(&agent);
     let made = agent
@@ -72,7 +72,7 @@ async fn all_fields_of_a_creation_are_stored() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_ids_become_new_uuids() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let mut ids = Vec::new();
     for _ in 0..3 {
@@ -101,7 +101,7 @@ async fn missing_ids_become_new_uuids() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_numbered_without_gaps_and_keep_their_ids_and_times() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let id = Uuid::new_v4().to_string();
@@ -154,7 +154,7 @@ async fn events_are_numbered_without_gaps_and_keep_their_ids_and_times() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn archiving_and_restoring_again_changes_nothing() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let steps = [

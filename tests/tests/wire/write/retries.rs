@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{call, result, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::FailedPrecondition;
 use uuid::Uuid;
 use wire::proto::event::v1::Event;
@@ -53,7 +53,7 @@ async fn check(agent: &Agent, conversation: &str, case: &str, command: Command) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_can_be_retried() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let create = with(agent.create_request("c"), |request| {
         request.idempotency_key = new_key();
@@ -94,7 +94,7 @@ async fn every_command_can_be_retried() {
 /// The first try makes the command invalid; its retry must still get the first answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_of_what_the_first_try_made_invalid() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
@@ -178,7 +178,7 @@ async fn a_retry_after_many_more_commits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_of_another_request() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let create = with(agent.create_request("c"), |request| {
         request.idempotency_key = new_key();
@@ -226,7 +226,7 @@ async fn a_key_of_another_request() {
 /// A key belongs to its conversation: another one may use the same key, in any partition.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_in_many_conversations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let append = append_with_key(&agent, "", vec![user("x")]);
     let mut firsts = Vec::new();

@@ -2,14 +2,14 @@
 
 use tests::errors::check_failure;
 use tests::events::{rewind, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::{FailedPrecondition, InvalidArgument};
 
 const TO: &str = "events[1].history_rewound.to_version";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_rewinds() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let version = agent.append("c", vec![user("2")]).await.version;

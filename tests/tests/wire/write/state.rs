@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
 use tests::events::{call, result, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::{Aborted, AlreadyExists, FailedPrecondition, NotFound};
 use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
@@ -43,7 +43,7 @@ fn at_version(agent: &Agent, conversation: &str, version: u64) -> proto::Command
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_conversations_and_versions() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let missing: Expected = (NotFound, "CONVERSATION_NOT_FOUND", "");
     for (case, command) in [
@@ -107,7 +107,7 @@ async fn missing_conversations_and_versions() {
 /// A missing agent, with the path of its field.
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_agents() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let known = stack.any_agent().await;
     let agent = Agent::new(known.caller().clone(), &"a".repeat(64));
     let create = Command::Create(agent.create_request("c"));
@@ -155,7 +155,7 @@ fn tool_cases() -> Vec<ToolCase> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tool_calls_and_results() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let events = vec![call("open", "{}"), call("done", "{}"), result("done", "1")];
@@ -173,7 +173,7 @@ async fn tool_calls_and_results() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn archived_and_erased_conversations() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("archived").await;
     agent
@@ -223,7 +223,7 @@ async fn archived_and_erased_conversations() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_calls_at_their_bound_and_one_past() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let calls: Vec<_> = (0..128).map(|id| call(&id.to_string(), "{}")).collect();

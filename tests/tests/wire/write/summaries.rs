@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
 use tests::events::{assistant, event, fact, summary, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::{FailedPrecondition, InvalidArgument};
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, HistorySummarised};
@@ -37,7 +37,7 @@ async fn check(agent: &Agent, case: &str, event: Event, expected: Expected) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_summaries() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let events = vec![user("2"), assistant("3"), summary(3, "They spoke.")];
@@ -116,7 +116,7 @@ fn stored_summary(through_version: u64, text: &str, previous_version: u64) -> Hi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn summaries_are_kept_in_rows_and_tail_alike() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("2"), summary(2, "a\0b")]).await;

@@ -34,8 +34,8 @@ fn at_gateway(stack: &Stack, agent: &Agent, caller: &Caller) -> Agent {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_and_their_errors() {
-    let stack = Setup::tasks().start().await;
-    let agent = by_gateway(&stack).await;
+    let stack = Stack::shared().await;
+    let agent = by_gateway(stack).await;
     agent.create("c").await;
     agent.append("c", vec![user("hello")]).await;
     assert_eq!(agent.version("c").await, 2);

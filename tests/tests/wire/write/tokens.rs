@@ -2,7 +2,7 @@
 
 use tests::agent::Agent;
 use tests::events::{call, note, result, summary, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::read::v1::{ListEventsRequest, ReadTarget};
 
 /// The tokens of each event, and the sum up to it.
@@ -20,7 +20,7 @@ async fn weights(agent: &Agent, target: ReadTarget) -> Vec<(u32, u64)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_read_with_their_tokens() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let events = vec![user("hello world"), call("1", "{}"), result("1", "5")];
@@ -50,7 +50,7 @@ async fn events_are_read_with_their_tokens() {
 /// A commit that was decided again after another writer's commit continues its sum.
 #[tokio::test(flavor = "multi_thread")]
 async fn racing_appends_add_up() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let appends = (0..8).map(|_| agent.append("c", vec![user("hello world")]));

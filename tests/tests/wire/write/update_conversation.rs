@@ -3,7 +3,7 @@
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::assistant;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code::InvalidArgument;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::Conversation;
@@ -96,7 +96,7 @@ async fn every_mask_sets_and_clears_its_own_fields() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_named_fields_are_in_the_event() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let update = request(
@@ -122,7 +122,7 @@ async fn only_the_named_fields_are_in_the_event() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_assistants_message_names_the_last_response_too() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let message = with(assistant("x"), |event| {
@@ -160,7 +160,7 @@ const BAD: [InvalidUpdate; 11] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_masks_and_values() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let check = async |case, request, (reason, field)| {

@@ -4,7 +4,7 @@ use domain::bounds::FORK_DEPTH_MAX;
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::Code;
 use uuid::Uuid;
 
@@ -58,7 +58,7 @@ async fn foreign_parents_look_missing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forks_of_shared_versions_leave_from_the_ancestor() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("root").await;
     agent.append("root", vec![user("2"), user("3")]).await;
@@ -118,7 +118,7 @@ async fn check_dense(agent: &Agent, id: &str, end: u64) {
 /// A retry gets the first answer, independent of later changes of the parent.
 #[tokio::test(flavor = "multi_thread")]
 async fn retries_get_the_first_answer_without_the_parent() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     // The first key is in the head; the age of the second key is unknown.
     for (number, key) in [Uuid::now_v7(), Uuid::new_v4()].into_iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use tests::agent::Agent;
 use tests::events::{assistant, call, note, result, summary, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::{
     AssembleContextRequest, ContextFormat, Direction, EventKind, ListEventsRequest, RecordedEvent,
@@ -178,7 +178,7 @@ async fn a_fork_at_every_version() {
 /// Concurrent appends to the parent never appear in a fork.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_to_a_parent_never_appear_in_a_fork() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("parent").await;
     let append = async {

@@ -3,7 +3,7 @@
 use tests::agent::{Agent, Outcome};
 use tests::errors::check_failure;
 use tests::events::{session, user, user_owner};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code;
 use uuid::Uuid;
 use wire::proto::event::v1::Owner;
@@ -45,7 +45,7 @@ async fn check_listed(agent: &Agent, of_session: &[&str], of_user: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_moves_between_listings_and_back() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     for id in ["a", "b"] {
         agent.create(id).await;
@@ -79,7 +79,7 @@ async fn a_conversation_moves_between_listings_and_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn retried_changes_get_the_first_answer() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("a").await;
     let keyed = |key: Uuid| CommandTarget {
@@ -101,7 +101,7 @@ async fn retried_changes_get_the_first_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasures_can_expect_an_owner() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("a").await;
     let erase = async |owner: Owner, key: Uuid| -> Outcome {

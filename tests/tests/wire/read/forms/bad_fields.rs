@@ -2,7 +2,7 @@
 
 use tests::errors::check_failure;
 use tests::events::user;
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::InvalidArgument;
 use wire::proto::read::v1::assemble_context_request::Policy;
 use wire::proto::read::v1::{
@@ -91,7 +91,7 @@ const CASES: [Case; 28] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_forms() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("one"), user("two")]).await;

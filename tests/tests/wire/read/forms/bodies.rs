@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::events::{assistant, call, event, message, result, text_part, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{
     Event, Image, MediaSource, MessageAppended, Part, Role, Thinking, media_source, part,
@@ -204,7 +204,7 @@ const EXPECTED: [Expected; 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_form_contains_everything() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     everything(&agent).await;
     let mut bodies = HashSet::new();
@@ -232,7 +232,7 @@ async fn each_form_contains_everything() {
 /// A conversation without messages has a context, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_form_can_be_empty() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for form in FORMS {
@@ -252,7 +252,7 @@ async fn each_form_can_be_empty() {
 /// Optional settings of a form are in the receipt, and change the bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_a_form() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     everything(&agent).await;
     let policy = serde_json::json!({"instructions": "Serve."});

@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{assistant, call, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use tonic::Code::FailedPrecondition;
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::{LeftOut, LeftOutReason};
@@ -27,7 +27,7 @@ fn fixed_tokens(context: &AssembledContext, context_tokens: u32) -> u32 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_turn_fits_to_the_token() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
@@ -62,7 +62,7 @@ async fn the_newest_turn_fits_to_the_token() {
 /// them.
 #[tokio::test(flavor = "multi_thread")]
 async fn redaction_counts_too() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let secret = "password=hunter22 ".repeat(80);
@@ -90,7 +90,7 @@ async fn redaction_counts_too() {
 /// A model's limits fill missing numbers of a policy; the policy's numbers have precedence.
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_of_models() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let given = json!({"context_tokens_max": 10_000, "reserved_tokens": 1_000});
@@ -127,7 +127,7 @@ async fn limits_of_models() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn instructions_must_leave_room() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("hi")]).await;
@@ -162,7 +162,7 @@ fn turns(count: u64, tokens: usize) -> Vec<Event> {
 /// Turns are never cut: the included turns are the newest ones, equal to those without a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_are_whole_at_every_budget() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", turns(6, 50)).await;
@@ -203,7 +203,7 @@ async fn turns_are_whole_at_every_budget() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn message_limits_omit_turns() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
@@ -259,7 +259,7 @@ async fn cleared_versions(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn old_results_are_cleared_and_listed() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", turns(5, 200)).await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tests::agent::Agent;
 use tests::events::{assistant, call, result, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::Event;
 
 use super::{FORMS, assemble, form_request, origins};
@@ -88,7 +88,7 @@ async fn check(agent: &Agent, expected: &ExpectedCalls) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_calls_are_omitted_or_answered_late() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for (events, expected) in steps() {
@@ -100,7 +100,7 @@ async fn pending_calls_are_omitted_or_answered_late() {
 /// A caller that writes everything twice: the duplicates are omitted, and listed.
 #[tokio::test(flavor = "multi_thread")]
 async fn duplicates_are_included_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let pair = || vec![call("a", "{}"), result("a", "1")];
@@ -115,7 +115,7 @@ async fn duplicates_are_included_once() {
 /// Models without tools get a digest of the results at the end of the context.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_digest_of_results_is_last() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let events = vec![

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::events::{event, result, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::ToolCalled;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::{ContextFormat, WrittenName};
@@ -32,7 +32,7 @@ fn texts(document: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_names_are_mapped_and_listed() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let call = event(Fact::ToolCalled(ToolCalled {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::events::{assistant, message, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::Role;
 
 use super::{FORMS, assemble, policy_request, room};
@@ -13,7 +13,7 @@ const TURNS: usize = 60;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn own_instructions_are_included_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![message(Role::System, SYSTEM)]).await;

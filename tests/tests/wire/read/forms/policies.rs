@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 use wire::proto::read::v1::assemble_context_request::Policy;
@@ -104,7 +104,7 @@ async fn foreign_policies_look_missing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_errors_are_reported_at_once() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent.append("c", vec![user("one")]).await;

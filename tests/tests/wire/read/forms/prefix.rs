@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::events::{assistant, call, user};
-use tests::stack::Setup;
+use tests::stack::Stack;
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::ContextFormat;
 
@@ -59,7 +59,7 @@ fn epochs(contexts: &[AssembledContext]) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_epoch_change_serves_many_turns() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let policies = [
@@ -99,7 +99,7 @@ async fn one_epoch_change_serves_many_turns() {
 /// Many short messages, more than the read limit: the first message moves in blocks, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_limits_move_in_blocks() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let hundred = || (0..100).map(|number| user(number.to_string())).collect();

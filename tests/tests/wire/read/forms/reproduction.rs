@@ -181,7 +181,7 @@ async fn before_and_after_the_fork() {
 /// Most agents have no policy; the default policy has a digest, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn under_the_default_policy() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let operator = stack.operator().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
@@ -196,7 +196,7 @@ async fn under_the_default_policy() {
 /// The message limit is a part of the request and of the receipt.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_a_count_of_messages() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tests::agent::Agent;
 use tests::events::{assistant, summary, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::AssembleContextRequest;
 
@@ -94,7 +94,7 @@ async fn the_newest_summary_at_or_before_the_version() {
 /// When the summary is older than the first turn in the budget, the opening contains it and a note about omitted turns.
 #[tokio::test(flavor = "multi_thread")]
 async fn gaps_after_summaries_are_reported() {
-    let stack = Setup::tasks().start().await;
+    let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     agent
