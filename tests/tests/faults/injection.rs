@@ -1,5 +1,7 @@
 //! Fault injection: how often and when faults are injected.
 
+use std::ops::Range;
+
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -11,7 +13,11 @@ const ROUNDS_SHORT: usize = 2;
 /// With the feature `faults`.
 const ROUNDS_LONG: usize = 20;
 /// Acknowledgements between two faults, at random.
-const BETWEEN: std::ops::Range<usize> = 100..300;
+const BETWEEN: Range<usize> = if cfg!(feature = "faults") {
+    100..300
+} else {
+    40..120
+};
 /// Times as many, if the load has a crowd.
 const CROWDED: usize = 4;
 /// How often the effect of a fault is observed before it ends.
