@@ -37,6 +37,10 @@ pub(crate) const SUBSCRIPTION_MESSAGES_MAX: usize = 2_048;
 /// Interval of checks for a lost connection.
 const LINK_TICK: Duration = Duration::from_millis(50);
 
+/// Nobody received the request, as for a publish to a stream that is electing its leader.
+pub(crate) const NO_RESPONDERS: Unavailable =
+    Unavailable::new("no server serves JetStream or the stream");
+
 /// A request to a server.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -218,7 +222,7 @@ fn connect_error(error: &ConnectError) -> Unavailable {
 
 fn request_error(kind: RequestErrorKind) -> Unavailable {
     Unavailable::new(match kind {
-        RequestErrorKind::NoResponders => "no server serves JetStream or the stream",
+        RequestErrorKind::NoResponders => return NO_RESPONDERS,
         RequestErrorKind::TimedOut => "the request timed out",
         RequestErrorKind::MaxPayloadExceeded => "the message exceeds the server's max_payload",
         RequestErrorKind::InvalidSubject | RequestErrorKind::Other => {

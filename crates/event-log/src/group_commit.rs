@@ -41,6 +41,9 @@ const REST_COMMITS_MIN: usize = 8;
 const BATCH_RETRIES_MAX: u32 = 3;
 /// Maximum wait of a commit for the publishes before it. Then it is published alone.
 const WAIT_MAX: Duration = Duration::from_millis(250);
+/// How long the acknowledgement of a commit that is published alone is awaited on several replicas, before its outcome is read: a leader
+/// that steps down can lose a message without an answer.
+const REPLICATED_ACK_MAX: Duration = Duration::from_secs(1);
 const BATCH_COMMITS: &str = "hansard_append_batch_commits";
 const BATCHES_REFUSED: &str = "hansard_append_batches_refused_total";
 
@@ -49,6 +52,7 @@ const BATCHES_REFUSED: &str = "hansard_append_batches_refused_total";
 pub(crate) struct GroupCommit {
     connection: Arc<Connection>,
     bounds: Bounds,
+    ack_max: Option<Duration>,
     /// Those of the partitions that this process has appended to.
     queues: RwLock<BTreeMap<Partition, Arc<PartitionQueue>>>,
 }
@@ -58,6 +62,8 @@ pub(crate) struct GroupCommit {
 pub(crate) struct PartitionQueue {
     connection: Arc<Connection>,
     stream: String,
+    /// How long the acknowledgement of a commit that is published alone is awaited; `None`: until its deadline.
+    ack_max: Option<Duration>,
     queue: Mutex<Queue<Waiting>>,
 }
 
@@ -112,13 +118,14 @@ enum Entry {
 impl GroupCommit {
     /// Queues for streams of `replicas` replicas.
     pub(crate) fn new(connection: &Arc<Connection>, replicas: usize) -> Self {
-        let bounds = match replicas {
-            0 | 1 => BOUNDS,
-            _ => REPLICATED_BOUNDS,
+        let (bounds, ack_max) = match replicas {
+            0 | 1 => (BOUNDS, None),
+            _ => (REPLICATED_BOUNDS, Some(REPLICATED_ACK_MAX)),
         };
         Self {
             connection: Arc::clone(connection),
             bounds,
+            ack_max,
             queues: RwLock::default(),
         }
     }
@@ -134,6 +141,7 @@ impl GroupCommit {
             Arc::new(PartitionQueue {
                 connection: Arc::clone(&self.connection),
                 stream: topology::stream_name(partition),
+                ack_max: self.ack_max,
                 queue: Mutex::new(Queue::new(self.bounds)),
             })
         });
@@ -189,6 +197,8 @@ impl PartitionQueue {
             },
         };
         let publication = commit.publication();
+        let ack_max = self.ack_max.map(|ack_max| Instant::now() + ack_max);
+        let deadline = ack_max.map_or(deadline, |ack_max| ack_max.min(deadline));
         let ack = self.connection.publish(publication, deadline).await;
         drop(slot);
         ack

@@ -113,9 +113,20 @@ impl ReadLimit {
 
     /// Limits reads after a loss with more of them in flight.
     pub(crate) fn on_loss(&self) {
-        if self.in_flight.load(Ordering::Relaxed) > self.in_flight_max
-            && let Ok(mut until) = self.limited_until.lock()
-        {
+        let in_flight = self.in_flight.load(Ordering::Relaxed);
+        if in_flight <= self.in_flight_max {
+            return;
+        }
+        if !self.is_limited() {
+            let (seconds, in_flight_max) = (LIMITED.as_secs(), self.in_flight_max);
+            tracing::warn!(
+                in_flight,
+                in_flight_max,
+                seconds,
+                "the connection to NATS was lost with many reads in flight: fewer are in flight for a while"
+            );
+        }
+        if let Ok(mut until) = self.limited_until.lock() {
             *until = Some(Instant::now() + LIMITED);
         }
     }

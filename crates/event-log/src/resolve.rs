@@ -16,7 +16,9 @@ use metrics::counter;
 use tokio::time::{Instant, sleep};
 
 use crate::append::{Route, commit};
+use crate::connection::NO_RESPONDERS;
 use crate::get::{MessageQuery, NextOfSubject, RawMessage};
+use crate::group_commit::Commit;
 use crate::jitter::jittered;
 use crate::last::stored;
 use crate::publish::{
@@ -54,17 +56,17 @@ impl Record {
         let mut id = append.commit.to_string();
         let mut answer = first;
         for attempt in 0..PUBLISHES_MAX {
+            if answer == Err(NO_RESPONDERS) {
+                let again = commit(route, append, id.clone());
+                answer = self.publish_until_received(&again, deadline).await?;
+            }
             match self.read_outcome(route, append, answer, deadline).await? {
                 Finding::Settled(outcome) => return Ok(outcome),
                 Finding::Unchanged => wait(attempt, deadline).await?,
                 Finding::IdTaken => id = format!("{}:{}", append.commit, route.subject),
             }
             let again = commit(route, append, id.clone());
-            let ack_deadline = Self::ack_deadline(deadline);
-            answer = self
-                .connection()
-                .publish(again.publication(), ack_deadline)
-                .await;
+            answer = self.publish_alone(&again, deadline).await;
         }
         match self.read_outcome(route, append, answer, deadline).await? {
             Finding::Settled(outcome) => Ok(outcome),
@@ -72,6 +74,31 @@ impl Record {
                 Err(Unavailable::new("the stream rejects every publish"))
             }
         }
+    }
+
+    /// Publishes a commit again until a server receives it. While a stream elects its leader, nobody receives its messages, and reads
+    /// from its leader have no answer.
+    async fn publish_until_received(
+        &self,
+        commit: &Commit,
+        deadline: Instant,
+    ) -> Result<Result<Ack, Unavailable>, Unavailable> {
+        let mut attempt = 0_u32;
+        loop {
+            counter!(RETRIES, "cause" => cause_of(&Err(NO_RESPONDERS))).increment(1);
+            wait(attempt, deadline).await?;
+            let answer = self.publish_alone(commit, deadline).await;
+            if answer != Err(NO_RESPONDERS) {
+                return Ok(answer);
+            }
+            attempt = attempt.saturating_add(1);
+        }
+    }
+
+    async fn publish_alone(&self, commit: &Commit, deadline: Instant) -> Result<Ack, Unavailable> {
+        let connection = self.connection();
+        let ack_deadline = Self::ack_deadline(deadline);
+        connection.publish(commit.publication(), ack_deadline).await
     }
 
     /// The deadline of an acknowledgement, which leaves time to read the outcome.

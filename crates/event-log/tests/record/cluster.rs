@@ -293,9 +293,10 @@ async fn leaders_are_moved() {
     assert_ne!(missing.await, Ok(true));
 }
 
-/// A read from the leader that begins while no server leads is answered soon after the election, not lost until its timeout.
+/// A read from the leader or an append that begins while no server leads is answered soon after the election, not lost until its
+/// timeout.
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_from_the_leader_survive_elections() {
+async fn reads_from_the_leader_and_appends_survive_elections() {
     const READERS: usize = 16;
     const ELECTIONS: usize = 12;
     /// Less than half of the timeout of a call.
@@ -314,6 +315,14 @@ async fn reads_from_the_leader_survive_elections() {
             assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
         }
     };
+    let mut other = Writer::of("d");
+    let appending = async {
+        for number in 0.. {
+            let begun = Instant::now();
+            other.append(&record, &number.to_string()).await;
+            assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
+        }
+    };
     let electing = async {
         for server in ["n0", "n1", "n2"].into_iter().cycle().take(ELECTIONS) {
             let status = record.partition_status(Partition(0)).await.unwrap();
@@ -325,6 +334,7 @@ async fn reads_from_the_leader_survive_elections() {
     };
     tokio::select! {
         () = electing => {}
+        () = appending => {}
         _ = futures::future::join_all((0..READERS).map(reading)) => {}
     }
 }
