@@ -11,6 +11,8 @@ use crate::{Record, Unavailable, topology};
 
 /// Interval of reads while an election is awaited.
 const READ_INTERVAL: Duration = Duration::from_millis(100);
+/// How long after a request to step down another leader is one that was elected since.
+const ELECTION: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
 struct Answer {
@@ -18,8 +20,8 @@ struct Answer {
 }
 
 impl Record {
-    /// Asks the leader of a stream to step down for a server that has a replica, and waits until that one leads. Returns `false` if
-    /// it does not within `election_max`.
+    /// Asks the leader of a stream to step down for a server that has a replica, and waits until that one leads. Asks again if another
+    /// server was elected, as when the replica lagged. Returns `false` if the server does not lead within `election_max`.
     ///
     /// # Errors
     /// [`Unavailable`]: the leader does not answer, or rejects the request.
@@ -29,25 +31,36 @@ impl Record {
         to: &str,
         election_max: Duration,
     ) -> Result<bool, Unavailable> {
-        let request = format!("STREAM.LEADER.STEPDOWN.{stream}");
-        let preferred = json!({"placement": {"preferred": to}});
-        let answer = self.connection().api(&request, &preferred, self.deadline());
-        let answer: Answer = answer.await?;
-        if answer.error.is_some() {
-            return Err(Unavailable::new(
-                "the leader of a stream does not step down",
-            ));
-        }
+        self.step_down(stream, to).await?;
         let deadline = Instant::now() + election_max;
+        let mut asked = Instant::now();
         while Instant::now() < deadline {
             // Nobody answers during the election.
             let info = topology::info(self.connection(), stream, self.deadline()).await;
             let leader = info.ok().flatten().and_then(|info| info.cluster?.leader);
-            if leader.as_deref() == Some(to) {
-                return Ok(true);
+            match leader.as_deref() {
+                Some(leader) if leader == to => return Ok(true),
+                Some(_) if asked.elapsed() >= ELECTION => {
+                    self.step_down(stream, to).await?;
+                    asked = Instant::now();
+                }
+                _ => {}
             }
             sleep(READ_INTERVAL).await;
         }
         Ok(false)
+    }
+
+    async fn step_down(&self, stream: &str, to: &str) -> Result<(), Unavailable> {
+        let request = format!("STREAM.LEADER.STEPDOWN.{stream}");
+        let preferred = json!({"placement": {"preferred": to}});
+        let answer = self.connection().api(&request, &preferred, self.deadline());
+        let answer: Answer = answer.await?;
+        match answer.error {
+            None => Ok(()),
+            Some(_) => Err(Unavailable::new(
+                "the leader of a stream does not step down",
+            )),
+        }
     }
 }
