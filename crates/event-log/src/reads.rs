@@ -13,7 +13,7 @@ use crate::read_limit::Source;
 /// Timeout of the first attempt of a read of one message or of a stream's state; each later one has twice as long. A request to a stream
 /// without a leader, or to a frozen replica, is never answered, and the reply to the first request of an account to another account can
 /// be lost between servers.
-const ATTEMPT: Duration = Duration::from_millis(500);
+const ATTEMPT: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
 struct Names {
