@@ -1,5 +1,7 @@
 //! Reads single messages of a stream, from any replica or from the leader.
 
+use std::time::Duration;
+
 use async_nats::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,14 +10,19 @@ use domain::{CommitId, Sequence, Timestamp};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::connection::{ApiFailure, Connection, Outgoing};
+use crate::jitter::jittered;
 use crate::read_limit::Source;
 use crate::{TraceHeaders, Unavailable, headers};
 
 /// "no message found".
 const NO_MESSAGE_FOUND: u64 = 10_037;
+/// "`JetStream` system temporarily unavailable": the stream has no leader.
+const NO_LEADER: u64 = 10_008;
+/// Maximum wait for a leader before a read is repeated.
+const ELECTION_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// A message of any stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,11 +130,21 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
         let request = format!("STREAM.MSG.GET.{stream}");
-        let answer: LeaderAnswer = self.api_read(&request, query, deadline).await?;
-        match (answer.message, answer.error) {
-            (Some(message), None) => parse_leader_reply(message).map(Some),
-            (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
-            _ => Err(Unavailable::new("the leader rejected a read")),
+        let mut attempt = 0_u32;
+        loop {
+            let answer: LeaderAnswer = self.api_read(&request, query, deadline).await?;
+            return match (answer.message, answer.error) {
+                (Some(message), None) => parse_leader_reply(message).map(Some),
+                (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
+                (_, Some(failure))
+                    if failure.err_code == NO_LEADER && Instant::now() < deadline =>
+                {
+                    sleep(jittered(attempt, ELECTION_WAIT_MAX)).await;
+                    attempt = attempt.saturating_add(1);
+                    continue;
+                }
+                _ => Err(Unavailable::new("the leader rejected a read")),
+            };
         }
     }
 }
