@@ -41,6 +41,9 @@ const LINK_TICK: Duration = Duration::from_millis(50);
 pub(crate) const NO_RESPONDERS: Unavailable =
     Unavailable::new("no server serves JetStream or the stream");
 
+/// "`JetStream` system temporarily unavailable": the stream, or the servers for the creation of streams, have no leader.
+pub(crate) const NO_LEADER: u64 = 10_008;
+
 /// A request to a server.
 #[derive(Debug)]
 pub(crate) struct Outgoing {

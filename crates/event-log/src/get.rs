@@ -12,15 +12,13 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::{ApiFailure, Connection, Outgoing};
+use crate::connection::{ApiFailure, Connection, NO_LEADER, Outgoing};
 use crate::jitter::jittered;
 use crate::read_limit::Source;
 use crate::{TraceHeaders, Unavailable, headers};
 
 /// "no message found".
 const NO_MESSAGE_FOUND: u64 = 10_037;
-/// "`JetStream` system temporarily unavailable": the stream has no leader.
-const NO_LEADER: u64 = 10_008;
 /// Maximum wait for a leader before a read is repeated.
 const ELECTION_WAIT_MAX: Duration = Duration::from_millis(250);
 

@@ -24,7 +24,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
-use crate::connection::{ApiFailure, Connection};
+use crate::connection::{ApiFailure, Connection, NO_LEADER};
 use crate::{RecordConfig, RecordError, Unavailable};
 
 pub(crate) use batches::accept_batches;
@@ -60,8 +60,6 @@ const KEY_PARTITIONS: &str = "hansard_partitions";
 const KEY_FORM: &str = "hansard_form";
 /// "stream name already in use with a different configuration".
 const STREAM_NAME_IN_USE: u64 = 10_058;
-/// "`JetStream` system temporarily unavailable": the servers have no leader for the creation of streams.
-const UNAVAILABLE: u64 = 10_008;
 /// "stream not found".
 const STREAM_NOT_FOUND: u64 = 10_059;
 
@@ -328,7 +326,7 @@ async fn ensure(
         (_, Some(failure)) if failure.err_code == STREAM_NAME_IN_USE => {
             existing(connection, &config.name, deadline).await
         }
-        (_, Some(failure)) if failure.err_code == UNAVAILABLE => {
+        (_, Some(failure)) if failure.err_code == NO_LEADER => {
             Err(Unavailable::new("the servers are electing a leader").into())
         }
         (_, Some(failure)) => Err(RecordError::Refused {
