@@ -103,15 +103,15 @@ impl Connection {
             ),
         };
         let subject = self.api_subject(&request);
-        let read = |attempt| {
+        let send = || {
             let outgoing = Outgoing {
                 subject: subject.clone(),
                 headers: None,
                 payload: payload.clone(),
             };
-            self.request(outgoing, attempt)
+            self.request(outgoing, deadline)
         };
-        let reply = self.read_in_attempts(Source::Replica, deadline, read);
+        let reply = self.read_with_resends(Source::Replica, deadline, send);
         let reply = reply.await?;
         match reply.status {
             None => parse_direct_reply(reply.headers.as_ref(), &reply.payload).map(Some),

@@ -1,19 +1,21 @@
-//! Reads are repeated: after a loss of the connection, and after an attempt without an answer.
+//! Reads are repeated: after a loss of the connection, and while there is no answer.
 
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::Unavailable;
 use crate::connection::Connection;
 use crate::read_limit::Source;
 
-/// Timeout of the first attempt of a read of one message or of a stream's state; each later one has twice as long. A request to a stream
-/// without a leader, or to a frozen replica, is never answered, and the reply to the first request of an account to another account can
-/// be lost between servers.
-const ATTEMPT: Duration = Duration::from_secs(1);
+/// How long a read of one message or of a stream's state waits before its request is sent again; each later time twice as long. A request
+/// to a stream without a leader, or to a frozen replica, is never answered, and the reply to the first request of an account to another
+/// account can be lost between servers.
+const RESEND_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize)]
 struct Names {
@@ -44,27 +46,20 @@ impl Connection {
         }
     }
 
-    /// A read of little, repeated after each attempt without an answer as well. `read` gets the deadline of its attempt.
-    pub(crate) async fn read_in_attempts<T, F>(
+    /// A read of little: its request is sent again while there is no answer. The answer to any of them is the result, so that a slow
+    /// network costs requests and no time.
+    pub(crate) async fn read_with_resends<T, F>(
         &self,
         source: Source,
         deadline: Instant,
-        read: impl Fn(Instant) -> F,
+        send: impl Fn() -> F,
     ) -> Result<T, Unavailable>
     where
         F: Future<Output = Result<T, Unavailable>>,
     {
-        let mut timeout = ATTEMPT;
-        loop {
-            let attempt = deadline.min(Instant::now() + timeout);
-            // Boxed, so that the futures of all readers stay small.
-            let result = Box::pin(self.read(source, attempt, || read(attempt))).await;
-            let is_unanswered = result.is_err() && Instant::now() >= attempt;
-            if !is_unanswered || attempt == deadline {
-                return result;
-            }
-            timeout *= 2;
-        }
+        let read = || first_result(&send);
+        // Boxed, so that the futures of all readers stay small.
+        Box::pin(self.read(source, deadline, read)).await
     }
 
     /// A request of the `JetStream` API to a stream's leader that changes nothing.
@@ -74,8 +69,8 @@ impl Connection {
         body: &(impl Serialize + ?Sized),
         deadline: Instant,
     ) -> Result<T, Unavailable> {
-        let read = |attempt| self.api(request, body, attempt);
-        self.read_in_attempts(Source::Leader, deadline, read).await
+        let send = || self.api(request, body, deadline);
+        self.read_with_resends(Source::Leader, deadline, send).await
     }
 
     /// One of the streams that match a filter.
@@ -86,5 +81,51 @@ impl Connection {
     ) -> Result<Option<String>, Unavailable> {
         let names: Names = self.api_read("STREAM.NAMES", filter, deadline).await?;
         Ok(names.streams.into_iter().flatten().next())
+    }
+}
+
+/// The first result of a request that is sent again and again. Each ends by itself at its deadline.
+async fn first_result<T, F>(send: impl Fn() -> F) -> Result<T, Unavailable>
+where
+    F: Future<Output = Result<T, Unavailable>>,
+{
+    let mut requests = FuturesUnordered::new();
+    let mut wait = RESEND_AFTER;
+    loop {
+        requests.push(send());
+        if let Ok(Some(result)) = timeout(wait, requests.next()).await {
+            return result;
+        }
+        wait = wait.saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::pending;
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// An answer that comes after the request was sent again is the result all the same, and so is that to a later request.
+    #[tokio::test]
+    async fn any_answer_is_the_result() {
+        for answered in [0, 1] {
+            let sent = Cell::new(0);
+            let send = || {
+                let number = sent.replace(sent.get() + 1);
+                async move {
+                    if number != answered {
+                        return pending().await;
+                    }
+                    sleep(RESEND_AFTER + RESEND_AFTER / 10).await;
+                    Ok(number)
+                }
+            };
+            assert_eq!(first_result(send).await, Ok(answered));
+            assert_eq!(sent.get(), 2);
+        }
     }
 }
