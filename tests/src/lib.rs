@@ -53,6 +53,7 @@ pub mod proxy;
 pub mod raw_nats;
 pub mod servers;
 pub mod settings;
+pub mod shards;
 pub mod shared;
 pub mod stack;
 pub mod terminator;

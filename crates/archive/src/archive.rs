@@ -1,6 +1,6 @@
 //! The archive of a record: its segments and their stores.
 
-use domain::{Partition, Sequence};
+use domain::{Partition, Sequence, TenantFilter};
 use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
 
 use crate::indexes::Indexes;
@@ -17,6 +17,7 @@ pub struct Archive {
     pub(crate) s3: S3Settings,
     indexes: Indexes,
     pub(crate) known: KnownSegments,
+    pub(crate) tenants: TenantFilter,
 }
 
 /// A sealed segment of the catalogue.
@@ -51,7 +52,20 @@ impl Archive {
             s3: S3Settings::of_environment(),
             indexes: Indexes::default(),
             known: KnownSegments::default(),
+            tenants: TenantFilter::default(),
         }
+    }
+
+    /// The same archive for the rows of some tenants: [`Archive::follow`] marks the messages of others.
+    #[must_use]
+    pub fn of_tenants(self, tenants: TenantFilter) -> Self {
+        Self { tenants, ..self }
+    }
+
+    /// The tenants whose rows are of interest.
+    #[must_use]
+    pub fn tenants(&self) -> &TenantFilter {
+        &self.tenants
     }
 
     /// The archive of a record, by the setting `archive_url` of a role; empty: the segments are where the catalogue says.

@@ -83,7 +83,8 @@ impl Archive {
 
     /// A partition's messages after a sequence from archive and record, each once, in order, without end; see
     /// [`Record::follow`](event_log::Record::follow). Messages that were not returned yet must not be archived meanwhile: rows
-    /// that contain them, or the lock of the process that writes rows, prevent that.
+    /// that contain them, or the lock of the process that writes rows, prevent that. Those of tenants outside [`Archive::tenants`] are
+    /// marked.
     ///
     /// An error means that the next message is not available now; the next call tries again.
     pub fn follow(
@@ -124,6 +125,8 @@ impl Following {
         // The next call returns the error of an archive that cannot be read.
         let follows = self.load_archived().await.is_err() || self.next_archived.is_some();
         next.pending = next.pending.saturating_add(follows.into());
+        let key = next.key.as_ref();
+        next.is_of_other = key.is_some_and(|key| !self.archive.tenants.contains(&key.tenant));
         Ok(next)
     }
 
@@ -168,6 +171,7 @@ impl Following {
                     message: archived.message,
                     stored_at: archived.stored_at,
                     pending: has_recorded.into(),
+                    is_of_other: false,
                 }
             }
         }

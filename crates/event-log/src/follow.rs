@@ -18,6 +18,8 @@ pub struct FollowedMessage {
     pub stored_at: Timestamp,
     /// How many messages of the partition followed when it was sent.
     pub pending: u64,
+    /// Whether its tenant is one that the reader leaves out, because its rows are in another database.
+    pub is_of_other: bool,
 }
 
 impl FollowedMessage {
@@ -25,6 +27,12 @@ impl FollowedMessage {
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.message.message.is_empty()
+    }
+
+    /// Whether the reader has nothing to do for the message, except to advance.
+    #[must_use]
+    pub fn is_skipped(&self) -> bool {
+        self.is_closing() || self.is_of_other
     }
 }
 
@@ -57,5 +65,6 @@ fn followed(partition: Partition, message: ConsumedMessage) -> FollowedMessage {
         },
         stored_at: message.stored_at,
         pending: message.pending,
+        is_of_other: false,
     }
 }

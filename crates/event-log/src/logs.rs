@@ -32,6 +32,18 @@ pub enum LoggedSubject {
     Unknown,
 }
 
+impl LoggedSubject {
+    /// The tenant; `None`: this version does not know the subject.
+    #[must_use]
+    pub fn tenant(&self) -> Option<&TenantId> {
+        match self {
+            Self::Conversation(key) => Some(&key.tenant),
+            Self::Usage(tenant) => Some(tenant),
+            Self::Unknown => None,
+        }
+    }
+}
+
 /// A stored call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedMessage {

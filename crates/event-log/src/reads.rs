@@ -113,9 +113,9 @@ mod tests {
     #[tokio::test]
     async fn any_answer_is_the_result() {
         for answered in [0, 1] {
-            let sent = Cell::new(0);
+            let requests = Cell::new(0);
             let send = || {
-                let number = sent.replace(sent.get() + 1);
+                let number = requests.replace(requests.get() + 1);
                 async move {
                     if number != answered {
                         return pending().await;
@@ -125,7 +125,7 @@ mod tests {
                 }
             };
             assert_eq!(first_result(send).await, Ok(answered));
-            assert_eq!(sent.get(), 2);
+            assert_eq!(requests.get(), 2);
         }
     }
 }

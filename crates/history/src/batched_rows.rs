@@ -29,7 +29,8 @@ type RowRead = Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>;
 #[derive(Debug)]
 pub(crate) struct BatchedRows {
     model: ReadModel,
-    primary: Batches,
+    /// In the order of the databases: a database that does not answer delays no reads of others.
+    primaries: Vec<Batches>,
     /// In the order of the replicas.
     replicas: Vec<Batches>,
 }
@@ -50,7 +51,7 @@ impl BatchedRows {
     pub(crate) fn new(model: ReadModel) -> Self {
         let replicas = (0..model.replica_count()).map(|_| batches(&model));
         Self {
-            primary: batches(&model),
+            primaries: model.databases().iter().map(batches).collect(),
             replicas: replicas.collect(),
             model,
         }
@@ -81,7 +82,11 @@ impl BatchedRows {
             // A batch belongs to several requests, so it does not switch their handles to the primary.
             request.use_primary();
         }
-        of(None).read(&self.primary, &self.model).await
+        let index = self.model.database_index(access.tenant());
+        match self.primaries.get(index) {
+            Some(batches) => of(None).read(batches, &self.model).await,
+            None => queries::head_and_events(&self.model, access, id, query).await,
+        }
     }
 }
 

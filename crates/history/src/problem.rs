@@ -42,8 +42,16 @@ pub fn record_timed_out() -> Problem {
 /// The read model is unavailable or corrupt.
 #[must_use]
 pub fn of_read_model(error: &ReadModelError) -> Problem {
-    if let ReadModelError::Unavailable { retry_after_ms, .. } = error {
-        let message = "the read model is unavailable: try again";
+    if let ReadModelError::Unavailable {
+        shard,
+        retry_after_ms,
+        ..
+    } = error
+    {
+        let message = match shard {
+            Some(name) => format!("shard {name} of the read model is unavailable: try again"),
+            None => "the read model is unavailable: try again".to_owned(),
+        };
         return Problem::new(Reason::ReadModelUnavailable, message)
             .retry_after(Duration::from_millis(*retry_after_ms));
     }

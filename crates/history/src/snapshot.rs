@@ -39,7 +39,7 @@ impl<'a> Snapshot<'a> {
     /// The conversation is not visible to the caller, or an ancestor was erased; a dependency does not answer, or the fence
     /// is not reached in time.
     pub async fn open(reader: &Reader, target: &'a Target) -> Result<Self, Problem> {
-        let reader = reader.for_request();
+        let reader = reader.for_request(&target.key.tenant);
         let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
         let (snapshot, _) = Self::from_read(reader, target, read, RowQuery::Conversation).await?;
         Ok(snapshot)
@@ -56,7 +56,7 @@ impl<'a> Snapshot<'a> {
         query: &Query<'_>,
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
-        let reader = reader.for_request();
+        let reader = reader.for_request(&target.key.tenant);
         let query = query.to_event_query(batch);
         let query = RowQuery::Events(&query);
         let read = consistency::read(&reader, target, query).await?;
@@ -240,7 +240,7 @@ impl Readable {
     /// # Errors
     /// A dependency does not answer.
     pub async fn read(reader: &Reader, target: &Target) -> Result<Self, Problem> {
-        let reader = reader.for_request();
+        let reader = reader.for_request(&target.key.tenant);
         let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
         if read.check_visible(&target.access.agent).is_err() {
             return Ok(Self::No);

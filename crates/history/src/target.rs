@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Archive;
-use domain::{ConversationId, ConversationKey, Position, TenantAccess};
+use domain::{ConversationId, ConversationKey, Position, TenantAccess, TenantId};
 use event_log::registry::AgentAccess;
 use event_log::{Record, StoredMessage};
 use read_model::projections::conversations::wait_until_reached;
@@ -46,26 +46,27 @@ impl Reader {
         }
     }
 
-    /// A reader for one request, which may read the rows of a replica: see [`ReadModel::for_request`].
+    /// A reader for one request of a tenant, which may read the rows of a replica: see [`ReadModel::for_request`].
     #[must_use]
-    pub fn for_request(&self) -> Arc<Self> {
+    pub fn for_request(&self, tenant: &TenantId) -> Arc<Self> {
         Arc::new(Self {
-            read_model: self.read_model.for_request(),
+            read_model: self.read_model.for_request(tenant),
             ..self.clone()
         })
     }
 
-    /// The read model for a request whose rows must include these positions: that of a replica that has them, or the primary
+    /// The read model for a request of a tenant whose rows must include these positions: that of a replica that has them, or the primary
     /// after a wait. `None`: not within [`Reader::fence_wait`].
     ///
     /// # Errors
     /// [`ReadModelError::Unavailable`].
     pub async fn rows_at(
         &self,
+        tenant: &TenantId,
         positions: &[Position],
         tables: FencedTables,
     ) -> Result<Option<ReadModel>, ReadModelError> {
-        let rows = self.read_model.for_request();
+        let rows = self.read_model.for_request(tenant);
         if positions.is_empty() {
             return Ok(Some(rows));
         }

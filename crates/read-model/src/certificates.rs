@@ -38,6 +38,21 @@ pub(crate) fn check(database_url: &str) -> Result<(), ReadModelError> {
     Ok(())
 }
 
+/// The problem of a database URL, and its remedy.
+pub(crate) fn url_problem(url: &str) -> Option<String> {
+    if url.is_empty() {
+        return Some("is empty: give postgres://user@host:port/database".to_owned());
+    }
+    match check(url) {
+        Err(ReadModelError::File {
+            parameter,
+            path,
+            problem,
+        }) => Some(format!("names {path} as {parameter}, which {problem}")),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

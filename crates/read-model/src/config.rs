@@ -1,11 +1,13 @@
 //! Configuration of the database connections.
 
+mod shards;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::shards::{SHARD_NAME_BYTES_MAX, SHARD_TENANTS_MAX, SHARDS_MAX, ShardConfig};
 use crate::certificates;
-use crate::error::ReadModelError;
 
 /// Maximum number of connections of one process.
 pub const CONNECTIONS_MAX: u32 = 1_000;
@@ -25,6 +27,10 @@ pub struct ReadModelConfig {
     pub acquire_timeout_ms: u64,
     /// Timeout of one statement, in milliseconds.
     pub statement_timeout_ms: u64,
+    /// Further databases, at most 16, each with the rows of some tenants. The first one has those of all others. Use the same list for
+    /// all roles.
+    #[serde(default)]
+    pub shards: Vec<ShardConfig>,
 }
 
 impl ReadModelConfig {
@@ -36,6 +42,7 @@ impl ReadModelConfig {
             connections_max: 10,
             acquire_timeout_ms: 2_000,
             statement_timeout_ms: 5_000,
+            shards: Vec::new(),
         }
     }
 }
@@ -51,19 +58,9 @@ impl ReadModelConfig {
     #[must_use]
     pub fn errors(&self) -> Vec<(&'static str, String)> {
         let mut errors = Vec::new();
-        if self.database_url.is_empty() {
-            let problem = "is empty: give postgres://user@host:port/database".to_owned();
-            errors.push(("database_url", problem));
-        }
-        if let Err(ReadModelError::File {
-            parameter,
-            path,
-            problem,
-        }) = certificates::check(&self.database_url)
-        {
-            let problem = format!("names {path} as {parameter}, which {problem}");
-            errors.push(("database_url", problem));
-        }
+        errors.extend(
+            certificates::url_problem(&self.database_url).map(|error| ("database_url", error)),
+        );
         let connections = self.connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
             let problem =
@@ -80,6 +77,8 @@ impl ReadModelConfig {
                 errors.push((key, problem));
             }
         }
+        let of_shards = shards::errors(&self.database_url, &self.shards);
+        errors.extend(of_shards.into_iter().map(|error| ("shards", error)));
         errors
     }
 }
@@ -91,6 +90,7 @@ impl fmt::Debug for ReadModelConfig {
             .field("connections_max", &self.connections_max)
             .field("acquire_timeout_ms", &self.acquire_timeout_ms)
             .field("statement_timeout_ms", &self.statement_timeout_ms)
+            .field("shards", &self.shards)
             .finish_non_exhaustive()
     }
 }

@@ -14,8 +14,10 @@ pub const RETRY_AFTER_MS: u64 = 250;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadModelError {
     /// Postgres is down, busy or not migrated yet: retry.
-    #[error("the read model is unavailable: {reason}")]
+    #[error("the {} is unavailable: {reason}", database(shard.as_deref()))]
     Unavailable {
+        /// The shard; `None`: the first database.
+        shard: Option<String>,
         /// The reason, for operators; never a value.
         reason: String,
         /// Delay before a retry, in milliseconds.
@@ -82,6 +84,7 @@ impl ReadModelError {
     /// A [`ReadModelError::Unavailable`] with this reason.
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
         Self::Unavailable {
+            shard: None,
             reason: reason.into(),
             retry_after_ms: RETRY_AFTER_MS,
         }
@@ -99,11 +102,27 @@ impl ReadModelError {
         }
     }
 
+    /// The same error, of a shard.
+    pub(crate) fn of_shard(mut self, name: &str) -> Self {
+        if let Self::Unavailable { shard, .. } = &mut self {
+            *shard = Some(name.to_owned());
+        }
+        self
+    }
+
     /// Whether the caller should retry later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }
+}
+
+/// What is unavailable.
+fn database(shard: Option<&str>) -> String {
+    shard.map_or_else(
+        || "read model".to_owned(),
+        |name| format!("shard {name} of the read model"),
+    )
 }
 
 impl From<sqlx::Error> for ReadModelError {

@@ -33,11 +33,15 @@ pub mod schemas;
 mod status_code;
 mod term_key;
 
-pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
+pub use config::{
+    CONNECTIONS_MAX, ReadModelConfig, SHARD_NAME_BYTES_MAX, SHARD_TENANTS_MAX, SHARDS_MAX,
+    ShardConfig, TIMEOUT_MS_MAX,
+};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use live::{LIVE_SCHEMA_TTL, SchemaName};
 pub use migrations::{Compatibility, Migrations};
+pub use model::shards;
 pub use model::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReadModel, ReplicaStatus, ReplicaUse,
     ReplicatedReadModelConfig, replica_status, server_name,

@@ -1,6 +1,7 @@
 //! The handle to the read models: statements and transactions with timeouts.
 
 mod replicas;
+pub mod shards;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub use replicas::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse,
     ReplicatedReadModelConfig, replica_status, server_name,
 };
+use shards::{KnownAssignments, Shards};
 
 /// Added to the statement timeout of the server: a frozen server cancels nothing.
 const ANSWER_MARGIN: Duration = Duration::from_millis(500);
@@ -47,7 +49,8 @@ impl Durability {
     }
 }
 
-/// A handle to the read models of one database, by default in the live schema. Clones share the connections.
+/// A handle to the read models of one database, by default in the live schema. Clones share the connections. With shards, reads for a
+/// tenant use its database, and everything else the first one.
 #[derive(Debug, Clone)]
 pub struct ReadModel {
     connections: Connections,
@@ -59,6 +62,11 @@ pub struct ReadModel {
     replicas: Option<Arc<Replicas>>,
     /// The replica that reads use; `None`: they use the primary.
     pin: Option<Pin>,
+    /// The other databases; `None`: there are none, or this is a handle of one database.
+    shards: Option<Arc<Shards>>,
+    /// The name of the shard; `None`: this is the first database.
+    name: Option<Arc<str>>,
+    known: KnownAssignments,
 }
 
 impl ReadModel {
@@ -76,7 +84,18 @@ impl ReadModel {
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
             replicas: None,
             pin: None,
+            shards: Shards::new(config)?.map(Arc::new),
+            name: None,
+            known: KnownAssignments::default(),
         })
+    }
+
+    /// The same handle as that of a shard.
+    pub(crate) fn named(self, shard: &str) -> Self {
+        Self {
+            name: Some(shard.into()),
+            ..self
+        }
     }
 
     /// As [`ReadModel::connect_lazy`], for a process whose requests also read from replicas, while
@@ -147,17 +166,22 @@ impl ReadModel {
         Ok(())
     }
 
-    /// Runs one read for a tenant. Row-level security hides the rows of other tenants.
+    /// Runs one read for a tenant in its database. Row-level security hides the rows of other tenants.
     pub(crate) async fn read(
         &self,
         access: &TenantAccess,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
+        if let Some(shard) = self.shard_of(access.tenant()) {
+            // Boxed: it calls this function.
+            return Box::pin(shard.read(access, sql, arguments)).await;
+        }
+        self.check_has_rows_of(access).await?;
         self.fetch_with_retry(Some(access), sql, arguments).await
     }
 
-    /// Begins a transaction of reads of a tenant. `begin` starts it and sets its timeouts.
+    /// Begins a transaction of reads of a tenant in its database. `begin` starts it and sets its timeouts.
     ///
     /// # Errors
     /// Those of the connection: the caller may begin again after [`ReadModel::close_idle`].
@@ -166,9 +190,14 @@ impl ReadModel {
         access: &TenantAccess,
         begin: &'static str,
     ) -> Result<ReadTransaction, ReadTransactionError> {
+        if let Some(shard) = self.shard_of(access.tenant()) {
+            return Box::pin(shard.begin_read(access, begin)).await;
+        }
+        self.check_has_rows_of(access).await?;
         let (of, rights) = ((self.target, self.tables), Rights::Reader);
         let connections = self.reading_connections();
-        let mut pooled = connections.acquire(of, rights, Some(access)).await?;
+        let acquired = connections.acquire(of, rights, Some(access)).await;
+        let mut pooled = acquired.map_err(|error| self.with_name(error))?;
         pooled.set_tenant(access).await?;
         pooled.connection().execute(begin).await?;
         Ok(ReadTransaction(pooled))
@@ -208,18 +237,28 @@ impl ReadModel {
         match fetch().await {
             Err(Failure::Lost(_) | Failure::Missing(_)) => {
                 self.connections.close_idle();
-                fetch().await.map_err(Failure::into_error)
+                fetch().await
             }
-            answer => answer.map_err(Failure::into_error),
+            answer => answer,
+        }
+        .map_err(|failure| self.with_name(failure.into_error()))
+    }
+
+    /// An error of this database, with its name if it is a shard.
+    fn with_name(&self, error: ReadModelError) -> ReadModelError {
+        match self.shard_name() {
+            Some(shard) => error.of_shard(shard),
+            None => error,
         }
     }
 
     /// A connection of the owner, for several statements.
     pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Owner;
-        self.connections
-            .acquire((self.target, self.tables), rights, None)
-            .await
+        let acquired = self
+            .connections
+            .acquire((self.target, self.tables), rights, None);
+        acquired.await.map_err(|error| self.with_name(error))
     }
 
     /// A connection of a reader, without a tenant.

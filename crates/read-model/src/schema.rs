@@ -36,7 +36,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 21] = [
+const MIGRATIONS: [(i64, &str, &str); 22] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -58,6 +58,7 @@ const MIGRATIONS: [(i64, &str, &str); 21] = [
     (19, "documents", include_str!("../migrations/0019_documents.sql")),
     (20, "freezing", include_str!("../migrations/0020_freezing.sql")),
     (21, "floor", include_str!("../migrations/0021_floor.sql")),
+    (22, "shards", include_str!("../migrations/0022_shards.sql")),
 ];
 
 /// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after

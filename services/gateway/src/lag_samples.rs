@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::Record;
+use futures::future::join_all;
 use read_model::ReadModel;
 use read_model::projections::conversations::overview::overview_by_reader;
 use read_model::projections::search::search_overview;
@@ -22,7 +23,7 @@ pub const SAMPLES_MAX: usize = 180;
 pub struct LagSample {
     /// When it was read.
     pub at: Timestamp,
-    /// Messages without rows of conversations, of all partitions, including holes.
+    /// Messages without rows of conversations, of all partitions, including holes; in the database that lags most.
     pub rows: u64,
     /// Messages that are not indexed for the search, as above.
     pub search: u64,
@@ -55,12 +56,23 @@ impl LagSamples {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Some((rows, search)) = lag(&record, &model).await {
+            if let Some((rows, search)) = largest_lag(&record, &model).await {
                 let at = Timestamp(clock.now_nanos());
                 self.push(LagSample { at, rows, search });
             }
         }
     }
+}
+
+/// The largest lag of rows and of the search of all databases.
+async fn largest_lag(record: &Record, model: &ReadModel) -> Option<(u64, u64)> {
+    let databases = model.databases();
+    let lags = databases.iter().map(|database| lag(record, database));
+    let lags: Option<Vec<_>> = join_all(lags).await.into_iter().collect();
+    let larger = |(rows, search): (u64, u64), (more_rows, more_search)| {
+        (rows.max(more_rows), search.max(more_search))
+    };
+    lags?.into_iter().reduce(larger)
 }
 
 /// The lag of rows and of the search. The rows are read first, so that the record is never behind them.

@@ -25,6 +25,9 @@ pub struct ProjectorConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
+    /// The name of the shard of `read_model.shards` whose rows this projector writes; empty: those of the first database.
+    #[serde(default)]
+    pub shard: String,
     /// Whether to migrate the read model at the start. If not, the projector waits for `hansard migrate`, which may use another login.
     pub migrates: bool,
     /// Number of concurrent transactions, each with its own partitions: while Postgres executes one, the next is prepared.
@@ -51,6 +54,7 @@ impl Default for ProjectorConfig {
             admin_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 7313)),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            shard: String::new(),
             migrates: true,
             lanes: 2,
             batch_rows: 8_000,
@@ -80,6 +84,12 @@ impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.invalid_section("record", self.record.errors());
         checks.invalid_section("read_model", self.read_model.errors());
+        let shards = self.read_model.shards.iter();
+        let names: Vec<&str> = shards.map(|shard| shard.name.as_str()).collect();
+        if !self.shard.is_empty() && !names.contains(&self.shard.as_str()) {
+            let shard = &self.shard;
+            checks.invalid("shard", format!("is {shard}, but read_model.shards has no such shard: add it, or leave this empty for the first database"));
+        }
         if let Err(error) = StoreUrl::parse_moved(&self.archive_url) {
             checks.invalid("archive_url", error.to_string());
         }

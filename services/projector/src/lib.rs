@@ -10,6 +10,7 @@
 //! The search is a projection of its own (`projection_kind`), with the same readers and workers. It never delays the rows of
 //! conversations. `reindex` indexes agents again and makes missing filters.
 
+mod assignment;
 pub mod config;
 mod dependencies;
 mod leases;

@@ -6,8 +6,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use archive::Archive;
 use domain::{Sequence, Timestamp};
-use event_log::{LoggedMessage, LoggedSubject, Record, Unavailable};
+use event_log::{LoggedMessage, LoggedSubject, Unavailable};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
@@ -37,10 +38,10 @@ enum LogProjectionError {
 }
 
 /// Projects forever, whenever no other projector does.
-pub(crate) async fn run(record: Record, model: ReadModel) -> Infallible {
+pub(crate) async fn run(archive: Archive, model: ReadModel) -> Infallible {
     let projection = LogProjection {
         holder: Holder(uuid::Uuid::now_v7().to_string()),
-        record,
+        archive,
         model,
     };
     loop {
@@ -53,7 +54,8 @@ pub(crate) async fn run(record: Record, model: ReadModel) -> Infallible {
 
 struct LogProjection {
     holder: Holder,
-    record: Record,
+    /// Its tenants are those whose calls are projected.
+    archive: Archive,
     model: ReadModel,
 }
 
@@ -63,7 +65,7 @@ impl LogProjection {
         let Some(sequence) = take(&self.model, &self.holder, LEASE_TTL_MS).await? else {
             return Ok(());
         };
-        let bounds = self.record.logs_bounds().await?;
+        let bounds = self.archive.record().logs_bounds().await?;
         let mut at = match bounds {
             // The stream was replaced: the record was restored or created again.
             Some(bounds) if bounds.last < sequence => {
@@ -74,7 +76,11 @@ impl LogProjection {
             Some(_) => sequence,
             None => return self.expire_all().await,
         };
-        let mut batches = self.record.follow_logs(at).ready_chunks(BATCH_CALLS_MAX);
+        let mut batches = self
+            .archive
+            .record()
+            .follow_logs(at)
+            .ready_chunks(BATCH_CALLS_MAX);
         let mut ticks = interval(INTERVAL);
         loop {
             tokio::select! {
@@ -134,8 +140,15 @@ impl LogProjection {
             return Ok(previous);
         };
         let mut batch = self.batch(previous, last.sequence);
+        let tenants = self.archive.tenants();
         for message in messages {
-            add(&mut batch, message);
+            if message
+                .subject
+                .tenant()
+                .is_none_or(|tenant| tenants.contains(tenant))
+            {
+                add(&mut batch, message);
+            }
         }
         apply(&self.model, &batch).await?;
         let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);

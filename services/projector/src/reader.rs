@@ -139,7 +139,7 @@ pub(crate) fn rows_of(item: Option<&Item>) -> usize {
 
 /// The content of a message to project; `None`: it is no commit, or belongs to no conversation.
 pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
-    if message.is_closing() {
+    if message.is_skipped() {
         return None;
     }
     if let Some(key) = &message.key {

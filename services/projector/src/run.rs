@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use archive::Archive;
 use backon::Retryable as _;
+use domain::TenantFilter;
 use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::Admin;
@@ -15,6 +16,7 @@ use runtime::start::StartError;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
+use crate::assignment::{TenantsError, tenants};
 use crate::project::project;
 use crate::{ProjectionDependencies, ProjectionKind, parked_requests, provider_logs, reindex};
 
@@ -41,10 +43,13 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     let record = Record::open(config.record.clone())
         .await
         .map_err(StartError::dependency)?;
-    let model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
+    let model = database(&config).map_err(StartError::dependency)?;
     if config.migrates {
         try_migrate(&model).await.map_err(StartError::dependency)?;
     }
+    try_assign(&record, &config, &model)
+        .await
+        .map_err(StartError::dependency)?;
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
@@ -71,6 +76,20 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     Ok(running)
 }
 
+/// The database that this projector writes: the first one, or a shard.
+fn database(config: &ProjectorConfig) -> Result<ReadModel, ReadModelError> {
+    let all = ReadModel::connect_lazy(&config.read_model)?;
+    if config.shard.is_empty() {
+        return all
+            .databases()
+            .into_iter()
+            .next()
+            .ok_or(ReadModelError::Misconfigured);
+    }
+    all.shard(&config.shard)
+        .ok_or(ReadModelError::Misconfigured)
+}
+
 struct Work {
     config: ProjectorConfig,
     record: Record,
@@ -80,38 +99,45 @@ struct Work {
 
 impl Work {
     async fn run(self) {
-        if !self.wait_for_schema().await {
+        let Some(tenants) = self.wait_for_schema().await else {
             return;
-        }
-        let logs = provider_logs::run(self.record.clone(), self.model.clone());
+        };
+        let archive = Archive::of(&self.record).moved_to(self.config.archive());
+        let archive = archive.of_tenants(tenants);
+        let logs = provider_logs::run(archive.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(logs);
         let requests = parked_requests::run(self.record.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(requests);
-        self.start_search();
+        self.start_search(&archive);
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();
             let model = self.model.in_schema(schema);
             here.spawn_cancellable(stop_after_switch(model.clone(), schema, here.clone()));
-            let means = self.dependencies(ProjectionKind::Conversations, model);
+            let means = self.dependencies(ProjectionKind::Conversations, &archive, model);
             tracing::info!(%schema, "projecting");
             project(means, &here).await;
         }
     }
 
     /// Starts the projection of the search, which ends with the shutdown.
-    fn start_search(&self) {
+    fn start_search(&self, archive: &Archive) {
         let model = self.model.for_search();
         self.shutdown.spawn_cancellable(reindex::run(model.clone()));
-        let means = self.dependencies(ProjectionKind::Search, model);
+        let means = self.dependencies(ProjectionKind::Search, archive, model);
         let shutdown = self.shutdown.clone();
         self.shutdown
             .spawn(async move { project(means, &shutdown).await });
     }
 
-    fn dependencies(&self, kind: ProjectionKind, model: ReadModel) -> ProjectionDependencies {
+    fn dependencies(
+        &self,
+        kind: ProjectionKind,
+        archive: &Archive,
+        model: ReadModel,
+    ) -> ProjectionDependencies {
         ProjectionDependencies {
             config: self.config.clone(),
-            archive: Archive::of(&self.record).moved_to(self.config.archive()),
+            archive: archive.clone(),
             model,
             kind,
         }
@@ -128,29 +154,31 @@ impl Work {
         }
     }
 
-    /// Migrates with retries, or waits for the migrations of another process; `false`: the shutdown began, or a retry does not
-    /// help.
-    async fn wait_for_schema(&self) -> bool {
+    /// Migrates with retries, or waits for the migrations of another process. Returns the tenants of the database; `None`: the shutdown
+    /// began, or a retry does not help.
+    async fn wait_for_schema(&self) -> Option<TenantFilter> {
         let waiting = (|| self.schema())
             .retry(exponential(DATABASE_WAITS.0, DATABASE_WAITS.1))
-            .when(ReadModelError::is_unavailable)
+            .when(TenantsError::is_unavailable)
             .notify(|error, _| tracing::warn!(%error, "waiting for the database"));
         let outcome = tokio::select! {
             outcome = waiting => outcome,
-            () = self.shutdown.begun() => return false,
+            () = self.shutdown.begun() => return None,
         };
         if let Err(error) = &outcome {
             tracing::error!(%error, "the database cannot be used");
             self.shutdown.begin();
         }
-        outcome.is_ok()
+        outcome.ok()
     }
 
-    async fn schema(&self) -> Result<(), ReadModelError> {
+    async fn schema(&self) -> Result<TenantFilter, TenantsError> {
         if self.config.migrates {
-            return self.model.migrate().await;
+            self.model.migrate().await?;
+        } else {
+            self.model.check().await?;
         }
-        self.model.check().await
+        tenants(&self.record, &self.config, &self.model).await
     }
 }
 
@@ -177,6 +205,18 @@ async fn try_migrate(model: &ReadModel) -> Result<(), ReadModelError> {
             Ok(())
         }
         outcome => outcome,
+    }
+}
+
+/// Reads the tenants if the database is available, so that a contradiction fails the start.
+async fn try_assign(
+    record: &Record,
+    config: &ProjectorConfig,
+    model: &ReadModel,
+) -> Result<(), TenantsError> {
+    match tenants(record, config, model).await {
+        Err(error) if !error.is_unavailable() => Err(error),
+        Err(_) | Ok(_) => Ok(()),
     }
 }
 

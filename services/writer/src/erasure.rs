@@ -113,7 +113,7 @@ async fn check_forks(
 
 async fn find_forks(writer: &Writer, intent: &Intent) -> Result<Vec<ForkRow>, Problem> {
     let ends = writer.record.ends().await.map_err(problem::from_record)?;
-    let model = &writer.read_model;
+    let model = &writer.read_model.of(&intent.key.tenant);
     let reached = wait_until_reached(model, &ends, ROWS_WAIT_MAX).await;
     if !reached.map_err(problem::from_fork_check)? {
         return Err(problem::rows_behind());

@@ -44,7 +44,13 @@ impl Fixture {
     }
 
     async fn start_with(setup: Setup) -> Self {
-        let stack = Box::pin(setup.start()).await;
+        let mut stack = setup.prepare().await;
+        Box::pin(stack.start()).await;
+        Self::of(stack).await
+    }
+
+    /// With a running stack.
+    pub(crate) async fn of(stack: Stack) -> Self {
         let agent = stack.agent(TENANT, AGENT).await;
         let record = Record::open(tests::settings::record(&stack.servers)).await;
         Self {

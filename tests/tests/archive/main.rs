@@ -14,5 +14,6 @@ mod lifecycle;
 mod old_conversations;
 mod reads;
 mod restores;
+mod shards;
 mod speed;
 mod unreachable_store;

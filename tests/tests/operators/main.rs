@@ -7,5 +7,6 @@ mod operator_cli;
 mod parked;
 mod partitions;
 mod replay;
+mod shards;
 mod status;
 mod tail;

@@ -38,17 +38,32 @@ impl OperatorCli {
         }
     }
 
+    /// The same operator with another database, and further variables.
+    pub(crate) fn with(stack: &Stack, variables: &[(&str, &str)]) -> Self {
+        let mut cli = Self::at(stack);
+        let variables = variables.iter();
+        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        // Of two variables with one name, the last applies.
+        cli.variables.extend(variables);
+        cli
+    }
+
     fn arguments_of(&self, line: &str) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         let words = line.split_whitespace();
         words.map(|word| word.replace('@', &folder)).collect()
     }
 
+    /// Runs a command to its end.
+    pub(crate) async fn run(&self, line: &str) -> CommandOutput {
+        program!()
+            .run(self.arguments_of(line), &self.variables)
+            .await
+    }
+
     /// Runs a command, checks its exit code and standard error, and returns its standard output.
     pub(crate) async fn check(&self, line: &str, code: i32, stderr: &str) -> String {
-        let ended = program!()
-            .run(self.arguments_of(line), &self.variables)
-            .await;
+        let ended = self.run(line).await;
         assert_eq!(ended.code, Some(code), "{line}: {ended:?}");
         assert!(ended.stderr.contains(stderr), "{line}: {ended:?}");
         ended.stdout

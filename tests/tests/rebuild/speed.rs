@@ -4,13 +4,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use read_model::SchemaName;
+use event_log::Record;
+use read_model::projections::conversations::wait_until_reached;
+use read_model::{ReadModel, ReadModelConfig, SchemaName, ShardConfig};
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::chitchat;
 use tests::events::user;
 use tests::eventually::eventually;
 use tests::import;
+use tests::settings::{self, Role};
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 
@@ -78,6 +81,78 @@ async fn speed() {
             );
         }
     }
+}
+
+/// A projector of a shard without commits reads the whole record, and skips it: the time and the processor time of a commit. Run
+/// alone, without other work on the machine.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement"]
+async fn skipped_commits() {
+    let setup = Setup::processes(tests::program!()).with_own_postgres();
+    let mut fixture = Fixture::of(setup).await;
+    let even @ Filling::Even {
+        conversations,
+        commits_each,
+        ..
+    } = FILLINGS[2]
+    else {
+        panic!("not the filling with single events");
+    };
+    fill(&fixture, even).await;
+    fixture.wait_for_rows().await;
+    let postgres = fixture.stack.servers.postgres_mut();
+    postgres.create_database("shard").await.unwrap();
+    let shard = ShardConfig {
+        name: "eu".to_owned(),
+        database_url: postgres.database_url("shard"),
+        tenants: vec!["nobody".to_owned()],
+    };
+    let model = ReadModel::connect_lazy(&ReadModelConfig::new(&shard.database_url)).unwrap();
+    let projector = &mut fixture.stack.projector;
+    projector.stop().await;
+    projector.settings.projector.read_model.shards = vec![shard.clone()];
+    projector.start().await;
+    let mut skipping = fixture.stack.another(Role::Projector);
+    skipping.settings.projector.read_model.shards = vec![shard];
+    "eu".clone_into(&mut skipping.settings.projector.shard);
+    let began = Instant::now();
+    skipping.start().await;
+    wait_for_checkpoints(&fixture, &model).await;
+    let (took, commits) = (began.elapsed(), conversations * (commits_each + 1));
+    let commits = f64::from(u32::try_from(commits).unwrap());
+    let micros = |seconds: f64| seconds * 1e6 / commits;
+    println!(
+        "{commits} commits skipped by the projections of rows and search: {:.0} commits/s, {:.1} µs of the projector's processor time each",
+        commits / took.as_secs_f64(),
+        micros(processor_seconds(skipping.process().unwrap().id()))
+    );
+}
+
+/// Waits until the rows and the search of a database have passed the whole record.
+async fn wait_for_checkpoints(fixture: &Fixture, model: &ReadModel) {
+    let record = Record::open(settings::record(&fixture.stack.servers)).await;
+    let ends = record.unwrap().ends().await.unwrap();
+    for tables in [model.clone(), model.for_search()] {
+        eventually("checkpoints at the end of the record", || async {
+            let reached = wait_until_reached(&tables, &ends, Duration::ZERO).await;
+            reached.is_ok_and(|reached| reached).then_some(())
+        })
+        .await;
+    }
+}
+
+/// The processor time of a process so far.
+fn processor_seconds(process: u32) -> f64 {
+    /// Of a second, on every Linux that runs the tests.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    // The user's and the kernel's time are fields 14 and 15; the first two are before the parenthesis.
+    let ticks = fields
+        .skip(11)
+        .take(2)
+        .map(|field| field.parse::<f64>().unwrap());
+    ticks.sum::<f64>() / TICKS
 }
 
 async fn fill(fixture: &Fixture, filling: Filling) {

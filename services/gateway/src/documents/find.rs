@@ -64,7 +64,8 @@ pub async fn find(
     gateway: &Gateway,
     location: &DocumentLocation,
 ) -> Result<DocumentState, Problem> {
-    let (reader, target) = (gateway.reader.for_request(), &location.target);
+    let target = &location.target;
+    let reader = gateway.reader.for_request(&target.key.tenant);
     let (model, access) = (&reader.read_model, &target.access.tenant);
     let conversation = &target.key.conversation;
     let rows = find_document(model, access, conversation, &location.name);

@@ -183,11 +183,12 @@ async fn rows_at(
     scope: &DocumentScope,
     page: &DocumentsPage,
 ) -> Result<ReadModel, Problem> {
-    let reader = gateway.reader.for_request();
+    let tenant = access.tenant.tenant();
+    let reader = gateway.reader.for_request(tenant);
     if let DocumentScope::Conversation(conversation) = scope {
         scope::wait_for_rows(&reader, access, conversation, page.deadline).await?;
     }
-    let rows = reader.rows_at(&page.fences, FencedTables::Conversations);
+    let rows = reader.rows_at(tenant, &page.fences, FencedTables::Conversations);
     let rows = page.deadline.rows(rows).await?;
     rows.ok_or_else(position_not_reached)
 }

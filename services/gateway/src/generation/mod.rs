@@ -172,8 +172,10 @@ impl Generations {
         if generations.token.is_empty() {
             tracing::info!("`writer_token` is not set: frontends cannot write on this gateway");
         } else {
-            let sweeps = sweeper::sweep(generations.clone());
-            generations.shutdown.spawn_cancellable(sweeps);
+            for rows in generations.gateway.reader.read_model.databases() {
+                let sweeps = sweeper::sweep(generations.clone(), rows);
+                generations.shutdown.spawn_cancellable(sweeps);
+            }
         }
         Ok(generations)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::{RunOutcome, Sequence, SweepAccess};
 use futures::StreamExt as _;
 use futures::stream;
-use read_model::queries;
+use read_model::{ReadModel, queries};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
@@ -43,9 +43,10 @@ enum Action {
     Abandon,
 }
 
-/// Sweeps at intervals, without end.
-pub(super) async fn sweep(generations: Generations) -> Infallible {
+/// Sweeps the runs in the rows of a database at intervals, without end.
+pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallible {
     let mut sweeper = Sweeper {
+        rows,
         seen: HashMap::new(),
         window: Window::default(),
     };
@@ -71,6 +72,7 @@ pub(crate) fn jittered(every: Duration) -> Duration {
 
 #[derive(Debug)]
 struct Sweeper {
+    rows: ReadModel,
     /// The observations of the runs of the window.
     seen: HashMap<RunKey, Observation>,
     window: Window,
@@ -82,12 +84,7 @@ impl Sweeper {
         let began = Instant::now();
         let (mut seen, mut after) = (HashMap::new(), self.window.after.clone());
         loop {
-            let reading = queries::active_runs(
-                &generations.gateway.reader.read_model,
-                &access,
-                after.as_ref(),
-                PAGE_RUNS,
-            );
+            let reading = queries::active_runs(&self.rows, &access, after.as_ref(), PAGE_RUNS);
             let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);

@@ -21,7 +21,7 @@ use crate::writer::command_target;
 /// The deadline of one call of the writer.
 const ANSWER_MAX: Duration = Duration::from_secs(8);
 
-/// Deletes expired documents of every tenant, one after another, within the limits of the round. A later round continues.
+/// Deletes expired documents of every tenant of the database, one after another, within the limits of the round. A later round continues.
 pub(super) async fn sweep(
     deps: &Dependencies,
     principal: &Principal,
@@ -29,7 +29,7 @@ pub(super) async fn sweep(
 ) -> Result<(), RoundError> {
     let tenants = deps.registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    for tenant in tenants {
+    for tenant in tenants.filter(|tenant| deps.has_rows_of(tenant)) {
         let agents = deps.registry.list_agents(&tenant);
         let agent = agents.first().map(|agent| AgentId::parse(&*agent.agent_id));
         let Some(Ok(agent)) = agent else { continue };

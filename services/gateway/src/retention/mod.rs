@@ -23,6 +23,7 @@ mod rules;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use domain::TenantId;
 use event_log::{Record, Registry, Unavailable};
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
@@ -49,12 +50,21 @@ pub struct Dependencies {
     pub registry: Registry,
     /// The rows.
     pub read_model: ReadModel,
+    /// The index of the database whose tenants are processed: see [`ReadModel::databases`].
+    pub database: usize,
     /// The writer.
     pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The clock.
     pub clock: Clock,
+}
+
+impl Dependencies {
+    /// Whether a tenant is processed.
+    fn has_rows_of(&self, tenant: &TenantId) -> bool {
+        self.read_model.database_index(tenant) == self.database
+    }
 }
 
 /// The counts of a round.
@@ -92,10 +102,17 @@ pub enum RoundError {
     ReadModel(#[from] ReadModelError),
 }
 
-/// Runs rounds until `shutdown` begins, if the configuration enables them. Needs a tokio runtime.
-pub fn start(deps: Dependencies, config: &RetentionConfig, shutdown: &Shutdown) {
+/// Runs rounds until `shutdown` begins, if the configuration enables them. Each database has rounds of its own, so that one that does
+/// not answer delays no others. Needs a tokio runtime.
+pub fn start(deps: &Dependencies, config: &RetentionConfig, shutdown: &Shutdown) {
     let Some(every) = config.every() else { return };
-    shutdown.spawn_cancellable(run_rounds(deps, config.limits(), every));
+    for (database, _) in deps.read_model.databases().iter().enumerate() {
+        let deps = Dependencies {
+            database,
+            ..deps.clone()
+        };
+        shutdown.spawn_cancellable(run_rounds(deps, config.limits(), every));
+    }
 }
 
 async fn run_rounds(deps: Dependencies, limits: Limits, every: Duration) -> Infallible {

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
-use event_log::Registry;
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{
@@ -31,7 +30,7 @@ pub async fn round(
     limits: &Limits,
     resume_points: &mut ResumePoints,
 ) -> Result<Tally, RoundError> {
-    let agents = resume_points.in_order(&agents_with_rules(&deps.registry));
+    let agents = resume_points.in_order(&agents_with_rules(deps));
     let has_rules = !agents.is_empty();
     if has_rules && !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
@@ -67,19 +66,23 @@ pub async fn round(
     Ok(progress.tally)
 }
 
-/// Waits until the rows hold all commits that the record holds now.
+/// Waits until the rows of the database hold all commits that the record holds now.
 ///
 /// # Errors
 /// [`RoundError::RowsBehind`] after `wait_max`; record or rows are unavailable.
 async fn wait_for_rows(deps: &Dependencies, wait_max: Duration) -> Result<(), RoundError> {
     let ends = deps.record.ends().await?;
-    let is_reached = wait_until_reached(&deps.read_model, &ends, wait_max).await?;
+    let databases = deps.read_model.databases();
+    let database = databases.get(deps.database).unwrap_or(&deps.read_model);
+    let is_reached = wait_until_reached(database, &ends, wait_max).await?;
     is_reached.then_some(()).ok_or(RoundError::RowsBehind)
 }
 
-fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
+fn agents_with_rules(deps: &Dependencies) -> BTreeSet<AgentId> {
+    let registry = &deps.registry;
     let tenants = registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
+    let tenants = tenants.filter(|tenant| deps.has_rows_of(tenant));
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
     let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
     let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));

@@ -43,7 +43,10 @@ pub(super) async fn handle(
         size,
         deadline: call.deadline,
     };
-    let rows = gateway.reader.read_model.for_request();
+    let rows = gateway
+        .reader
+        .read_model
+        .for_request(access.tenant.tenant());
     let page = listing.page(&rows, &access.tenant, paging, |conversation| {
         let conversation = wire::reads::conversation(conversation);
         let bytes = conversation.encoded_len();

@@ -74,7 +74,11 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
     };
     let rows = gateway
         .reader
-        .rows_at(&request.fences, FencedTables::Search)
+        .rows_at(
+            request.access.tenant(),
+            &request.fences,
+            FencedTables::Search,
+        )
         .await;
     let rows = rows.map_err(|error| problem::of_read_model(&error))?;
     let rows = rows.ok_or_else(problem::position_not_reached)?;

@@ -23,7 +23,7 @@ fn reads_do_not_depend_on_what_is_projected() {
         let history = histories();
         for _ in 0..CASES {
             let (commits, share) = history.new_tree(&mut runner).unwrap().current();
-            check(commits, share).await;
+            Box::pin(check(commits, share)).await;
         }
     });
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use gateway::GatewayConfig;
 use gateway::retention::RetentionConfig;
-use read_model::ReadModelConfig;
 use runtime::shutdown::Shutdown;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -23,7 +22,7 @@ async fn a_gateway_runs_the_job() {
     let mut config = GatewayConfig {
         admin_addr: any,
         record: stack.record_config.clone(),
-        read_model: ReadModelConfig::new(&stack.database_url).into(),
+        read_model: stack.read_model.clone().into(),
         writer_url: stack.writer_url.clone(),
         writer_token: stack.deps.token.clone(),
         retention: RetentionConfig {

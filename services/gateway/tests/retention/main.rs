@@ -10,4 +10,5 @@ mod messages;
 mod per_owner;
 mod races;
 mod rows_behind;
+mod shards;
 mod stack;

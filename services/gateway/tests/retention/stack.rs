@@ -40,7 +40,7 @@ pub(crate) struct Stack {
     pub(crate) deps: Dependencies,
     pub(crate) clock: ManualClock,
     pub(crate) record_config: RecordConfig,
-    pub(crate) database_url: String,
+    pub(crate) read_model: ReadModelConfig,
     pub(crate) writer_url: String,
     pub(crate) limits: Limits,
     projector: Shutdown,
@@ -50,8 +50,13 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) async fn start() -> Self {
+        let database = test::database().await;
+        Self::start_with(ReadModelConfig::new(database.url)).await
+    }
+
+    /// With these databases. The projector is that of the first one.
+    pub(crate) async fn start_with(read_model: ReadModelConfig) -> Self {
         let nats = test::nats().await;
-        let database_url = test::database().await.url;
         let mut record_config = RecordConfig::new(nats.url());
         record_config.monitor_url = Some(nats.monitor_url());
         let record = Record::create(record_config.clone()).await.unwrap();
@@ -60,11 +65,12 @@ impl Stack {
         let made = registry.create_tenant(&tenant, "", START).await;
         made.unwrap();
         let writer = Shutdown::new();
-        let writer_url = start_writer(&record_config, &database_url, &writer).await;
+        let writer_url = start_writer(&record_config, &read_model, &writer).await;
         let clock = ManualClock::at(START.0);
         let token = token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await;
         let deps = Dependencies {
-            read_model: ReadModel::connect_lazy(&ReadModelConfig::new(&database_url)).unwrap(),
+            read_model: ReadModel::connect_lazy(&read_model).unwrap(),
+            database: 0,
             writer: WriterClient::at(&writer_url, token.clone()).unwrap(),
             token,
             clock: Clock::Manual(clock.clone()),
@@ -75,7 +81,7 @@ impl Stack {
             deps,
             clock,
             record_config,
-            database_url,
+            read_model,
             writer_url,
             limits: Limits {
                 change_every: Duration::from_millis(1),
@@ -91,14 +97,20 @@ impl Stack {
     }
 
     pub(crate) async fn start_projector(&mut self) {
+        self.projector = Shutdown::new();
+        self.start_projector_of("", &self.projector).await;
+    }
+
+    /// Starts a projector of the first database or of a shard.
+    pub(crate) async fn start_projector_of(&self, shard: &str, shutdown: &Shutdown) {
         let config = ProjectorConfig {
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: self.record_config.clone(),
-            read_model: ReadModelConfig::new(&self.database_url),
+            read_model: self.read_model.clone(),
+            shard: shard.to_owned(),
             ..ProjectorConfig::default()
         };
-        self.projector = Shutdown::new();
-        let starting = Box::pin(projector::start(config, &self.projector));
+        let starting = Box::pin(projector::start(config, shutdown));
         starting.await.unwrap();
     }
 
@@ -202,11 +214,15 @@ impl Drop for Stack {
     }
 }
 
-async fn start_writer(record: &RecordConfig, database_url: &str, shutdown: &Shutdown) -> String {
+async fn start_writer(
+    record: &RecordConfig,
+    read_model: &ReadModelConfig,
+    shutdown: &Shutdown,
+) -> String {
     let mut config = WriterConfig {
         admin_addr: "127.0.0.1:0".parse().unwrap(),
         record: record.clone(),
-        read_model: ReadModelConfig::new(database_url),
+        read_model: read_model.clone(),
         ..WriterConfig::default()
     };
     config.grpc.addr = "127.0.0.1:0".parse().unwrap();

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use archive::{Archive, StoreUrl};
+use domain::TenantId;
 use event_log::{Record, RecordConfig};
+use read_model::shards;
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX, server_name};
 use runtime::config::Secret;
 
@@ -78,6 +80,21 @@ impl ReadModelAddress {
     }
 }
 
+/// Fails if the rows of a tenant are in another database than that of a command.
+pub(crate) async fn check_has_rows_of(model: &ReadModel, tenant: &TenantId) -> anyhow::Result<()> {
+    match shards::other_database(model, tenant).await? {
+        None => Ok(()),
+        Some(database) => Err(other_database(tenant, &database).into()),
+    }
+}
+
+/// The rows of a tenant are in another database than that of a command.
+pub(crate) fn other_database(tenant: &TenantId, database: &str) -> UsageError {
+    UsageError(format!(
+        "the rows of tenant {tenant} are in {database}: give its URL with --database-url"
+    ))
+}
+
 /// The addresses of replicas of Postgres.
 #[derive(Clone, clap::Args)]
 pub(crate) struct ReplicaAddresses {
@@ -94,6 +111,25 @@ impl ReplicaAddresses {
             Ok((server_name(url)?, model))
         });
         replicas.collect()
+    }
+}
+
+/// The addresses of shards.
+#[derive(Clone, clap::Args)]
+pub(crate) struct ShardAddresses {
+    /// URL of the database of a shard. Repeat the option for each shard.
+    #[arg(long = "shard-url", value_name = "URL")]
+    urls: Vec<String>,
+}
+
+impl ShardAddresses {
+    /// The read models of each shard, with the longest statement timeout. The connection opens with the first use.
+    pub(crate) fn open_for_long_statements(&self) -> Result<Vec<ReadModel>, ReadModelError> {
+        let urls = self.urls.iter().cloned();
+        let addresses = urls.map(|database_url| ReadModelAddress { database_url });
+        addresses
+            .map(|address| address.open_for_long_statements())
+            .collect()
     }
 }
 
@@ -145,6 +181,12 @@ pub(crate) fn store_url(text: &str) -> Result<StoreUrl, String> {
 impl fmt::Debug for ReplicaAddresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReplicaAddresses").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ShardAddresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardAddresses").finish_non_exhaustive()
     }
 }
 

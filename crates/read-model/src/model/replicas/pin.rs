@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::TenantAccess;
+use domain::{TenantAccess, TenantId};
 use sqlx::postgres::{PgArguments, PgRow};
 use tokio::select;
 
@@ -116,10 +116,13 @@ fn no_answer() -> ReadModelError {
 }
 
 impl ReadModel {
-    /// A handle for the reads of one request. If the process has replicas, it reads from one of them; a handle of a request is
-    /// returned unchanged.
+    /// A handle of the tenant's database for the reads of one request. If the first database has replicas, it reads from one of them;
+    /// a handle of a request is returned unchanged.
     #[must_use]
-    pub fn for_request(&self) -> Self {
+    pub fn for_request(&self, tenant: &TenantId) -> Self {
+        if let Some(shard) = self.shard_of(tenant) {
+            return shard;
+        }
         let pin = match &self.replicas {
             Some(replicas) => replicas.choose(),
             None => self.pin.clone(),

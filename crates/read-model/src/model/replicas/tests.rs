@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use devstack::{PostgresServer, test};
+use domain::TenantId;
 use sqlx::Row as _;
 use sqlx::postgres::PgArguments;
 use tokio::time::{Instant, sleep};
@@ -23,6 +24,10 @@ async fn primary() -> PostgresServer {
     let primary = test::postgres().await;
     sql(&primary, "CREATE TABLE t AS SELECT 1 AS n").await;
     primary
+}
+
+fn tenant() -> TenantId {
+    TenantId::parse("acme").unwrap()
 }
 
 fn url(server: &PostgresServer) -> String {
@@ -58,7 +63,7 @@ async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 async fn request_on(model: &ReadModel, index: usize) -> ReadModel {
     let deadline = Instant::now() + DEADLINE;
     loop {
-        let request = model.for_request();
+        let request = model.for_request(&tenant());
         if request
             .replica()
             .is_some_and(|replica| replica.index() == index)
@@ -89,7 +94,7 @@ async fn a_request_reads_its_replica_until_that_fails() {
     assert!(!holds(&first, IS_STANDBY).await);
     standby.restart().await.unwrap();
     assert!(holds(&request_on(&model, 0).await, IS_STANDBY).await);
-    for request in [&first, &second, &second.for_request()] {
+    for request in [&first, &second, &second.for_request(&tenant())] {
         assert!(!holds(request, IS_STANDBY).await);
     }
 
@@ -145,7 +150,7 @@ async fn replicas_take_turns_unless_they_lag() {
     test::pause_replay(&primary, &one).await;
     sql(&primary, "INSERT INTO t VALUES (2)").await;
     until("it is not read", async || {
-        let requests = [model.for_request(), model.for_request()];
+        let requests = [model.for_request(&tenant()), model.for_request(&tenant())];
         let replicas = requests.map(|request| request.replica().map(ReplicaUse::index));
         replicas == [Some(1), Some(1)]
     })
@@ -153,7 +158,7 @@ async fn replicas_take_turns_unless_they_lag() {
     assert_eq!(status(&one).await, ReplicaStatus::Lagging);
     drop(two);
     until("the primary is read", async || {
-        model.for_request().replica().is_none()
+        model.for_request(&tenant()).replica().is_none()
     })
     .await;
     test::resume_replay(&one).await;

@@ -87,7 +87,7 @@ pub(in crate::http) async fn page(
     token: &str,
     size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let rows = catch_up::rows_at(&state.gateway, &positions::fences()).await;
+    let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences()).await;
     let rows = rows.map_err(problem::from_problem)?;
     let paging = Paging {
         token,

@@ -79,7 +79,7 @@ pub(super) async fn list_conversations(
             first: (!query.page.is_empty()).then_some(first.as_str()),
             next: next.as_deref(),
         },
-        freshness: freshness(&state).await,
+        freshness: freshness(&state, tenant.tenant()).await,
     });
     let status = if wrong.is_some() {
         StatusCode::BAD_REQUEST

@@ -42,7 +42,7 @@ pub(super) async fn list(
     };
     let gateway = &context.state.gateway;
     // As `list_conversations`.
-    let reached = catch_up::reached(gateway).await;
+    let reached = catch_up::reached(gateway, tenant.tenant()).await;
     let _ = reached.map_err(|error| rejected(problem::from_problem(error)))?;
     let paging = Paging {
         token: cursor.as_deref().unwrap_or_default(),

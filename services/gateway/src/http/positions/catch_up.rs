@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::Position;
+use domain::{Position, TenantId};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelError};
 use tokio::time::timeout;
@@ -14,26 +14,31 @@ use history::{Deadline, FencedTables, WAIT_DEFAULT};
 /// The longest wait for the rows.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 
-/// Waits until the rows of the primary include every commit that was recorded before this call; `false`: not within
+/// Waits until the rows of a tenant in the primary include every commit that was recorded before this call; `false`: not within
 /// [`CATCH_UP_MAX`].
 ///
 /// # Errors
 /// The record or the read model does not answer.
-pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
+pub async fn reached(gateway: &Gateway, tenant: &TenantId) -> Result<bool, Problem> {
     let ends = Deadline::until(None)
         .record(gateway.reader.record.ends())
         .await?;
-    let reached = wait_until_reached(&gateway.reader.read_model, &ends, CATCH_UP_MAX);
+    let model = gateway.reader.read_model.of(tenant);
+    let reached = wait_until_reached(&model, &ends, CATCH_UP_MAX);
     in_time(CATCH_UP_MAX, reached).await
 }
 
-/// Rows that include the positions. Waits for them at most as long as the gateway waits for a fence.
+/// Rows of a tenant that include the positions. Waits for them at most as long as the gateway waits for a fence.
 ///
 /// # Errors
 /// `POSITION_NOT_REACHED`, or the read model does not answer.
-pub async fn rows_at(gateway: &Gateway, positions: &[Position]) -> Result<ReadModel, Problem> {
+pub async fn rows_at(
+    gateway: &Gateway,
+    tenant: &TenantId,
+    positions: &[Position],
+) -> Result<ReadModel, Problem> {
     let reader = &gateway.reader;
-    let rows = reader.rows_at(positions, FencedTables::Conversations);
+    let rows = reader.rows_at(tenant, positions, FencedTables::Conversations);
     let rows = in_time(reader.fence_wait, rows).await?;
     rows.ok_or_else(crate::problem::position_not_reached)
 }

@@ -127,7 +127,7 @@ async fn claim(
     };
     let mut pending = true;
     for _ in 0..PASSES_MAX {
-        let is_reached = catch_up::reached(&state.gateway).await;
+        let is_reached = catch_up::reached(&state.gateway, user.access.tenant.tenant()).await;
         let is_reached = is_reached.map_err(problem::from_problem)?;
         let passed = pass(state, user, &mut claim).await?;
         pending = !is_reached || passed != Pass::Whole;

@@ -2,6 +2,7 @@
 //! segment store directly, without a service.
 
 mod age;
+mod databases;
 mod hibernate;
 mod list;
 mod partition;
@@ -16,17 +17,15 @@ mod verify;
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
 use archive::Archive;
 use archive::segment::ConversationEntry;
 use domain::{ConversationKey, Partition, TenantId, Timestamp};
 use event_log::Removal;
-use read_model::ReadModel;
+use read_model::projections::conversations::ErasedConversations;
 use read_model::projections::conversations::verification::RowPosition;
-use read_model::projections::conversations::{ErasedConversations, idle_conversations};
-use read_model::schemas::SchemasLock;
 
 use crate::exit::Exit;
+use databases::Databases;
 
 /// Move old commits from the record to sealed segments in a folder or in S3.
 ///
@@ -73,7 +72,7 @@ type Sealed = BTreeMap<ConversationKey, ConversationEntry>;
 /// The stores and the selection of an archive run.
 struct RunScope {
     archive: Archive,
-    model: ReadModel,
+    databases: Databases,
     /// Conversations whose last commit is older are archived.
     before: Timestamp,
     tenant: Option<TenantId>,
@@ -103,17 +102,11 @@ impl RunScope {
         } else {
             ErasedConversations::Excluded
         };
-        let mut idle = idle_conversations(&self.model, keys, self.before, erased).await?;
+        let mut idle = self.databases.idle(keys, self.before, erased).await?;
         idle.retain(|place| {
             let sealed = sealed.get(&place.key);
             sealed.is_none_or(|range| range.last < place.position.sequence)
         });
         Ok(idle)
     }
-}
-
-/// Takes the lock that excludes rebuilds and other archive runs.
-async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
-    let lock = SchemasLock::take(model).await?;
-    lock.context("a rebuild or another archive run is running: wait until it ends")
 }

@@ -8,10 +8,11 @@ use domain::{Partition, TenantId};
 use event_log::Removal;
 
 use super::age::{self, Age};
+use super::databases::Databases;
 use super::partition::archive_partition;
 use super::report::Report;
-use super::{RunScope, hibernate, lock, plan, unfinished};
-use crate::commands::stores::{STORE, Stores, store_url};
+use super::{RunScope, hibernate, plan, unfinished};
+use crate::commands::stores::{STORE, ShardAddresses, Stores, store_url};
 use crate::exit::Exit;
 use crate::ids::tenant;
 use crate::view::when::now;
@@ -67,6 +68,8 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    shards: ShardAddresses,
+    #[command(flatten)]
     stores: Stores,
 }
 
@@ -93,18 +96,21 @@ impl From<RemovalArgument> for Removal {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let scope = RunScope {
         archive: args.stores.open_archive("hansard-archive").await?,
-        model: args.stores.read_model.open_for_long_statements()?,
+        databases: Databases::open(
+            args.stores.read_model.open_for_long_statements()?,
+            args.shards.open_for_long_statements()?,
+        )
+        .await?,
         before: args.older_than.before(now()),
         tenant: args.tenant,
         hibernates: args.hibernate,
         removal: args.removal.into(),
     };
-    scope.model.check().await?;
     if args.dry_run {
         plan::print(&scope, args.json).await?;
         return Ok(Exit::Done);
     }
-    let _lock = lock(&scope.model).await?;
+    let _locks = scope.databases.lock().await?;
     let record = scope.archive.record();
     record.ensure_archive().await?;
     let store = Store::create(&args.to)?;

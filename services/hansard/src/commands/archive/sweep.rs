@@ -37,7 +37,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.stores.read_model.open()?;
     let mut lock = None;
     if !args.dry_run {
-        lock = Some(super::lock(&model).await?);
+        lock = Some(super::databases::lock_first(&model).await?);
     }
     let erased = archive.erased_conversations(None).await?;
     let mut swept = archive::SweepResult::default();

@@ -5,9 +5,11 @@ use std::io::Write as _;
 
 use anyhow::{bail, ensure};
 use domain::ConversationId;
+use read_model::shards;
 use serde_json::json;
 
 use super::{EraseArgs, listed, names, plan};
+use crate::commands::stores::other_database;
 use crate::console;
 use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
@@ -23,6 +25,14 @@ pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<
         subject,
         forks: options.forks,
     };
+    let tenant = job.subject.tenant();
+    // A database that does not answer prevents no erasure.
+    if !options.no_rows
+        && let Ok(Some(database)) =
+            shards::other_database(&options.stores.read_model.open()?, tenant).await
+    {
+        return Err(other_database(tenant, &database).into());
+    }
     let planned = job.plan().await?;
     if options.dry_run {
         return plan::print(&job, &planned, &options).await;

@@ -6,6 +6,7 @@ use archive::Archive;
 use projector::rebuild::{Switch, SwitchOutcome, switch};
 use read_model::ReadModel;
 use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, list};
+use read_model::shards;
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 
@@ -66,14 +67,16 @@ struct Rebuild {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let archive = args.stores.open_archive("hansard-rebuild").await?;
+    let model = args.stores.read_model.open_for_long_statements()?;
+    model.check().await?;
     let rebuild = Rebuild {
-        archive: args.stores.open_archive("hansard-rebuild").await?,
-        model: args.stores.read_model.open_for_long_statements()?,
+        archive: archive.of_tenants(shards::tenants(&model).await?),
+        model,
         shutdown: Shutdown::new(),
         form: Form::of(args.json),
         table_partitions: args.table_partitions,
     };
-    rebuild.model.check().await?;
     // Checked first: without the archived commits the rows would be incomplete.
     rebuild.archive.check_reachable().await?;
     if args.dry_run {

@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use projector::rebuild::{Switch, switch};
 use read_model::schemas::{SchemaState, list};
+use read_model::shards;
 use runtime::shutdown::Shutdown;
 
 use super::catch_up::catch_up;
@@ -35,6 +36,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     archive.check_reachable().await?;
     let model = args.stores.read_model.open_for_long_statements()?;
     model.check().await?;
+    let archive = archive.of_tenants(shards::tenants(&model).await?);
     let form = Form::of(args.json);
     let from = model.live_schema().await?;
     let kept = list(&model).await?;

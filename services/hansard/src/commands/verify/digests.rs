@@ -104,6 +104,9 @@ async fn recorded(
     let mut later = Vec::new();
     let mut standings = job.record.last_commits(digest.partition).await?;
     while let Some((key, message)) = standings.try_next().await? {
+        if !job.archive.tenants().contains(&key.tenant) {
+            continue;
+        }
         // A conversation with new commits is returned several times; the duplicates are removed below.
         let is_late = parked.contains_key(&key) || message.position.sequence > digest.checkpoint;
         if is_late {
@@ -122,7 +125,8 @@ async fn recorded(
             recorded.add(key, &message)?;
         }
     }
-    for (key, range) in hibernated {
+    let is_here = |key: &ConversationKey| job.archive.tenants().contains(&key.tenant);
+    for (key, range) in hibernated.into_iter().filter(|(key, _)| is_here(key)) {
         recorded.insert(key, range.last_version, range.last);
     }
     Ok(recorded)

@@ -108,7 +108,7 @@ impl Pass<'_> {
     }
 
     fn take(&mut self, message: &FollowedMessage, report: &mut Report) -> anyhow::Result<()> {
-        if message.is_closing() {
+        if message.is_skipped() {
             return Ok(());
         }
         let Some(key) = &message.key else {

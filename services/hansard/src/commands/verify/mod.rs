@@ -19,10 +19,11 @@ use domain::{ConversationId, TenantId};
 use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::KeyRange;
+use read_model::shards;
 
 use self::report::Report;
 use self::sample::Sample;
-use super::stores::Stores;
+use super::stores::{Stores, check_has_rows_of};
 use crate::exit::Exit;
 use crate::ids::{self, conversation, tenant};
 
@@ -128,13 +129,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let key = args.tenant.as_ref().zip(args.conversation.as_ref());
     let key = key.map(|(tenant, conversation)| ids::key(tenant, conversation));
     let archive = args.stores.open_archive("hansard-verify").await?;
+    let model = args.stores.read_model.open_for_long_statements()?;
+    model.check().await?;
+    if let Some(tenant) = &args.tenant {
+        check_has_rows_of(&model, tenant).await?;
+    }
     let job = VerifyJob {
         record: archive.record().clone(),
-        archive,
-        model: args.stores.read_model.open_for_long_statements()?,
+        archive: archive.of_tenants(shards::tenants(&model).await?),
+        model,
         repair: repair(&args.repair),
     };
-    job.model.check().await?;
     if !args.digests {
         // Archived commits are part of the record; without them every comparison fails.
         job.archive.check_reachable().await?;

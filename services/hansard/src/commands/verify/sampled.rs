@@ -19,15 +19,17 @@ pub(super) async fn run(
     mut selected: SampleSelection,
     report: &mut Report,
 ) -> anyhow::Result<()> {
+    let is_selected =
+        |key: &ConversationKey| range.contains(key) && job.archive.tenants().contains(&key.tenant);
     for partition in (0..job.record.partitions()).map(Partition) {
         let mut standings = job.record.last_commits(partition).await?;
         while let Some((key, _)) = standings.try_next().await? {
-            if range.contains(&key) {
+            if is_selected(&key) {
                 selected.offer(key);
             }
         }
         let hibernated = job.archive.hibernated_conversations(partition).await?;
-        for key in hibernated.into_keys().filter(|key| range.contains(key)) {
+        for key in hibernated.into_keys().filter(is_selected) {
             selected.offer(key);
         }
     }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use domain::{TenantId, Timestamp};
+use futures::future::join_all;
 use identity::TenantScope;
 use pages::components::{bytes, utc};
 use pages::dashboard::system::{LagSample, ParkedRow, SystemPage, TextTable, system};
@@ -108,11 +109,18 @@ fn schema(schema: &SchemaInfo) -> Vec<String> {
     ]
 }
 
-/// Parked conversations of one tenant or of all, one more than are shown.
+/// Parked conversations of one tenant or of all, more than are shown if there are.
 async fn parked(model: &ReadModel, tenant: Option<&TenantId>) -> Vec<ParkedRow> {
     let limit = u32::try_from(PARKED_SHOWN_MAX + 1).unwrap_or(u32::MAX);
-    let parked = parking::list_by_reader(model, tenant, limit).await;
-    let parked = parked.unwrap_or_default().into_iter();
+    let databases = match tenant {
+        Some(tenant) => vec![model.of(tenant)],
+        None => model.databases(),
+    };
+    let lists = databases
+        .iter()
+        .map(|database| parking::list_by_reader(database, tenant, limit));
+    let lists = join_all(lists).await.into_iter();
+    let parked = lists.flat_map(Result::unwrap_or_default);
     let is_shown = |one: &ParkedConversation| tenant.is_none_or(|tenant| one.key.tenant == *tenant);
     parked.filter(is_shown).map(row).collect()
 }

@@ -46,6 +46,6 @@ pub(in crate::http::dashboard) async fn show_usage(
         runs: &runs_by_day(range.days, &runs),
         is_cut: is_cut(&tokens) || is_cut(&runs),
         prices: &prices,
-        freshness: freshness(&state).await,
+        freshness: freshness(&state, tenant.tenant()).await,
     })))
 }

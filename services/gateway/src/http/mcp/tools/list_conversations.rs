@@ -67,7 +67,7 @@ pub(super) async fn call(
     }
     let gateway = &context.state.gateway;
     // Hosts send no positions, so the rows must include everything that is recorded. Rows that are late are listed as they are.
-    let _ = catch_up::reached(gateway)
+    let _ = catch_up::reached(gateway, tenant.tenant())
         .await
         .map_err(problem::from_problem)?;
     let paging = Paging {

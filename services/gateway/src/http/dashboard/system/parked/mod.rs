@@ -38,9 +38,9 @@ async fn request(
         detail: &what,
     };
     record_for(state, &token, action).await?;
-    let model = &state.gateway.reader.read_model;
+    let model = state.gateway.reader.read_model.of(&key.tenant);
     let request = ParkedRequest { key, dropped };
-    let requested = parking::request(model, &request);
+    let requested = parking::request(&model, &request);
     let is_parked = Deadline::until(None).rows(requested).await;
     if is_parked.map_err(problem::from_problem)? {
         return Ok(Redirect::to(PATH));

@@ -37,7 +37,7 @@ async fn page(
         conversations_max: CONVERSATIONS_SEARCHED,
         new,
         error,
-        freshness: freshness(state).await,
+        freshness: freshness(state, person.admin.tenant.tenant()).await,
     })))
 }
 

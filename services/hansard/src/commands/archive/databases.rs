@@ -1,0 +1,100 @@
+//! The databases of an archive run: which conversations are idle is asked of the rows of their tenants.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+use domain::{ConversationKey, TenantFilter, TenantId, Timestamp};
+use read_model::ReadModel;
+use read_model::projections::conversations::verification::RowPosition;
+use read_model::projections::conversations::{ErasedConversations, idle_conversations};
+use read_model::schemas::SchemasLock;
+use read_model::shards;
+
+use crate::console;
+use crate::exit::UsageError;
+
+/// The databases, and the tenants whose rows each has.
+pub(super) struct Databases(Vec<(TenantFilter, ReadModel)>);
+
+impl Databases {
+    /// The first database and its shards. Without the URL of a shard, the conversations of its tenants are not archived.
+    pub(super) async fn open(first: ReadModel, shards: Vec<ReadModel>) -> anyhow::Result<Self> {
+        let listed = first_tenants(&first).await?;
+        let mut all = vec![(TenantFilter::Except(listed.clone().into()), first)];
+        let mut missing = listed;
+        for shard in shards {
+            shard.check().await?;
+            let tenants = shards::tenants(&shard).await?;
+            let TenantFilter::Only(own) = &tenants else {
+                return Err(UsageError(
+                    "--shard-url names a database that is no shard: give the URL of a shard that has tenants".to_owned(),
+                )
+                .into());
+            };
+            missing.retain(|tenant| !own.contains(tenant));
+            all.push((tenants, shard));
+        }
+        if !missing.is_empty() {
+            console::print_error(&format!(
+                "the conversations of {} tenants are not archived: give the URLs of their shards with --shard-url",
+                missing.len()
+            ));
+        }
+        Ok(Self(all))
+    }
+
+    /// Takes the locks of all of them.
+    pub(super) async fn lock(&self) -> anyhow::Result<Vec<SchemasLock>> {
+        let mut locks = Vec::new();
+        for (_, model) in &self.0 {
+            locks.push(lock(model).await?);
+        }
+        Ok(locks)
+    }
+
+    /// The conversations among `keys` that are idle, by the rows of their tenants.
+    pub(super) async fn idle(
+        &self,
+        keys: &[&ConversationKey],
+        before: Timestamp,
+        erased: ErasedConversations,
+    ) -> anyhow::Result<Vec<RowPosition>> {
+        let mut idle = Vec::new();
+        for (tenants, model) in &self.0 {
+            let own = keys.iter().copied();
+            let own = own.filter(|key| tenants.contains(&key.tenant));
+            let own: Vec<&ConversationKey> = own.collect();
+            if !own.is_empty() {
+                idle.extend(idle_conversations(model, &own, before, erased).await?);
+            }
+        }
+        Ok(idle)
+    }
+}
+
+/// The tenants of shards, by the list of the first database.
+///
+/// # Errors
+/// It is a shard.
+async fn first_tenants(model: &ReadModel) -> anyhow::Result<BTreeSet<TenantId>> {
+    model.check().await?;
+    match shards::tenants(model).await? {
+        TenantFilter::Except(listed) => Ok(BTreeSet::clone(&listed)),
+        TenantFilter::Only(_) => Err(UsageError(
+            "the database is a shard: give the URL of the first database with --database-url, and those of shards with --shard-url"
+                .to_owned(),
+        )
+        .into()),
+    }
+}
+
+/// Takes the lock of the first database, which excludes other archive runs and rebuilds.
+pub(super) async fn lock_first(model: &ReadModel) -> anyhow::Result<SchemasLock> {
+    first_tenants(model).await?;
+    lock(model).await
+}
+
+async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
+    let lock = SchemasLock::take(model).await?;
+    lock.context("a rebuild or another archive run is running: wait until it ends")
+}
