@@ -160,7 +160,24 @@ fn flatten_into(name: &str, value: &Value, variables: &mut Vec<(String, String)>
         Value::Null => {}
         Value::String(text) => variables.push((name.to_owned(), text.clone())),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            variables.push((name.to_owned(), value.to_string()));
+            variables.push((name.to_owned(), inline(value)));
         }
+    }
+}
+
+/// A value as variables have it: as JSON, but with `=` in objects.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(inline).collect();
+            format!("[{}]", values.join(","))
+        }
+        Value::Object(section) => {
+            let entries = section.iter();
+            let entries = entries.map(|(key, value)| format!("{key}={}", inline(value)));
+            let entries: Vec<String> = entries.collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
 }

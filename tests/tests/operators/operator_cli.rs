@@ -54,16 +54,11 @@ impl OperatorCli {
         words.map(|word| word.replace('@', &folder)).collect()
     }
 
-    /// Runs a command to its end.
-    pub(crate) async fn run(&self, line: &str) -> CommandOutput {
-        program!()
-            .run(self.arguments_of(line), &self.variables)
-            .await
-    }
-
     /// Runs a command, checks its exit code and standard error, and returns its standard output.
     pub(crate) async fn check(&self, line: &str, code: i32, stderr: &str) -> String {
-        let ended = self.run(line).await;
+        let ended = program!()
+            .run(self.arguments_of(line), &self.variables)
+            .await;
         assert_eq!(ended.code, Some(code), "{line}: {ended:?}");
         assert!(ended.stderr.contains(stderr), "{line}: {ended:?}");
         ended.stdout

@@ -7,6 +7,7 @@ use tests::errors::Failure;
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use tests::node::Node;
+use tests::program;
 use tests::settings::Role;
 use tests::shards::{self, shard};
 use tests::stack::{Setup, Stack};
@@ -229,22 +230,11 @@ async fn a_role_with_another_list_reads_nothing() {
 
 /// Starts a projector with these shards, which does not accept them.
 async fn check_rejected(stack: &Stack, shard: &str, shards: &[ShardConfig], error: &str) {
-    let list: Vec<String> = shards
-        .iter()
-        .map(|one| {
-            let tenants = serde_json::to_string(&one.tenants).unwrap();
-            let (name, url) = (&one.name, &one.database_url);
-            format!("{{name=\"{name}\",database_url=\"{url}\",tenants={tenants}}}")
-        })
-        .collect();
-    let list = format!("[{}]", list.join(","));
-    let variables = [
-        ("HANSARD_READ_MODEL__SHARDS", list.as_str()),
-        ("HANSARD_SHARD", shard),
-        ("HANSARD_ADMIN_ADDR", "127.0.0.1:0"),
-    ];
-    let cli = OperatorCli::with(stack, &variables);
-    let ended = cli.run("projector").await;
+    let mut settings = stack.another(Role::Projector).settings;
+    settings.projector.read_model.shards = shards.to_vec();
+    shard.clone_into(&mut settings.projector.shard);
+    let variables = settings.variables_of(Role::Projector);
+    let ended = program!().run(["projector"], &variables).await;
     let output = format!("{}{}", ended.stdout, ended.stderr);
     assert!(output.contains(error), "{output}");
     assert!(ended.code.is_some_and(|code| code != 0), "{ended:?}");
