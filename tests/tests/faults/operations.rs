@@ -72,6 +72,38 @@ impl Operated {
         assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
     }
 
+    /// The operations in a row, each with acknowledgements around it. Returns the server that has joined, too.
+    async fn operate(&mut self, load: &Workload) -> (Phases, NatsServer) {
+        let mut phases = Phases::default();
+        phases.begin("without", load);
+        pass(load, QUIET).await;
+
+        phases.begin("drain", load);
+        let fourth = self.joining.clone();
+        let fourth = NatsServer::start(fourth, &devstack::quiet).await.unwrap();
+        self.partitions("balance --drain n0", &fourth).await;
+        phases.begin("loss of the drained server", load);
+        self.fixture.stack.servers.nats_mut().kill();
+        pass(load, PASSED).await;
+        phases.begin("24 partitions", load);
+        let add = format!("add {AFTER} --stage-seconds 11");
+        self.partitions(&add, &fourth).await;
+        pass(load, PASSED).await;
+        phases.begin("without, 24 partitions", load);
+        pass(load, QUIET).await;
+        phases.begin("loss of a projector", load);
+        self.fixture.kill(FaultTarget::Projector);
+        pass(load, PASSED).await;
+        self.fixture.restart(FaultTarget::Projector).await;
+        phases.begin("loss of the replica", load);
+        self.standby.kill();
+        pass(load, PASSED).await;
+        phases.begin("upgrade", load);
+        self.upgrade(load).await;
+        phases.begin("end", load);
+        (phases, fourth)
+    }
+
     /// Replaces the program of every process by the current one.
     async fn upgrade(&mut self, load: &Workload) {
         for process in 0..self.fixture.processes().len() {
@@ -139,34 +171,7 @@ async fn operations_under_a_steady_load() {
     let capacity = u32::try_from(CAPACITY).unwrap();
     load.journal.set_pace(took * 2 / capacity);
     pass(&load, PASSED).await;
-    let mut phases = Phases::default();
-    phases.begin("without", &load);
-    pass(&load, QUIET).await;
-
-    phases.begin("drain", &load);
-    let fourth = operated.joining.clone();
-    let fourth = NatsServer::start(fourth, &devstack::quiet).await.unwrap();
-    operated.partitions("balance --drain n0", &fourth).await;
-    phases.begin("loss of the drained server", &load);
-    operated.fixture.stack.servers.nats_mut().kill();
-    pass(&load, PASSED).await;
-    phases.begin("24 partitions", &load);
-    let add = format!("add {AFTER} --stage-seconds 11");
-    operated.partitions(&add, &fourth).await;
-    pass(&load, PASSED).await;
-    phases.begin("without, 24 partitions", &load);
-    pass(&load, QUIET).await;
-    phases.begin("loss of a projector", &load);
-    operated.fixture.kill(FaultTarget::Projector);
-    pass(&load, PASSED).await;
-    operated.fixture.restart(FaultTarget::Projector).await;
-    phases.begin("loss of the replica", &load);
-    operated.standby.kill();
-    pass(&load, PASSED).await;
-    phases.begin("upgrade", &load);
-    operated.upgrade(&load).await;
-    phases.begin("end", &load);
-
+    let (phases, _joined) = operated.operate(&load).await;
     let unread = load.journal.unread();
     let tried = load.finish().await;
     let p99 = |is_in: fn(&usize) -> bool| phases.p99(&tried.calls, |phase| is_in(&phase));

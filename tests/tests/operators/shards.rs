@@ -230,7 +230,7 @@ async fn a_role_with_another_list_reads_nothing() {
 
 /// Starts a projector with these shards, which does not accept them.
 async fn check_rejected(stack: &Stack, shard: &str, shards: &[ShardConfig], error: &str) {
-    let mut settings = stack.another(Role::Projector).settings;
+    let mut settings = stack.another(Role::Projector).settings.clone();
     settings.projector.read_model.shards = shards.to_vec();
     shard.clone_into(&mut settings.projector.shard);
     let variables = settings.variables_of(Role::Projector);

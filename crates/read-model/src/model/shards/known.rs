@@ -1,24 +1,101 @@
 //! The assignments of a database as this process has read them.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use domain::TenantId;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::Instant;
 
 use super::stored::Stored;
 
+/// How old the known assignments are at most, except while they are read again.
+const KNOWN_AGE_MAX: Duration = Duration::from_secs(10);
+/// For how long a database is believed not to have the rows of a tenant.
+const ABSENCE_AGE_MAX: Duration = Duration::from_secs(1);
+
 /// The stored assignments; at first unknown. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KnownAssignments(Arc<RwLock<Option<Arc<Stored>>>>);
+pub(crate) struct KnownAssignments(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    known: RwLock<Option<Known>>,
+    reading: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Known {
+    stored: Stored,
+    read_at: Instant,
+}
+
+/// What the known assignments say about a tenant and a database, the first one or a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Assigned {
+    /// The database has its rows.
+    Here,
+    /// As above, but the assignments are old.
+    HereBefore,
+    /// It does not.
+    Elsewhere,
+    /// Unknown, or it did not.
+    Unknown,
+}
 
 impl KnownAssignments {
-    /// Whether the known assignments say that this database, the first one or a shard, has the rows of a tenant. `false` also if they
-    /// are unknown, or if the tenant may have been assigned since: read them again.
-    pub(crate) fn are_of(&self, tenant: &TenantId, shard: Option<&str>) -> bool {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.as_ref().is_some_and(|known| known.has(tenant, shard))
+    pub(crate) fn of(&self, tenant: &TenantId, shard: Option<&str>) -> Assigned {
+        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = known.as_ref() else {
+            return Assigned::Unknown;
+        };
+        let age = known.read_at.elapsed();
+        match known.stored.has(tenant, shard) {
+            true if age < KNOWN_AGE_MAX => Assigned::Here,
+            true => Assigned::HereBefore,
+            false if age < ABSENCE_AGE_MAX => Assigned::Elsewhere,
+            false => Assigned::Unknown,
+        }
     }
 
-    pub(crate) fn set(&self, stored: Arc<Stored>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(stored);
+    /// The right to read the assignments again; `None`: another call does.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, ()>> {
+        self.0.reading.try_lock().ok()
+    }
+
+    /// Waits for the right to read the assignments.
+    pub(crate) async fn lock(&self) -> MutexGuard<'_, ()> {
+        self.0.reading.lock().await
+    }
+
+    /// `read_at`: when the read began.
+    pub(crate) fn set(&self, stored: Stored, read_at: Instant) {
+        let known = Known { stored, read_at };
+        *self.0.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stored::tests::{stored, tenant};
+    use super::*;
+
+    #[test]
+    fn assignments_become_old() {
+        let known = KnownAssignments::default();
+        let (acme, big) = (tenant("acme"), tenant("big"));
+        assert_eq!(known.of(&acme, None), Assigned::Unknown);
+        let now = Instant::now();
+        for (age_ms, here, elsewhere) in [
+            (0, Assigned::Here, Assigned::Elsewhere),
+            (1_000, Assigned::Here, Assigned::Unknown),
+            (9_000, Assigned::Here, Assigned::Unknown),
+            (10_000, Assigned::HereBefore, Assigned::Unknown),
+        ] {
+            let read_at = now.checked_sub(Duration::from_millis(age_ms)).unwrap();
+            known.set(stored(false, &[("big", "eu")]), read_at);
+            assert_eq!(known.of(&acme, None), here, "{age_ms}");
+            assert_eq!(known.of(&big, None), elsewhere, "{age_ms}");
+        }
     }
 }

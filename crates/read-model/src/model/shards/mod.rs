@@ -9,10 +9,11 @@ mod known;
 mod stored;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use domain::{TenantAccess, TenantId};
+use tokio::time::Instant;
 
+use self::known::Assigned;
 pub(crate) use self::known::KnownAssignments;
 use self::stored::stored_by_reader;
 pub use self::stored::{other_database, tenants};
@@ -106,32 +107,43 @@ impl ReadModel {
         })
     }
 
-    /// Checks that this database has the rows of a tenant, by its own list.
+    /// Checks that this database has the rows of a tenant, by its own list, which is read again when it is old.
     pub(crate) async fn check_has_rows_of(
         &self,
         access: &TenantAccess,
     ) -> Result<(), ReadModelError> {
-        let tenant = access.tenant();
-        if self.known.are_of(tenant, self.shard_name()) {
-            return Ok(());
-        }
-        // Boxed: a rare future.
-        let assigned = Box::pin(stored_by_reader(self)).await?;
-        let Some(assigned) = assigned else {
-            // Not migrated: the database has no shards.
-            return Ok(());
+        let assigned = || self.known.of(access.tenant(), self.shard_name());
+        // One call reads the list for all; others use the old one meanwhile, or wait if they cannot.
+        let _reading = match assigned() {
+            Assigned::Here => return Ok(()),
+            Assigned::HereBefore => match self.known.try_lock() {
+                Some(reading) => reading,
+                None => return Ok(()),
+            },
+            Assigned::Elsewhere => return Err(self.with_name(has_no_rows())),
+            Assigned::Unknown => self.known.lock().await,
         };
-        self.known.set(Arc::new(assigned));
-        if self.known.are_of(tenant, self.shard_name()) {
+        match assigned() {
+            Assigned::Here => return Ok(()),
+            Assigned::Elsewhere => return Err(self.with_name(has_no_rows())),
+            Assigned::HereBefore | Assigned::Unknown => {}
+        }
+        let read_at = Instant::now();
+        // Boxed: a rare future.
+        self.known
+            .set(Box::pin(stored_by_reader(self)).await?, read_at);
+        if matches!(assigned(), Assigned::Here | Assigned::HereBefore) {
             return Ok(());
         }
         tracing::error!(
-            tenant.id = tenant.as_str(),
+            tenant.id = access.tenant().as_str(),
             shard = self.shard_name().unwrap_or_default(),
             "read_model.shards differs from the assignments in the database: use the same list for all roles, and start the projector of each shard"
         );
-        Err(ReadModelError::unavailable(
-            "the database does not have the rows of the tenant",
-        ))
+        Err(self.with_name(has_no_rows()))
     }
+}
+
+fn has_no_rows() -> ReadModelError {
+    ReadModelError::unavailable("the database does not have the rows of the tenant")
 }

@@ -51,15 +51,19 @@ pub(super) async fn stored(model: &ReadModel) -> Result<Stored, ReadModelError> 
     Stored::from_rows(&model.fetch(STORED, PgArguments::default).await?)
 }
 
-/// As [`stored`], for readers, who may not read the table; `None`: the database is not migrated yet.
-pub(super) async fn stored_by_reader(model: &ReadModel) -> Result<Option<Stored>, ReadModelError> {
+/// As [`stored`], for readers, who may not read the table. A database that is not migrated yet has none.
+pub(super) async fn stored_by_reader(model: &ReadModel) -> Result<Stored, ReadModelError> {
     let sql = "SELECT tenant_id, shard, is_here FROM hansard.shard_tenants()";
     match model.fetch(sql, PgArguments::default).await {
-        Ok(rows) => Stored::from_rows(&rows).map(Some),
+        Ok(rows) => Stored::from_rows(&rows),
         Err(error) => {
             let rows = model.fetch(READ_MIGRATIONS, PgArguments::default).await?;
             let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
-            if found < SINCE { Ok(None) } else { Err(error) }
+            if found < SINCE {
+                Ok(Stored::default())
+            } else {
+                Err(error)
+            }
         }
     }
 }
