@@ -27,8 +27,8 @@ pub struct ReadModelConfig {
     pub acquire_timeout_ms: u64,
     /// Timeout of one statement, in milliseconds.
     pub statement_timeout_ms: u64,
-    /// Further databases, at most 16, each with the rows of some tenants. The first one has those of all others. Use the same list for
-    /// all roles.
+    /// Further databases, at most 16, each with the rows of some tenants. The first one has those of all others. Use the same names and
+    /// tenants for all roles.
     #[serde(default)]
     pub shards: Vec<ShardConfig>,
 }

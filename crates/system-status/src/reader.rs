@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use domain::{Partition, Sequence, Stage, Timestamp};
 use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Unavailable};
-use futures::future::join_all;
+use futures::future::{join_all, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
 use read_model::projections::search::search_overview;
+use read_model::shards::tenants_elsewhere;
 use read_model::{ReadModel, ReadModelError, replica_status, schema_status};
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
@@ -37,6 +38,8 @@ pub struct Reader {
     model: ReadModel,
     /// Names and handles.
     replicas: Vec<(String, ReadModel)>,
+    /// The databases of some tenants, beside `model`.
+    shards: Vec<ReadModel>,
     roles: Option<Vec<Role>>,
     clock: Clock,
 }
@@ -65,6 +68,7 @@ impl Reader {
             },
             model,
             replicas: Vec::new(),
+            shards: Vec::new(),
             roles,
             clock: Clock::System,
         }
@@ -76,6 +80,12 @@ impl Reader {
         Self { replicas, ..self }
     }
 
+    /// Adds the shards, whose rows explain holes that the erasures of their tenants made.
+    #[must_use]
+    pub fn with_shards(self, shards: Vec<ReadModel>) -> Self {
+        Self { shards, ..self }
+    }
+
     /// Creates a reader with the rights of a gateway, which reads no roles.
     #[must_use]
     pub fn of_gateway(record: Record, registry: Registry, model: ReadModel) -> Self {
@@ -83,6 +93,7 @@ impl Reader {
             source: Source::Gateway { record, registry },
             model,
             replicas: Vec::new(),
+            shards: Vec::new(),
             roles: None,
             clock: Clock::System,
         }
@@ -103,7 +114,7 @@ impl Reader {
             (Ok(record), Source::Operator { .. })
                 if read_model.is_ok() && record.partitions.iter().any(has_others) =>
             {
-                erased(&self.model, record).await.ok().flatten()
+                self.erased(record).await.ok().flatten()
             }
             _ => None,
         };
@@ -159,6 +170,21 @@ impl Reader {
         }
     }
 
+    /// What erasures removed, by the rows of all databases; `None`: there are too many, or another database has the rows of some tenants.
+    async fn erased(
+        &self,
+        record: &RecordReading,
+    ) -> Result<Option<ErasedReading>, ReadModelError> {
+        let elsewhere = tenants_elsewhere(&self.model, &self.shards).await?;
+        if elsewhere.is_none_or(|tenants| !tenants.is_empty()) {
+            return Ok(None);
+        }
+        let databases = std::iter::once(&self.model).chain(&self.shards);
+        let readings = try_join_all(databases.map(|model| erased(model, record))).await?;
+        let readings: Option<Vec<ErasedReading>> = readings.into_iter().collect();
+        Ok(readings.and_then(|readings| readings.into_iter().reduce(ErasedReading::with)))
+    }
+
     async fn read_replicas(&self) -> Vec<ReplicaReading> {
         let readings = self.replicas.iter().map(|(name, replica)| async {
             let status = replica_status(&self.model, replica, REPLICA_DEADLINE).await;
@@ -198,7 +224,7 @@ fn checkpoints_of(overview: &Overview) -> Checkpoints {
         .collect()
 }
 
-/// Reads what erasures removed, after the rows have reached the end of the record, or after the deadline. A message is removed
+/// Reads what erasures of the tenants of a database removed, after its rows have reached the end of the record, or after the deadline. A message is removed
 /// after its tombstone is appended, so rows at that position contain every erasure that made a hole.
 async fn erased(
     model: &ReadModel,

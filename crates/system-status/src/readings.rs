@@ -43,6 +43,24 @@ pub struct ErasedReading {
     pub commits: Vec<ErasedCommits>,
 }
 
+impl ErasedReading {
+    /// What erasures removed by the rows of two databases: known up to the earlier one of their checkpoints.
+    pub(crate) fn with(mut self, other: Self) -> Self {
+        for (partition, checkpoint) in &mut self.checkpoints {
+            let others = other.checkpoints.get(partition).copied();
+            *checkpoint = (*checkpoint).min(others.unwrap_or_default());
+        }
+        for more in other.commits {
+            let mut commits = self.commits.iter_mut();
+            match commits.find(|known| known.partition == more.partition) {
+                Some(known) => known.commits = known.commits.saturating_add(more.commits),
+                None => self.commits.push(more),
+            }
+        }
+        self
+    }
+}
+
 /// The checkpoint of each partition.
 pub type Checkpoints = BTreeMap<Partition, Sequence>;
 
@@ -129,4 +147,31 @@ pub struct RoleAnswer {
     pub missing: Vec<String>,
     /// Its version, if it is known.
     pub version: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(checkpoints: &[u64], commits: &[(u16, u64)]) -> ErasedReading {
+        let checkpoints = (0..)
+            .map(Partition)
+            .zip(checkpoints.iter().copied().map(Sequence));
+        let commits = commits.iter().map(|(partition, commits)| ErasedCommits {
+            partition: Partition(*partition),
+            commits: *commits,
+        });
+        ErasedReading {
+            checkpoints: checkpoints.collect(),
+            commits: commits.collect(),
+        }
+    }
+
+    #[test]
+    fn erasures_of_several_databases_are_known_up_to_the_earlier_checkpoint() {
+        let both = reading(&[5, 7, 9], &[(0, 1)]).with(reading(&[6, 3], &[(0, 2), (1, 4)]));
+        let expected = reading(&[5, 3, 0], &[(0, 3), (1, 4)]);
+        assert_eq!(both.checkpoints, expected.checkpoints);
+        assert_eq!(both.commits, expected.commits);
+    }
 }

@@ -2,6 +2,7 @@
 
 use devstack::PostgresServer;
 use read_model::{ReadModelConfig, ShardConfig};
+use serde_json::Value;
 use tests::agent::Agent;
 use tests::errors::Failure;
 use tests::events::{assistant, user};
@@ -151,7 +152,25 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
         ["c", "fork"],
         "nothing is erased"
     );
+    let unexplained = async |arguments: &str| {
+        let status = first
+            .until(&format!("status --no-roles --json {arguments}"), 0)
+            .await;
+        let status: Value = serde_json::from_str(&status.stdout).unwrap();
+        let partitions = status["partitions"].as_array().unwrap().iter();
+        let holes = partitions.filter(|one| one["holes"] != 0);
+        let holes: Vec<Value> = holes.map(|one| one["holesUnexplained"].clone()).collect();
+        holes
+    };
     let erased = shard.json(&line, 0).await;
+    // The first database does not know what the erasure removed.
+    assert!(unexplained("").await.contains(&Value::Null));
+    let shard_url = format!("--shard-url {}", sharded.url());
+    let holes = unexplained(&shard_url).await;
+    assert!(
+        !holes.is_empty() && holes.iter().all(|hole| hole == 0),
+        "{holes:?}"
+    );
     assert_eq!(erased[0]["signed"]["receipt"]["rows"], "gone", "{erased:?}");
     assert_eq!(listed(&sharded.big).await.unwrap(), Vec::<String>::new());
     assert_eq!(listed(&sharded.small).await.unwrap(), ["c", "fork"]);

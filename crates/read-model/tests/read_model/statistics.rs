@@ -25,6 +25,7 @@ const WITHOUT_PERSONAL_CONTENT: [&str; 18] = [
     "schema.name",
     "schema.phase",
     "schema.projection",
+    "shard_tenant.shard",
     "usage_day.model",
 ];
 

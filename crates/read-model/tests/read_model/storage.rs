@@ -19,6 +19,8 @@ const BEFORE_STORAGE: &str = "
     DROP FUNCTION hansard.live_schema, hansard.live_projectors, hansard.partitions_overview, hansard.parked_conversations;
     DROP FUNCTION hansard.request_parked;
     DROP TABLE hansard.parked_request;
+    DROP FUNCTION hansard.shard_tenants;
+    DROP TABLE hansard.shard_tenant;
     ALTER TABLE hansard.migration DROP COLUMN floor;
     DELETE FROM hansard.migration WHERE version >= 14";
 

@@ -7,7 +7,7 @@ use event_log::RecordConfig;
 use system_status::roles::Role;
 use system_status::{LAG_MAX_SECONDS_DEFAULT, Limits, Reader, Status};
 
-use super::stores::{ReadModelAddress, RecordAddress, ReplicaAddresses};
+use super::stores::{ReadModelAddress, RecordAddress, ReplicaAddresses, ShardAddresses};
 use crate::console::{self, AsJson};
 use crate::exit::Exit;
 use crate::status::{default_roles, view};
@@ -44,6 +44,8 @@ pub(crate) struct StatusOptions {
     read_model: ReadModelAddress,
     #[command(flatten)]
     replicas: ReplicaAddresses,
+    #[command(flatten)]
+    shards: ShardAddresses,
     /// URL of the NATS server's monitoring port, which shows its sync settings.
     #[arg(long, value_name = "URL", env = "HANSARD_RECORD__MONITOR_URL")]
     #[arg(hide_env_values = true)]
@@ -83,7 +85,8 @@ impl StatusOptions {
             unexplained_max: self.unexplained_max,
         };
         let reader = Reader::new(config, self.read_model.open()?, roles);
-        Ok((reader.with_replicas(self.replicas.open()?), limits))
+        let reader = reader.with_replicas(self.replicas.open()?);
+        Ok((reader.with_shards(self.shards.open()?), limits))
     }
 }
 

@@ -123,6 +123,13 @@ pub(crate) struct ShardAddresses {
 }
 
 impl ShardAddresses {
+    /// The read models of each shard. The connection opens with the first use.
+    pub(crate) fn open(&self) -> Result<Vec<ReadModel>, ReadModelError> {
+        let urls = self.urls.iter();
+        urls.map(|url| ReadModel::connect_lazy(&ReadModelConfig::new(url)))
+            .collect()
+    }
+
     /// The read models of each shard, with the longest statement timeout. The connection opens with the first use.
     pub(crate) fn open_for_long_statements(&self) -> Result<Vec<ReadModel>, ReadModelError> {
         let urls = self.urls.iter().cloned();

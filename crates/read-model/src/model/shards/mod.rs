@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use self::known::Assigned;
 pub(crate) use self::known::KnownAssignments;
 use self::stored::stored_by_reader;
-pub use self::stored::{other_database, tenants};
+pub use self::stored::{other_database, tenants, tenants_elsewhere};
 use crate::config::ReadModelConfig;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;

@@ -45,6 +45,26 @@ pub async fn other_database(
     )))
 }
 
+/// The tenants whose rows are in none of these databases, by the list of the first one; `None`: it is a shard itself.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn tenants_elsewhere(
+    first: &ReadModel,
+    shards: &[ReadModel],
+) -> Result<Option<BTreeSet<TenantId>>, ReadModelError> {
+    let listed = stored(first).await?;
+    if listed.is_shard {
+        return Ok(None);
+    }
+    let mut elsewhere: BTreeSet<TenantId> = listed.tenants.into_keys().collect();
+    for shard in shards {
+        let own = stored(shard).await?;
+        elsewhere.retain(|tenant| !own.has(tenant, own.shard()));
+    }
+    Ok(Some(elsewhere))
+}
+
 pub(super) const STORED: &str = "SELECT tenant_id, shard, is_here FROM hansard.shard_tenant";
 
 pub(super) async fn stored(model: &ReadModel) -> Result<Stored, ReadModelError> {

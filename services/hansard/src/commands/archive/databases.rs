@@ -1,14 +1,12 @@
 //! The databases of an archive run: which conversations are idle is asked of the rows of their tenants.
 
-use std::collections::BTreeSet;
-
 use anyhow::Context as _;
-use domain::{ConversationKey, TenantFilter, TenantId, Timestamp};
+use domain::{ConversationKey, TenantFilter, Timestamp};
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::RowPosition;
 use read_model::projections::conversations::{ErasedConversations, idle_conversations};
 use read_model::schemas::SchemasLock;
-use read_model::shards;
+use read_model::shards::{tenants, tenants_elsewhere};
 
 use crate::console;
 use crate::exit::UsageError;
@@ -19,26 +17,29 @@ pub(super) struct Databases(Vec<(TenantFilter, ReadModel)>);
 impl Databases {
     /// The first database and its shards. Without the URL of a shard, the conversations of its tenants are not archived.
     pub(super) async fn open(first: ReadModel, shards: Vec<ReadModel>) -> anyhow::Result<Self> {
-        let listed = first_tenants(&first).await?;
-        let mut all = vec![(TenantFilter::Except(listed.clone().into()), first)];
-        let mut missing = listed;
-        for shard in shards {
+        check_first(&first).await?;
+        for shard in &shards {
             shard.check().await?;
-            let tenants = shards::tenants(&shard).await?;
-            let TenantFilter::Only(own) = &tenants else {
-                return Err(UsageError(
-                    "--shard-url names a database that is no shard: give the URL of a shard that has tenants".to_owned(),
-                )
-                .into());
-            };
-            missing.retain(|tenant| !own.contains(tenant));
-            all.push((tenants, shard));
         }
+        let missing = tenants_elsewhere(&first, &shards)
+            .await?
+            .unwrap_or_default();
         if !missing.is_empty() {
             console::print_error(&format!(
                 "the conversations of {} tenants are not archived: give the URLs of their shards with --shard-url",
                 missing.len()
             ));
+        }
+        let mut all = vec![(tenants(&first).await?, first)];
+        for shard in shards {
+            let own = tenants(&shard).await?;
+            if !matches!(own, TenantFilter::Only(_)) {
+                return Err(UsageError(
+                    "--shard-url names a database that is no shard: give the URL of a shard that has tenants".to_owned(),
+                )
+                .into());
+            }
+            all.push((own, shard));
         }
         Ok(Self(all))
     }
@@ -72,25 +73,22 @@ impl Databases {
     }
 }
 
-/// The tenants of shards, by the list of the first database.
-///
-/// # Errors
-/// It is a shard.
-async fn first_tenants(model: &ReadModel) -> anyhow::Result<BTreeSet<TenantId>> {
+/// Fails if a database is a shard.
+async fn check_first(model: &ReadModel) -> anyhow::Result<()> {
     model.check().await?;
-    match shards::tenants(model).await? {
-        TenantFilter::Except(listed) => Ok(BTreeSet::clone(&listed)),
-        TenantFilter::Only(_) => Err(UsageError(
-            "the database is a shard: give the URL of the first database with --database-url, and those of shards with --shard-url"
-                .to_owned(),
-        )
-        .into()),
+    if tenants_elsewhere(model, &[]).await?.is_some() {
+        return Ok(());
     }
+    Err(UsageError(
+        "the database is a shard: give the URL of the first database with --database-url, and those of shards with --shard-url"
+            .to_owned(),
+    )
+    .into())
 }
 
 /// Takes the lock of the first database, which excludes other archive runs and rebuilds.
 pub(super) async fn lock_first(model: &ReadModel) -> anyhow::Result<SchemasLock> {
-    first_tenants(model).await?;
+    check_first(model).await?;
     lock(model).await
 }
 
