@@ -7,7 +7,7 @@ use crate::fixture::Projection;
 use crate::schemas::made_with;
 
 /// Columns without personal content.
-const WITHOUT_PERSONAL_CONTENT: [&str; 18] = [
+const WITHOUT_PERSONAL_CONTENT: [&str; 19] = [
     "checkpoint.holder",
     "conversation.forked_from",
     "event.model",
