@@ -165,7 +165,9 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     let erased = shard.json(&line, 0).await;
     // The first database does not know what the erasure removed.
     assert!(unexplained("").await.contains(&Value::Null));
-    let shard_url = format!("--shard-url {}", sharded.url());
+    // In arguments of the tests, `@` is their folder.
+    let url = sharded.url().replace("hansard@", "");
+    let shard_url = format!("--shard-url {url}&user=hansard");
     let holes = unexplained(&shard_url).await;
     assert!(
         !holes.is_empty() && holes.iter().all(|hole| hole == 0),

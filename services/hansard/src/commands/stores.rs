@@ -118,7 +118,7 @@ impl ReplicaAddresses {
 #[derive(Clone, clap::Args)]
 pub(crate) struct ShardAddresses {
     /// URL of the database of a shard. Repeat the option for each shard.
-    #[arg(long = "shard-url", value_name = "URL")]
+    #[arg(id = "shard_urls", long = "shard-url", value_name = "URL")]
     urls: Vec<String>,
 }
 
