@@ -29,7 +29,7 @@ const WAIT_BASE: Duration = Duration::from_millis(25);
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Maximum wait for the finishing commit of a closed run.
-const FINISH_WAIT_MAX: Duration = Duration::from_secs(5);
+const FINISH_WAIT_MAX: Duration = Duration::from_secs(10);
 /// First wait between two polls.
 const POLL_WAIT_BASE: Duration = Duration::from_millis(5);
 /// Maximum wait between two polls.
@@ -91,7 +91,7 @@ pub(super) async fn finish(
 }
 
 impl Generations {
-    /// Waits until the finishing commit of a run with published end is in the record, for at most five seconds. Returns the
+    /// Waits until the finishing commit of a run with published end is in the record, for at most ten seconds. Returns the
     /// position of the conversation's last commit; `None`: the run is not finished yet. The caller checks access first.
     pub async fn wait_for_finish(
         &self,

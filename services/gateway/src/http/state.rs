@@ -49,7 +49,7 @@ impl HttpState {
         Timestamp(self.clock.now_nanos())
     }
 
-    /// Completes when a run is finished, at most five seconds after its last part.
+    /// Completes when a run is finished, at most ten seconds after its last part.
     #[must_use]
     pub fn wait_until_finished(&self, key: &ConversationKey, run: RunId) -> BoxFuture<'static, ()> {
         let (generations, key) = (self.generations.clone(), key.clone());
