@@ -9,12 +9,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
 /// The largest chunk that is forwarded, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Maximum number of chunks on their way in one direction of a connection.
+const CHUNKS_MAX: usize = 1_024;
 
 /// The state of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,7 +24,7 @@ pub enum Network {
     /// Bytes are forwarded.
     #[default]
     Normal,
-    /// Each chunk is delayed.
+    /// Each chunk arrives so much later. A delay does not limit how many are on their way.
     Slow(Duration),
     /// One direction is stopped; its bytes arrive after the next change of the state.
     Muted(Direction),
@@ -30,6 +32,15 @@ pub enum Network {
     Stopped,
     /// After a client has sent these bytes and the server has received them, the answer and the connection are lost.
     LosesAnswers(&'static [u8]),
+}
+
+impl Network {
+    fn delay(self) -> Duration {
+        if let Self::Slow(delay) = self {
+            return delay;
+        }
+        Duration::ZERO
+    }
 }
 
 /// A direction of a connection.
@@ -161,29 +172,54 @@ struct Link<'a> {
     is_triggered: &'a AtomicBool,
 }
 
+/// Bytes on their way.
+struct Chunk {
+    bytes: Vec<u8>,
+    arrives_at: Instant,
+}
+
 impl Link<'_> {
-    async fn pump(self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) -> io::Result<()> {
-        let mut network = self.controls.network.clone();
+    async fn pump(self, from: OwnedReadHalf, to: OwnedWriteHalf) -> io::Result<()> {
+        let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
+        tokio::try_join!(self.take(from, sender), self.deliver(chunks, to))?;
+        Ok(())
+    }
+
+    /// Takes chunks from the sender until its end or a lost answer.
+    async fn take(&self, mut from: OwnedReadHalf, chunks: mpsc::Sender<Chunk>) -> io::Result<()> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
             let count = from.read(&mut buffer).await?;
-            let chunk = buffer.get(..count).unwrap_or_default();
-            if chunk.is_empty() || self.is_lost() {
+            let bytes = buffer.get(..count).unwrap_or_default().to_vec();
+            if bytes.is_empty() || self.is_lost() {
                 return Ok(());
             }
-            let before = *network.borrow_and_update();
-            if let Network::Slow(delay) = before {
-                sleep(delay).await;
+            let arrives_at = Instant::now() + self.controls.network.borrow().delay();
+            if chunks.send(Chunk { bytes, arrives_at }).await.is_err() {
+                return Ok(());
             }
-            let passes = |network: &Network| {
-                *network != Network::Stopped && *network != Network::Muted(self.direction)
-            };
+        }
+    }
+
+    /// Delivers chunks in order.
+    async fn deliver(
+        &self,
+        mut chunks: mpsc::Receiver<Chunk>,
+        mut to: OwnedWriteHalf,
+    ) -> io::Result<()> {
+        let mut network = self.controls.network.clone();
+        let passes = |network: &Network| {
+            *network != Network::Stopped && *network != Network::Muted(self.direction)
+        };
+        while let Some(chunk) = chunks.recv().await {
+            sleep_until(chunk.arrives_at).await;
             let Ok(now) = network.wait_for(passes).await.map(|now| *now) else {
                 return Ok(());
             };
-            to.write_all(chunk).await?;
-            self.listen(chunk, now);
+            to.write_all(&chunk.bytes).await?;
+            self.listen(&chunk.bytes, now);
         }
+        Ok(())
     }
 
     /// Notes whether the server has received the bytes whose answer is lost.

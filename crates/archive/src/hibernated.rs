@@ -3,11 +3,13 @@
 //! The hash of each one's key is in memory, with the number of the block that has its last commit. So it takes no read to know that a
 //! conversation is not hibernated, and the read of one block to get its last commit.
 //!
-//! The catalogue in memory is at most [`CATALOGUE_AGE_MAX`] old. Last commits leave the record [`HIBERNATION_DELAY_MIN`] after their
+//! The catalogue in memory is at most [`CATALOGUE_AGE_MAX`] old; from half of that age on, calls read it again in the background. Last commits leave the record [`HIBERNATION_DELAY_MIN`] after their
 //! segment is in the catalogue, so that every process knows the segment by then. `model.rs` explores every order of these steps.
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +19,14 @@ use domain::{ConversationKey, Partition, Sequence};
 use event_log::{Append, CatalogueError, StoredMessage, Unavailable};
 use tokio::time::Instant;
 
-use crate::known_segments::{Known, Segments};
+use crate::known_segments::{Known, Reading, Segments};
 use crate::segment::{ArchivedMessage, ConversationEntry};
 use crate::{Archive, ArchiveError, StoreError};
 
 /// Maximum age of a catalogue that decides whether a conversation is hibernated.
 pub const CATALOGUE_AGE_MAX: Duration = Duration::from_secs(10);
+/// Age of a catalogue from which on it is read again in the background, so that calls do not wait for it.
+const REFRESH_AGE: Duration = Duration::from_secs(5);
 /// Minimum time between the entry of a segment in the catalogue and the removal of last commits from the record: the age of a
 /// catalogue, a call of the longest request timeout (60 s) that was decided by it, and 50 s for its publishes to arrive.
 pub const HIBERNATION_DELAY_MIN: Duration = Duration::from_mins(2);
@@ -120,6 +124,7 @@ impl Archive {
         key: &ConversationKey,
         after: Sequence,
     ) -> Result<Option<StoredMessage>, Unavailable> {
+        self.refresh();
         let recent = self.known.recent(CATALOGUE_AGE_MAX);
         if recent.is_some_and(|segments| segments.has_none_after(after)) {
             return Ok(None);
@@ -160,10 +165,28 @@ impl Archive {
         if let Some(segments) = self.known.recent(CATALOGUE_AGE_MAX) {
             return Ok(segments);
         }
-        let _reading = self.known.lock().await;
+        let reading = self.known.lock().await;
         if let Some(segments) = self.known.recent(CATALOGUE_AGE_MAX) {
             return Ok(segments);
         }
+        self.read_segments(reading).await
+    }
+
+    /// Reads the catalogue again in the background if it is old and nobody reads it.
+    fn refresh(&self) {
+        let Some(reading) = self.known.begin_refresh(REFRESH_AGE) else {
+            return;
+        };
+        let archive = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = archive.read_segments(reading).await {
+                tracing::debug!(%error, "the catalogue is not read again");
+            }
+        });
+    }
+
+    /// The segments with hibernated conversations of the catalogue of now.
+    async fn read_segments(&self, _reading: Reading) -> Result<Arc<Segments>, ArchiveError> {
         let read_at = Instant::now();
         let revision = self.record.archive_revision().await?;
         let segments = match self.known.get() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Sequence};
 use event_log::CatalogueRevision;
-use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 use tokio::time::Instant;
 
 use self::segment_keys::{KEYS_MAX, SegmentKeys};
@@ -23,7 +23,13 @@ pub(crate) struct KnownSegments(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     known: RwLock<Option<Known>>,
-    reading: Mutex<()>,
+    reading: Arc<Mutex<()>>,
+}
+
+/// The right to read the catalogue, which one call has at a time.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    _guard: OwnedMutexGuard<()>,
 }
 
 /// The segments of a revision of the catalogue.
@@ -66,8 +72,19 @@ impl KnownSegments {
     }
 
     /// Waits for the right to read the catalogue, so that one call reads it for all.
-    pub(crate) async fn lock(&self) -> MutexGuard<'_, ()> {
-        self.0.reading.lock().await
+    pub(crate) async fn lock(&self) -> Reading {
+        let guard = Arc::clone(&self.0.reading).lock_owned().await;
+        Reading { _guard: guard }
+    }
+
+    /// The right to read the catalogue again, if the segments were read longer ago than `age` and nobody reads it now.
+    pub(crate) fn begin_refresh(&self, age: Duration) -> Option<Reading> {
+        let read_at = self.get()?.read_at?;
+        if read_at.elapsed() < age {
+            return None;
+        }
+        let guard = Arc::clone(&self.0.reading).try_lock_owned().ok()?;
+        Some(Reading { _guard: guard })
     }
 
     pub(crate) fn set(&self, known: Known) {

@@ -8,12 +8,30 @@ use rustix::process::Pid;
 
 struct Entry {
     parent: Option<Pid>,
-    ended: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// By a signal.
+    Stopped,
+    Ended,
 }
 
 /// Whether the process runs. A zombie does not run.
 pub(crate) fn is_alive(pid: Pid) -> bool {
-    entry(pid).is_some_and(|entry| !entry.ended)
+    entry(pid).is_some_and(|entry| entry.state != State::Ended)
+}
+
+/// Whether no thread of the process runs. After a signal to stop, threads run for a moment.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    let is_running = |entry: Option<Entry>| entry.is_some_and(|one| one.state == State::Running);
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return !is_running(entry(pid));
+    };
+    let mut threads = threads.flatten();
+    !threads.any(|thread| is_running(stat(&thread.path())))
 }
 
 /// The program and its arguments, separated by single spaces.
@@ -28,7 +46,7 @@ pub(crate) fn command_line(pid: Pid) -> Option<String> {
 pub(crate) fn children(parent: Pid) -> Vec<Pid> {
     all()
         .into_iter()
-        .filter(|pid| entry(*pid).is_some_and(|entry| !entry.ended && entry.parent == Some(parent)))
+        .filter(|pid| is_child(*pid, parent))
         .collect()
 }
 
@@ -50,19 +68,34 @@ fn all() -> Vec<Pid> {
         .collect()
 }
 
+fn is_child(pid: Pid, parent: Pid) -> bool {
+    entry(pid).is_some_and(|entry| entry.state != State::Ended && entry.parent == Some(parent))
+}
+
 fn entry(pid: Pid) -> Option<Entry> {
-    let text = if has_proc() {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name in parentheses may contain any character.
-        stat.rsplit_once(')')?.1.to_owned()
-    } else {
-        ps(&["-o", "stat=,ppid=", "-p", &pid.to_string()])?
-    };
+    if has_proc() {
+        return stat(Path::new(&format!("/proc/{pid}")));
+    }
+    parse_entry(&ps(&["-o", "stat=,ppid=", "-p", &pid.to_string()])?)
+}
+
+/// A process or thread by its folder in `/proc`.
+fn stat(folder: &Path) -> Option<Entry> {
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    // The name in parentheses may contain any character.
+    parse_entry(stat.rsplit_once(')')?.1)
+}
+
+fn parse_entry(text: &str) -> Option<Entry> {
     let mut fields = text.split_whitespace();
-    let ended = fields.next()?.starts_with(['Z', 'X']);
+    let state = match fields.next()?.chars().next()? {
+        'Z' | 'X' => State::Ended,
+        'T' => State::Stopped,
+        _ => State::Running,
+    };
     Some(Entry {
         parent: parse(fields.next()?),
-        ended,
+        state,
     })
 }
 
