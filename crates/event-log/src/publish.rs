@@ -32,6 +32,15 @@ pub(crate) enum Ack {
     },
 }
 
+impl Ack {
+    /// Whether the replicas still process an earlier copy of the message or another one of its subject. The outcome is known as soon as most of
+    /// them answer, so this is no reason to give up.
+    pub(crate) fn is_in_flight(self) -> bool {
+        let codes = [DUPLICATE_IN_FLIGHT, WRONG_LAST_SEQUENCE_IN_FLIGHT];
+        matches!(self, Self::Refused { code } if codes.contains(&code))
+    }
+}
+
 /// "wrong last sequence": the expected message is not the subject's last. A single replica also returns it for the retry of
 /// a stored publish, because it checks sequences before ids.
 pub(crate) const WRONG_LAST_SEQUENCE: u64 = 10_071;

@@ -56,6 +56,7 @@ impl Record {
                 _ => {}
             }
             match answer {
+                Ok(ack) if ack.is_in_flight() => wait(attempt, deadline).await?,
                 Ok(_) => return Err(Unavailable::new(rejected)),
                 // Another server may not know the subject of a new stream yet.
                 Err(_) if attempt < RETRIES_MAX => wait(attempt, deadline).await?,

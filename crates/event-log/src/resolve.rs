@@ -26,7 +26,7 @@ use crate::publish::{
 };
 use crate::{Append, AppendOutcome, Record, Unavailable};
 
-/// Maximum publishes of one append.
+/// Maximum publishes of one append, without those that were refused since an earlier one is in flight.
 const PUBLISHES_MAX: u32 = 12;
 /// Maximum reads of the leader before each of them.
 const READS_MAX: u32 = 64;
@@ -55,24 +55,24 @@ impl Record {
     ) -> Result<AppendOutcome, Unavailable> {
         let mut id = append.commit.to_string();
         let mut answer = first;
-        for attempt in 0..PUBLISHES_MAX {
+        let (mut attempt, mut publishes) = (0_u32, 0);
+        loop {
             if answer == Err(NO_RESPONDERS) {
                 let again = commit(route, append, id.clone());
                 answer = self.publish_until_received(&again, deadline).await?;
             }
+            publishes += u32::from(!answer.is_ok_and(Ack::is_in_flight));
             match self.read_outcome(route, append, answer, deadline).await? {
                 Finding::Settled(outcome) => return Ok(outcome),
+                Finding::Unchanged | Finding::IdTaken if publishes > PUBLISHES_MAX => {
+                    return Err(Unavailable::new("the stream rejects every publish"));
+                }
                 Finding::Unchanged => wait(attempt, deadline).await?,
                 Finding::IdTaken => id = format!("{}:{}", append.commit, route.subject),
             }
             let again = commit(route, append, id.clone());
             answer = self.publish_alone(&again, deadline).await;
-        }
-        match self.read_outcome(route, append, answer, deadline).await? {
-            Finding::Settled(outcome) => Ok(outcome),
-            Finding::Unchanged | Finding::IdTaken => {
-                Err(Unavailable::new("the stream rejects every publish"))
-            }
+            attempt = attempt.saturating_add(1);
         }
     }
 

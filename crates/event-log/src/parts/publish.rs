@@ -12,7 +12,7 @@ use crate::publish::{Ack, Publication};
 use crate::resolve::{cause_of, wait};
 use crate::{Record, Unavailable};
 
-/// Maximum publishes of one batch.
+/// Maximum publishes of one batch, without those that were refused since an earlier one is in flight.
 const PUBLISHES_MAX: u32 = 12;
 /// Maximum reads of the leader before each of them.
 const READS_MAX: u32 = 64;
@@ -57,7 +57,8 @@ impl Record {
     ) -> Result<PartsOutcome, Unavailable> {
         let deadline = self.deadline();
         let route = self.parts_route(key, run).await?;
-        for attempt in 0..PUBLISHES_MAX {
+        let (mut attempt, mut publishes) = (0_u32, 0);
+        while publishes < PUBLISHES_MAX {
             let publication = Publication {
                 subject: route.subject.clone(),
                 expected: Some(previous),
@@ -75,6 +76,8 @@ impl Record {
                 return Ok(outcome);
             }
             wait(attempt, deadline).await?;
+            publishes += u32::from(!answer.is_ok_and(Ack::is_in_flight));
+            attempt = attempt.saturating_add(1);
         }
         Err(Unavailable::new(
             "the stream rejects every publish of parts",

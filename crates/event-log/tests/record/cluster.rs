@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use devstack::NatsServer;
@@ -34,7 +34,7 @@ impl Cluster {
 }
 
 /// Three servers with a record of one partition.
-async fn cluster() -> Cluster {
+pub(crate) async fn cluster() -> Cluster {
     cluster_of(1).await
 }
 
@@ -246,7 +246,7 @@ async fn stage(servers: &[NatsServer], batch: &str) -> Option<(usize, String)> {
 }
 
 /// The index of the server that leads the only partition.
-async fn leader(server: &NatsServer) -> Option<usize> {
+pub(crate) async fn leader(server: &NatsServer) -> Option<usize> {
     let stream = jetstream(server).await.get_stream("HANSARD_0").await.ok()?;
     let cluster = stream.cached_info().cluster.as_ref()?;
     let leader = cluster.leader.as_ref()?;
@@ -269,74 +269,6 @@ async fn send(
     client
         .request_with_headers(subject, headers, "x".into())
         .await
-}
-
-/// A partition is led by each server in turn, and accepts commits in between.
-#[tokio::test]
-async fn leaders_are_moved() {
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
-    let mut writer = Writer::of("c");
-    let status = async || record.partition_status(Partition(0)).await.unwrap();
-    assert_eq!(status().await.replicas.servers, ["n0", "n1", "n2"]);
-    for server in ["n0", "n1", "n2", "n0"] {
-        if status().await.replicas.leader.as_deref() != Some(server) {
-            let moved = record.move_leader("HANSARD_0", server, Duration::from_secs(20));
-            assert_eq!(moved.await, Ok(true), "{server}");
-        }
-        assert_eq!(status().await.replicas.leader.as_deref(), Some(server));
-        writer.append_until_known(&record, server).await;
-    }
-    let missing = record.move_leader("HANSARD_0", "n9", Duration::from_millis(500));
-    assert_ne!(missing.await, Ok(true));
-}
-
-/// A read from the leader or an append that begins while no server leads is answered soon after the election, not lost until its
-/// timeout.
-#[tokio::test(flavor = "multi_thread")]
-async fn reads_from_the_leader_and_appends_survive_elections() {
-    const READERS: usize = 16;
-    const ELECTIONS: usize = 12;
-    /// Less than the timeout of a call, 10 s, also on a busy machine, where several elections follow each other.
-    const LONGEST: Duration = Duration::from_secs(8);
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
-    let mut writer = Writer::of("c");
-    writer.append_until_known(&record, "x").await;
-    let reading = async |_: usize| {
-        loop {
-            let begun = Instant::now();
-            let last = record.last_from_leader(&writer.key).await;
-            assert_eq!(last.map(|last| last.is_some()), Ok(true));
-            assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
-        }
-    };
-    let mut other = Writer::of("d");
-    let appending = async {
-        for number in 0.. {
-            let begun = Instant::now();
-            other.append(&record, &number.to_string()).await;
-            assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
-        }
-    };
-    let electing = async {
-        for server in ["n0", "n1", "n2"].into_iter().cycle().take(ELECTIONS) {
-            let status = record.partition_status(Partition(0)).await.unwrap();
-            if status.replicas.leader.as_deref() != Some(server) {
-                let moved = record.move_leader("HANSARD_0", server, Duration::from_secs(20));
-                assert_eq!(moved.await, Ok(true), "{server}");
-            }
-        }
-    };
-    tokio::select! {
-        () = electing => {}
-        () = appending => {}
-        _ = futures::future::join_all((0..READERS).map(reading)) => {}
-    }
 }
 
 /// The folder of Raft logs inside a server's folder.

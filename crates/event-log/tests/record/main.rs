@@ -6,6 +6,7 @@ mod appends;
 mod archives;
 mod catalogue;
 mod cluster;
+mod elections;
 mod erasures;
 mod follows;
 mod frontends;
