@@ -28,11 +28,19 @@ type RowRead = Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>;
 /// Batched reads of a process, by server.
 #[derive(Debug)]
 pub(crate) struct BatchedRows {
-    model: ReadModel,
-    /// In the order of the databases: a database that does not answer delays no reads of others.
-    primaries: Vec<Batches>,
+    /// The first database.
+    first: Primary,
+    /// The other ones. A database that does not answer delays no reads of others.
+    shards: Vec<Primary>,
     /// In the order of the replicas.
     replicas: Vec<Batches>,
+}
+
+/// The primary of a database.
+#[derive(Debug)]
+struct Primary {
+    model: ReadModel,
+    batches: Batches,
 }
 
 /// The batches of a server.
@@ -50,10 +58,12 @@ struct BatchKey {
 impl BatchedRows {
     pub(crate) fn new(model: ReadModel) -> Self {
         let replicas = (0..model.replica_count()).map(|_| batches(&model));
+        let replicas = replicas.collect();
+        let shards = model.databases().into_iter().skip(1).map(Primary::of);
         Self {
-            primaries: model.databases().iter().map(batches).collect(),
-            replicas: replicas.collect(),
-            model,
+            shards: shards.collect(),
+            replicas,
+            first: Primary::of(model),
         }
     }
 
@@ -73,7 +83,7 @@ impl BatchedRows {
         };
         if let Some(replica) = request.replica()
             && let Some(batches) = self.replicas.get(replica.index())
-            && let Some(model) = self.model.only_on(replica)
+            && let Some(model) = self.first.model.only_on(replica)
         {
             let read = of(Some(replica)).read(batches, &model).await;
             if read.is_ok() {
@@ -82,11 +92,16 @@ impl BatchedRows {
             // A batch belongs to several requests, so it does not switch their handles to the primary.
             request.use_primary();
         }
-        let index = self.model.database_index(access.tenant());
-        match self.primaries.get(index) {
-            Some(batches) => of(None).read(batches, &self.model).await,
-            None => queries::head_and_events(&self.model, access, id, query).await,
-        }
+        let serves = |shard: &&Primary| shard.model.serves(access.tenant());
+        let primary = self.shards.iter().find(serves).unwrap_or(&self.first);
+        of(None).read(&primary.batches, &primary.model).await
+    }
+}
+
+impl Primary {
+    fn of(model: ReadModel) -> Self {
+        let batches = batches(&model);
+        Self { model, batches }
     }
 }
 

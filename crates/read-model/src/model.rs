@@ -6,7 +6,7 @@ pub mod shards;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::TenantAccess;
+use domain::{TenantAccess, TenantFilter};
 use sqlx::Executor as _;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use thiserror::Error;
@@ -23,7 +23,7 @@ pub use replicas::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse,
     ReplicatedReadModelConfig, replica_status, server_name,
 };
-use shards::{KnownAssignments, Shards};
+use shards::KnownAssignments;
 
 /// Added to the statement timeout of the server: a frozen server cancels nothing.
 const ANSWER_MARGIN: Duration = Duration::from_millis(500);
@@ -62,10 +62,12 @@ pub struct ReadModel {
     replicas: Option<Arc<Replicas>>,
     /// The replica that reads use; `None`: they use the primary.
     pin: Option<Pin>,
-    /// The other databases; `None`: there are none, or this is a handle of one database.
-    shards: Option<Arc<Shards>>,
+    /// The other databases. Empty: there are none, or this is a handle of one database.
+    shards: Arc<[Self]>,
     /// The name of the shard; `None`: this is the first database.
     name: Option<Arc<str>>,
+    /// The tenants whose rows the database has, by the configuration.
+    tenants: TenantFilter,
     known: KnownAssignments,
 }
 
@@ -84,18 +86,11 @@ impl ReadModel {
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
             replicas: None,
             pin: None,
-            shards: Shards::new(config)?.map(Arc::new),
+            shards: shards::connect_lazy(config)?,
             name: None,
+            tenants: shards::tenants_of_first(config)?,
             known: KnownAssignments::default(),
         })
-    }
-
-    /// The same handle as that of a shard.
-    pub(crate) fn named(self, shard: &str) -> Self {
-        Self {
-            name: Some(shard.into()),
-            ..self
-        }
     }
 
     /// As [`ReadModel::connect_lazy`], for a process whose requests also read from replicas, while

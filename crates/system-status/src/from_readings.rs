@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::Durability;
+use event_log::{Durability, TimedSequence};
 use read_model::ReplicaStatus;
 use read_model::projections::conversations::overview::PartitionOverview;
 use time::OffsetDateTime;
@@ -12,11 +12,11 @@ use time::format_description::well_known::Rfc3339;
 use crate::needs;
 use crate::readings::{
     PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading, RoleAnswer,
-    RoleReading,
+    RoleReading, ShardReading,
 };
 use crate::report::{
-    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport, RoleStatus,
-    SearchStatus, Status,
+    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport,
+    RoleStatus, SearchStatus, ShardPartition, ShardStatus, Status,
 };
 
 impl Status {
@@ -34,6 +34,11 @@ impl Status {
             read_model: answer(read_model, read_model_status),
             partitions: partitions
                 .map(|partition| partition_status(partition, readings))
+                .collect(),
+            shards: readings
+                .shards
+                .iter()
+                .map(|shard| shard_status(shard, readings))
                 .collect(),
             replicas: readings.replicas.iter().map(replica_report).collect(),
             search: search_status(readings),
@@ -127,17 +132,10 @@ fn search_status(readings: &Readings) -> Option<SearchStatus> {
 
 fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionStatus {
     let standing = &read.standing;
-    let overview = readings.read_model.as_ref().ok();
-    let projected = overview.map(|rows| overview_of(read.partition, &rows.overview.partitions));
-    let projected = projected.as_ref();
-    let last = standing.bounds.last.0;
-    let age = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
-    let age = read.waits.map_or(0, |waits| age(waits.stored_at));
-    let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
     let holes = Holes::of(read, readings);
     PartitionStatus {
         partition: read.partition.0,
-        last,
+        last: standing.bounds.last.0,
         messages: standing.messages,
         holes: holes.all,
         holes_archived: holes.archived,
@@ -146,12 +144,56 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         replicas: standing.replicas.configured,
         leader: standing.replicas.leader.clone(),
         behind: standing.replicas.behind.clone(),
-        holder: projected.and_then(|overview| Some(overview.holder.as_ref()?.0.clone())),
-        epoch: projected.map(|overview| overview.epoch),
-        checkpoint: projected.map(|overview| overview.checkpoint.0),
-        lag_sequences: projected.map(|overview| last.saturating_sub(overview.checkpoint.0)),
-        lag_seconds: projected.map(|_| age.as_secs_f64()),
-        parked: projected.map(|overview| overview.parked),
+        rows: partition_rows(
+            read,
+            readings.read_model.as_ref().ok(),
+            read.waits,
+            readings,
+        ),
+    }
+}
+
+fn shard_status(shard: &ShardReading, readings: &Readings) -> ShardStatus {
+    let rows = shard.read_model.as_ref();
+    let partitions = readings.record.iter().flat_map(|record| &record.partitions);
+    let partitions = partitions.map(|read| ShardPartition {
+        partition: read.partition.0,
+        rows: partition_rows(
+            read,
+            rows.ok(),
+            shard.waits.get(&read.partition).copied(),
+            readings,
+        ),
+    });
+    ShardStatus {
+        name: shard.name.clone(),
+        read_model: answer(rows, read_model_status),
+        partitions: partitions.collect(),
+    }
+}
+
+/// The projection of a partition in a database. `waits`: the first message without rows.
+fn partition_rows(
+    read: &PartitionReading,
+    rows: Option<&ReadModelReading>,
+    waits: Option<TimedSequence>,
+    readings: &Readings,
+) -> PartitionRows {
+    let Some(rows) = rows else {
+        return PartitionRows::default();
+    };
+    let overview = overview_of(read.partition, &rows.overview.partitions);
+    let last = read.standing.bounds.last.0;
+    let age = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
+    let age = waits.map_or(0, |waits| age(waits.stored_at));
+    let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
+    PartitionRows {
+        holder: overview.holder.map(|holder| holder.0),
+        epoch: Some(overview.epoch),
+        checkpoint: Some(overview.checkpoint.0),
+        lag_sequences: Some(last.saturating_sub(overview.checkpoint.0)),
+        lag_seconds: Some(age.as_secs_f64()),
+        parked: Some(overview.parked),
     }
 }
 

@@ -7,7 +7,8 @@ use read_model::{Compatibility, Migrations};
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
 use crate::report::{
-    Answer, Limits, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, Status,
+    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus,
+    ShardStatus, Status,
 };
 
 /// The age from which an erasure in progress needs an operator.
@@ -32,6 +33,9 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
             needs.push(format!("the read models do not answer: {error}"));
         }
         Answer::Received(read_model) => needs.extend(of_read_model(read_model)),
+    }
+    for shard in &status.shards {
+        needs.extend(of_shard(shard, &status.partitions, limits));
     }
     needs.extend(status.replicas.iter().filter_map(of_replica));
     needs.extend(of_partitions(&status.partitions, limits));
@@ -136,35 +140,69 @@ fn of_replica(replica: &ReplicaReport) -> Option<String> {
     })
 }
 
+fn of_shard(shard: &ShardStatus, partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
+    let name = &shard.name;
+    let read_model = match &shard.read_model {
+        Answer::Failed { error } => return vec![format!("shard {name} does not answer: {error}")],
+        Answer::Received(read_model) => read_model,
+    };
+    let rows = partitions.iter().zip(&shard.partitions);
+    let rows: Vec<_> = rows.map(|(stream, shard)| (stream, &shard.rows)).collect();
+    let mut needs = of_read_model(read_model);
+    needs.extend(of_rows(&rows, limits));
+    let needs = needs.into_iter();
+    needs.map(|need| format!("shard {name}: {need}")).collect()
+}
+
 /// Whether a partition has a problem.
-type Check<'a> = &'a dyn Fn(&PartitionStatus) -> bool;
+type Check<'a, T> = (&'a str, &'a dyn Fn(&T) -> bool);
 
 fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
-    let checks: [(&str, Check<'_>); 6] = [
-        (
-            "the record ends before the rows, so its last commits are lost, in",
-            &|one| one.checkpoint > Some(one.last),
-        ),
-        (
-            "messages are missing without an archive run or erasure, run hansard verify, in",
-            &|one| one.holes_unexplained > Some(limits.unexplained_max),
-        ),
-        ("no projector holds", &|one| {
-            one.epoch.is_some() && one.holder.is_none()
-        }),
-        ("rows lag in", &|one| {
-            one.lag_seconds > Some(limits.lag_max.as_secs_f64())
-        }),
-        ("no NATS server leads", &|one| {
-            one.replicas > 1 && one.leader.is_none()
-        }),
-        ("replicas are offline or lag in", &|one| {
-            !one.behind.is_empty()
-        }),
-    ];
-    let needs = checks.into_iter().filter_map(|(what, is_so)| {
-        let found = partitions.iter().filter(|one| is_so(one));
-        let found: Vec<String> = found.map(|one| one.partition.to_string()).collect();
+    let rows: Vec<_> = partitions.iter().map(|one| (one, &one.rows)).collect();
+    let mut needs = of_rows(&rows, limits);
+    needs.extend(found(
+        partitions,
+        |one| one.partition,
+        &[
+            (
+                "messages are missing without an archive run or erasure, run hansard verify, in",
+                &|one| one.holes_unexplained > Some(limits.unexplained_max),
+            ),
+            ("no NATS server leads", &|one| {
+                one.replicas > 1 && one.leader.is_none()
+            }),
+            ("replicas are offline or lag in", &|one| {
+                !one.behind.is_empty()
+            }),
+        ],
+    ));
+    needs
+}
+
+/// What partitions and their rows in a database need.
+fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) -> Vec<String> {
+    let lag_max = limits.lag_max.as_secs_f64();
+    found(
+        partitions,
+        |(one, _)| one.partition,
+        &[
+            (
+                "the record ends before the rows, so its last commits are lost, in",
+                &|(one, rows)| rows.checkpoint > Some(one.last),
+            ),
+            ("no projector holds", &|(_, rows)| {
+                rows.epoch.is_some() && rows.holder.is_none()
+            }),
+            ("rows lag in", &|(_, rows)| rows.lag_seconds > Some(lag_max)),
+        ],
+    )
+}
+
+/// A line for each check that finds partitions.
+fn found<T>(all: &[T], number: impl Fn(&T) -> u16, checks: &[Check<'_, T>]) -> Vec<String> {
+    let needs = checks.iter().filter_map(|(what, is_so)| {
+        let found = all.iter().filter(|one| is_so(one));
+        let found: Vec<String> = found.map(|one| number(one).to_string()).collect();
         (!found.is_empty()).then(|| format!("{what} {}", named(&found)))
     });
     needs.collect()

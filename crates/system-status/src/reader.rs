@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Stage, Timestamp};
-use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Unavailable};
+use event_log::{
+    CatalogueError, Record, RecordConfig, RecordError, Registry, TimedSequence, Unavailable,
+};
 use futures::future::{join_all, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
 use read_model::projections::search::search_overview;
-use read_model::shards::tenants_elsewhere;
+use read_model::shards::{self, missing_tenants};
 use read_model::{ReadModel, ReadModelError, replica_status, schema_status};
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
 use crate::readings::{
     Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings,
-    RecordReading, ReplicaReading,
+    RecordReading, ReplicaReading, ShardReading,
 };
 use crate::roles::Role;
 
@@ -38,8 +40,8 @@ pub struct Reader {
     model: ReadModel,
     /// Names and handles.
     replicas: Vec<(String, ReadModel)>,
-    /// The databases of some tenants, beside `model`.
-    shards: Vec<ReadModel>,
+    /// The databases of some tenants, beside `model`: names and handles.
+    shards: Vec<(String, ReadModel)>,
     roles: Option<Vec<Role>>,
     clock: Clock,
 }
@@ -80,9 +82,9 @@ impl Reader {
         Self { replicas, ..self }
     }
 
-    /// Adds the shards, whose rows explain holes that the erasures of their tenants made.
+    /// Adds the shards, each with its name or address. Their rows also explain holes that the erasures of their tenants made.
     #[must_use]
-    pub fn with_shards(self, shards: Vec<ReadModel>) -> Self {
+    pub fn with_shards(self, shards: Vec<(String, ReadModel)>) -> Self {
         Self { shards, ..self }
     }
 
@@ -106,10 +108,16 @@ impl Reader {
             None => None,
         };
         // The rows are read first, so that the record is never behind them.
-        let read_model = self.read_model().await;
+        let read_model = self.read_model(&self.model).await;
+        let mut shards = self.read_shards().await;
         let checkpoints = read_model.as_ref().ok();
         let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
         let record = self.read_record(checkpoints.as_ref()).await;
+        if let (Ok(read), Some(record)) = (&record, self.record()) {
+            for shard in &mut shards {
+                shard.waits = waits(record, read, shard).await;
+            }
+        }
         let erased = match (&record, &self.source) {
             (Ok(record), Source::Operator { .. })
                 if read_model.is_ok() && record.partitions.iter().any(has_others) =>
@@ -122,9 +130,18 @@ impl Reader {
             now: Timestamp(self.clock.now_nanos()),
             erased,
             record: record.map_err(|error| error.to_string()),
+            shards,
             replicas: self.read_replicas().await,
             read_model: read_model.map_err(|error| error.to_string()),
             roles,
+        }
+    }
+
+    /// The record; `None`: it was not read yet.
+    fn record(&self) -> Option<&Record> {
+        match &self.source {
+            Source::Operator { record, .. } => record.as_ref(),
+            Source::Gateway { record, .. } => Some(record),
         }
     }
 
@@ -175,11 +192,12 @@ impl Reader {
         &self,
         record: &RecordReading,
     ) -> Result<Option<ErasedReading>, ReadModelError> {
-        let elsewhere = tenants_elsewhere(&self.model, &self.shards).await?;
-        if elsewhere.is_none_or(|tenants| !tenants.is_empty()) {
+        let shards: Vec<ReadModel> = self.shards.iter().map(|one| one.1.clone()).collect();
+        let missing = missing_tenants(&self.model, &shards).await?;
+        if missing.is_none_or(|tenants| !tenants.is_empty()) {
             return Ok(None);
         }
-        let databases = std::iter::once(&self.model).chain(&self.shards);
+        let databases = std::iter::once(self.model.clone()).chain(shards);
         let readings = try_join_all(databases.map(|model| erased(model, record))).await?;
         let readings: Option<Vec<ErasedReading>> = readings.into_iter().collect();
         Ok(readings.and_then(|readings| readings.into_iter().reduce(ErasedReading::with)))
@@ -196,8 +214,27 @@ impl Reader {
         join_all(readings).await
     }
 
-    async fn read_model(&self) -> Result<ReadModelReading, ReadModelError> {
-        let model = &self.model;
+    async fn read_shards(&self) -> Vec<ShardReading> {
+        let shards = self.shards.iter().cloned();
+        join_all(shards.map(|(address, model)| self.read_shard(address, model))).await
+    }
+
+    /// The lag in seconds is read later, when the end of the record is known.
+    async fn read_shard(&self, address: String, model: ReadModel) -> ShardReading {
+        // A gateway knows the name, and may not read it.
+        let name = match self.source {
+            Source::Operator { .. } => shards::name(&model).await.ok().flatten(),
+            Source::Gateway { .. } => None,
+        };
+        let read_model = self.read_model(&model).await;
+        ShardReading {
+            name: name.unwrap_or(address),
+            read_model: read_model.map_err(|error| error.to_string()),
+            waits: BTreeMap::new(),
+        }
+    }
+
+    async fn read_model(&self, model: &ReadModel) -> Result<ReadModelReading, ReadModelError> {
         let schema = schema_status(model).await?;
         let overview = match &self.source {
             Source::Operator { .. } => overview::overview(model).await?,
@@ -227,19 +264,19 @@ fn checkpoints_of(overview: &Overview) -> Checkpoints {
 /// Reads what erasures of the tenants of a database removed, after its rows have reached the end of the record, or after the deadline. A message is removed
 /// after its tombstone is appended, so rows at that position contain every erasure that made a hole.
 async fn erased(
-    model: &ReadModel,
+    model: ReadModel,
     record: &RecordReading,
 ) -> Result<Option<ErasedReading>, ReadModelError> {
     let deadline = Instant::now() + ERASED_DEADLINE;
     loop {
-        let checkpoints = checkpoints_of(&overview::overview(model).await?);
+        let checkpoints = checkpoints_of(&overview::overview(&model).await?);
         let is_reached = |read: &PartitionReading| {
             let projected = checkpoints.get(&read.partition).copied();
             projected.unwrap_or_default() >= read.standing.bounds.last
         };
         let mut unexplained = record.partitions.iter().filter(|read| has_others(read));
         if unexplained.all(is_reached) || Instant::now() >= deadline {
-            let commits = overview::erased_commits(model).await?;
+            let commits = overview::erased_commits(&model).await?;
             return Ok(commits.map(|commits| ErasedReading {
                 checkpoints,
                 commits,
@@ -308,13 +345,11 @@ async fn read_partition(
     archived: u64,
 ) -> Result<PartitionReading, Unavailable> {
     let standing = record.partition_status(partition).await?;
-    // A partition without a checkpoint has no rows yet.
-    let checkpoint = checkpoints.map(|all| all.get(&partition).copied().unwrap_or(Sequence(0)));
-    let waits = match checkpoint {
-        Some(checkpoint) if checkpoint < standing.bounds.last => {
-            record.next_after(partition, checkpoint).await?
+    let waits = match checkpoints {
+        Some(checkpoints) => {
+            first_without_rows(record, partition, standing.bounds.last, checkpoints).await?
         }
-        _ => None,
+        None => None,
     };
     Ok(PartitionReading {
         partition,
@@ -322,4 +357,45 @@ async fn read_partition(
         archived,
         waits,
     })
+}
+
+/// The first message of a partition without rows.
+async fn first_without_rows(
+    record: &Record,
+    partition: Partition,
+    last: Sequence,
+    checkpoints: &Checkpoints,
+) -> Result<Option<TimedSequence>, Unavailable> {
+    // A partition without a checkpoint has no rows yet.
+    let checkpoint = checkpoints.get(&partition).copied().unwrap_or(Sequence(0));
+    if checkpoint >= last {
+        return Ok(None);
+    }
+    record.next_after(partition, checkpoint).await
+}
+
+/// The first message of each partition without rows in a shard. What cannot be read is unknown.
+async fn waits(
+    record: &Record,
+    read: &RecordReading,
+    shard: &ShardReading,
+) -> BTreeMap<Partition, TimedSequence> {
+    let Ok(rows) = &shard.read_model else {
+        return BTreeMap::new();
+    };
+    let checkpoints = checkpoints_of(&rows.overview);
+    let ends = read
+        .partitions
+        .iter()
+        .map(|one| (one.partition, one.standing.bounds.last));
+    let ends: Vec<(Partition, Sequence)> = ends.collect();
+    let waits = stream::iter(ends).map(|(partition, last)| {
+        let checkpoints = &checkpoints;
+        async move {
+            let first = first_without_rows(record, partition, last, checkpoints).await;
+            Some((partition, first.ok()??))
+        }
+    });
+    let waits = waits.buffered(PARTITIONS_IN_FLIGHT);
+    waits.filter_map(std::future::ready).collect().await
 }

@@ -17,12 +17,25 @@ pub struct Readings {
     pub record: Result<RecordReading, String>,
     /// The read models.
     pub read_model: Result<ReadModelReading, String>,
+    /// The shards of the read models, in order.
+    pub shards: Vec<ShardReading>,
     /// The named replicas of Postgres, in order.
     pub replicas: Vec<ReplicaReading>,
     /// What erasures removed, by the rows; `None`: unknown, or the record has no holes that erasures could cause.
     pub erased: Option<ErasedReading>,
     /// The roles; `None`: not read.
     pub roles: Option<Vec<RoleReading>>,
+}
+
+/// The reading of a shard of the read models.
+#[derive(Debug, Clone)]
+pub struct ShardReading {
+    /// Its name; its address, if its name is unknown.
+    pub name: String,
+    /// Its rows.
+    pub read_model: Result<ReadModelReading, String>,
+    /// The first message of each partition without rows; none, if there is none or the checkpoint is unknown.
+    pub waits: BTreeMap<Partition, TimedSequence>,
 }
 
 /// The reading of a replica of Postgres.

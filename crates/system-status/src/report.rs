@@ -40,6 +40,8 @@ pub struct Status {
     pub record: Answer<RecordStatus>,
     /// The read models.
     pub read_model: Answer<ReadModelStatus>,
+    /// The shards of the read models, in order.
+    pub shards: Vec<ShardStatus>,
     /// The named replicas of Postgres, in order.
     pub replicas: Vec<ReplicaReport>,
     /// The search; `null`: record or rows do not answer, or the rows have no search yet.
@@ -101,6 +103,29 @@ pub struct ReadModelStatus {
     pub parked: u64,
 }
 
+/// The status of a shard: the database with the rows of some tenants.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardStatus {
+    /// Its name; its address, if its name is unknown.
+    pub name: String,
+    /// Its rows.
+    pub read_model: Answer<ReadModelStatus>,
+    /// Its rows of each of the record's partitions, in order.
+    pub partitions: Vec<ShardPartition>,
+}
+
+/// The rows of a partition in a shard.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardPartition {
+    /// Its number.
+    pub partition: u16,
+    /// Its projection.
+    #[serde(flatten)]
+    pub rows: PartitionRows,
+}
+
 /// The status of a replica of Postgres.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,6 +178,15 @@ pub struct PartitionStatus {
     pub leader: Option<String>,
     /// Replicas that are offline or lag.
     pub behind: Vec<String>,
+    /// Its projection in the first database.
+    #[serde(flatten)]
+    pub rows: PartitionRows,
+}
+
+/// The status of the projection of a partition. Unknown values are `null`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionRows {
     /// The projector that holds its lease.
     pub holder: Option<String>,
     /// The epoch of the lease.

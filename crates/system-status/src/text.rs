@@ -2,7 +2,9 @@
 
 use indicatif::HumanCount;
 
-use crate::report::{Answer, PartitionStatus, ReplicaReport, RoleStatus, Status};
+use crate::report::{
+    Answer, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, ShardStatus, Status,
+};
 
 /// The length of the shown end of a projector's name, which distinguishes it from others.
 const HOLDER_SHOWN: usize = 8;
@@ -31,7 +33,8 @@ pub const ROLE_COLUMNS: [&str; 5] = ["ROLE", "ADDRESS", "STATE", "VERSION", "MIS
 pub fn facts(status: &Status) -> Vec<(&'static str, String)> {
     let mut facts = vec![("record", record(status))];
     facts.extend(erasures(status).map(|text| ("erasures", text)));
-    facts.push(("read models", read_model(status)));
+    facts.push(("read models", read_model(&status.read_model)));
+    facts.extend(status.shards.iter().map(|one| ("shard", shard(one))));
     facts.extend(status.replicas.iter().map(|one| ("replica", replica(one))));
     facts.push(("search", search(status)));
     facts.push(("projectors", projectors(status)));
@@ -70,8 +73,8 @@ fn erasures(status: &Status) -> Option<String> {
     (count > 0).then(|| format!("{} in progress, the oldest since {since}", grouped(count)))
 }
 
-fn read_model(status: &Status) -> String {
-    match &status.read_model {
+fn read_model(answer: &Answer<ReadModelStatus>) -> String {
+    match answer {
         Answer::Failed { error } => format!("no answer: {error}"),
         Answer::Received(read_model) => {
             let live = read_model.live_schemas.iter();
@@ -85,6 +88,16 @@ fn read_model(status: &Status) -> String {
                 grouped(read_model.parked),
             )
         }
+    }
+}
+
+fn shard(shard: &ShardStatus) -> String {
+    let (name, rows) = (&shard.name, read_model(&shard.read_model));
+    let lags = shard.partitions.iter().map(|one| one.rows.lag_sequences);
+    let lag: Option<u64> = lags.sum();
+    match (&shard.read_model, lag) {
+        (Answer::Received(_), Some(lag)) => format!("{name}: {rows}; lag {}", grouped(lag)),
+        _ => format!("{name}: {rows}"),
     }
 }
 
@@ -123,8 +136,9 @@ fn projectors(status: &Status) -> String {
 #[must_use]
 pub fn partition_cells(status: &PartitionStatus) -> [String; 11] {
     let number = |number: Option<u64>| number.map_or_else(|| UNKNOWN.to_owned(), grouped);
-    let seconds = status.lag_seconds;
-    let holder = match (&status.holder, status.epoch) {
+    let rows = &status.rows;
+    let seconds = rows.lag_seconds;
+    let holder = match (&rows.holder, rows.epoch) {
         (Some(holder), _) => short(holder),
         (None, Some(_)) => "none",
         (None, None) => UNKNOWN,
@@ -133,12 +147,12 @@ pub fn partition_cells(status: &PartitionStatus) -> [String; 11] {
         status.partition.to_string(),
         grouped(status.messages),
         grouped(status.last),
-        number(status.checkpoint),
-        number(status.lag_sequences),
+        number(rows.checkpoint),
+        number(rows.lag_sequences),
         seconds.map_or_else(|| UNKNOWN.to_owned(), |seconds| format!("{seconds:.1}")),
         holder.to_owned(),
-        number(status.epoch),
-        number(status.parked),
+        number(rows.epoch),
+        number(rows.parked),
         holes(status),
         leader(status),
     ]

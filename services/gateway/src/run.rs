@@ -65,14 +65,13 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
         read_model: gateway.reader.read_model.clone(),
-        database: 0,
         writer: writer.clone(),
         token: config.writer_token.clone(),
         clock: Clock::System,
     };
     retention::start(&deps, &config.retention, shutdown);
-    for (index, _) in gateway.reader.read_model.databases().iter().enumerate() {
-        shutdown.spawn_cancellable(search::publish(gateway.clone(), index));
+    for database in gateway.reader.read_model.databases() {
+        shutdown.spawn_cancellable(search::publish(gateway.clone(), database));
     }
     let generations = generations(&config, &gateway, shutdown)?;
     let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));

@@ -4,16 +4,18 @@ use devstack::PostgresServer;
 use read_model::{ReadModelConfig, ShardConfig};
 use serde_json::Value;
 use tests::agent::Agent;
+use tests::dashboard::Browser;
 use tests::errors::Failure;
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use tests::node::Node;
 use tests::program;
 use tests::settings::Role;
-use tests::shards::{self, shard};
+use tests::shards::{self, SHARD, shard};
 use tests::stack::{Setup, Stack};
 use tonic::Code;
 use wire::proto::event::v1::ForkPoint;
+use wire::proto::operate::v1::DashboardRole;
 use wire::proto::read::v1 as read;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
@@ -152,11 +154,13 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
         ["c", "fork"],
         "nothing is erased"
     );
-    let unexplained = async |arguments: &str| {
+    let status = async |arguments: &str| {
         let status = first
             .until(&format!("status --no-roles --json {arguments}"), 0)
             .await;
-        let status: Value = serde_json::from_str(&status.stdout).unwrap();
+        serde_json::from_str::<Value>(&status.stdout).unwrap()
+    };
+    let unexplained = |status: &Value| {
         let partitions = status["partitions"].as_array().unwrap().iter();
         let holes = partitions.filter(|one| one["holes"] != 0);
         let holes: Vec<Value> = holes.map(|one| one["holesUnexplained"].clone()).collect();
@@ -164,15 +168,23 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     };
     let erased = shard.json(&line, 0).await;
     // The first database does not know what the erasure removed.
-    assert!(unexplained("").await.contains(&Value::Null));
+    let status_of_first = status("").await;
+    assert!(unexplained(&status_of_first).contains(&Value::Null));
+    assert_eq!(status_of_first["shards"], Value::Array(Vec::new()));
     // In arguments of the tests, `@` is their folder.
     let url = sharded.url().replace("hansard@", "");
     let shard_url = format!("--shard-url {url}&user=hansard");
-    let holes = unexplained(&shard_url).await;
+    let of_both = status(&shard_url).await;
+    let holes = unexplained(&of_both);
     assert!(
         !holes.is_empty() && holes.iter().all(|hole| hole == 0),
         "{holes:?}"
     );
+    let shard_status = &of_both["shards"][0];
+    assert_eq!(shard_status["name"], SHARD);
+    let rows = shard_status["partitions"].as_array().unwrap().iter();
+    let lags = rows.map(|rows| rows["lagSequences"].as_u64().unwrap());
+    assert_eq!(lags.sum::<u64>(), 0, "{shard_status}");
     assert_eq!(erased[0]["signed"]["receipt"]["rows"], "gone", "{erased:?}");
     assert_eq!(listed(&sharded.big).await.unwrap(), Vec::<String>::new());
     assert_eq!(listed(&sharded.small).await.unwrap(), ["c", "fork"]);
@@ -198,11 +210,25 @@ async fn a_stopped_projector_of_a_shard_delays_only_its_lists() {
     assert_eq!(listed(&sharded.big).await.unwrap(), ["c", "fork", "new"]);
 }
 
+/// A person who sees the System page, of a tenant in the first database.
+async fn operator(stack: &Stack) -> Browser {
+    let role = DashboardRole::Operator;
+    Browser::signed_in(stack.http_client(), &stack.operator().await, OTHER, role).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unavailable_shard_fails_only_its_tenants() {
     let mut sharded = Sharded::start().await;
     sharded.fill().await;
+    let browser = operator(&sharded.stack).await;
+    let shown = async || browser.get("/dashboard/system").await.text();
+    let page = shown().await;
+    for text in ["eu: migration", "conversations_v1 in eu", "Healthy"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
     sharded.server.kill();
+    let page = shown().await;
+    assert!(page.contains("shard eu does not answer"), "{page}");
     let failure = listed(&sharded.big).await.unwrap_err();
     assert_eq!(failure.code, Code::Unavailable, "{failure:?}");
     assert_eq!(failure.reason, "READ_MODEL_UNAVAILABLE");

@@ -29,7 +29,7 @@ pub(super) async fn sweep(
 ) -> Result<(), RoundError> {
     let tenants = deps.registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    for tenant in tenants.filter(|tenant| deps.has_rows_of(tenant)) {
+    for tenant in tenants.filter(|tenant| deps.read_model.serves(tenant)) {
         let agents = deps.registry.list_agents(&tenant);
         let agent = agents.first().map(|agent| AgentId::parse(&*agent.agent_id));
         let Some(Ok(agent)) = agent else { continue };

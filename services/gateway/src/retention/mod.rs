@@ -23,7 +23,6 @@ mod rules;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use domain::TenantId;
 use event_log::{Record, Registry, Unavailable};
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
@@ -48,23 +47,14 @@ pub struct Dependencies {
     pub record: Record,
     /// The agents and their rules.
     pub registry: Registry,
-    /// The rows.
+    /// The rows of one database, whose tenants a round processes; of all databases for [`start`].
     pub read_model: ReadModel,
-    /// The index of the database whose tenants are processed: see [`ReadModel::databases`].
-    pub database: usize,
     /// The writer.
     pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The clock.
     pub clock: Clock,
-}
-
-impl Dependencies {
-    /// Whether a tenant is processed.
-    fn has_rows_of(&self, tenant: &TenantId) -> bool {
-        self.read_model.database_index(tenant) == self.database
-    }
 }
 
 /// The counts of a round.
@@ -106,9 +96,9 @@ pub enum RoundError {
 /// not answer delays no others. Needs a tokio runtime.
 pub fn start(deps: &Dependencies, config: &RetentionConfig, shutdown: &Shutdown) {
     let Some(every) = config.every() else { return };
-    for (database, _) in deps.read_model.databases().iter().enumerate() {
+    for read_model in deps.read_model.databases() {
         let deps = Dependencies {
-            database,
+            read_model,
             ..deps.clone()
         };
         shutdown.spawn_cancellable(run_rounds(deps, config.limits(), every));

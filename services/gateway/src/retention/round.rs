@@ -72,9 +72,7 @@ pub async fn round(
 /// [`RoundError::RowsBehind`] after `wait_max`; record or rows are unavailable.
 async fn wait_for_rows(deps: &Dependencies, wait_max: Duration) -> Result<(), RoundError> {
     let ends = deps.record.ends().await?;
-    let databases = deps.read_model.databases();
-    let database = databases.get(deps.database).unwrap_or(&deps.read_model);
-    let is_reached = wait_until_reached(database, &ends, wait_max).await?;
+    let is_reached = wait_until_reached(&deps.read_model, &ends, wait_max).await?;
     is_reached.then_some(()).ok_or(RoundError::RowsBehind)
 }
 
@@ -82,7 +80,7 @@ fn agents_with_rules(deps: &Dependencies) -> BTreeSet<AgentId> {
     let registry = &deps.registry;
     let tenants = registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    let tenants = tenants.filter(|tenant| deps.has_rows_of(tenant));
+    let tenants = tenants.filter(|tenant| deps.read_model.serves(tenant));
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
     let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
     let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));

@@ -13,18 +13,14 @@ use crate::Gateway;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Stores the settings of the tenants of a database after each change, until its task is aborted. Every gateway does, with the same
-/// result. `database` is its index in [`ReadModel::databases`].
-pub async fn publish(gateway: Gateway, database: usize) {
-    let all = &gateway.reader.read_model;
-    let Some(model) = all.databases().into_iter().nth(database) else {
-        return;
-    };
+/// result.
+pub async fn publish(gateway: Gateway, database: ReadModel) {
     let mut stored = Vec::new();
     loop {
         let mut settings = gateway.registry.agent_searches(None);
-        settings.retain(|agent| all.database_index(&agent.tenant) == database);
+        settings.retain(|agent| database.serves(&agent.tenant));
         if settings != stored {
-            match store(&model, &settings).await {
+            match store(&database, &settings).await {
                 Ok(()) => stored = settings,
                 // The database may not be migrated yet, or be down: the next attempt is soon.
                 Err(error) => tracing::debug!(%error, "the search settings are not stored yet"),

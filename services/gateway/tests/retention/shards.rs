@@ -29,7 +29,7 @@ async fn a_round_processes_the_tenants_of_its_database() {
     stack.clock.set(START.0 + 3_600 * SECOND);
     // The first database has no tenant with rules.
     assert_eq!(stack.round().await, Tally::default());
-    stack.deps.database = 1;
+    stack.deps.read_model = stack.deps.read_model.shard("eu").unwrap();
     let rows_wait = std::mem::replace(&mut stack.limits.rows_wait, Duration::ZERO);
     // The shard has no schema yet.
     let early = stack.round_from(&mut ResumePoints::default()).await;

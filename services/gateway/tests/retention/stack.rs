@@ -70,7 +70,6 @@ impl Stack {
         let token = token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await;
         let deps = Dependencies {
             read_model: ReadModel::connect_lazy(&read_model).unwrap(),
-            database: 0,
             writer: WriterClient::at(&writer_url, token.clone()).unwrap(),
             token,
             clock: Clock::Manual(clock.clone()),

@@ -106,12 +106,17 @@ pub(crate) struct ReplicaAddresses {
 impl ReplicaAddresses {
     /// Name and read models of each replica. The connection opens with the first use.
     pub(crate) fn open(&self) -> Result<Vec<(String, ReadModel)>, ReadModelError> {
-        let replicas = self.urls.iter().map(|url| {
-            let model = ReadModel::connect_lazy(&ReadModelConfig::new(url))?;
-            Ok((server_name(url)?, model))
-        });
-        replicas.collect()
+        open_servers(&self.urls)
     }
+}
+
+/// Address and read models of each server.
+fn open_servers(urls: &[String]) -> Result<Vec<(String, ReadModel)>, ReadModelError> {
+    let servers = urls.iter().map(|url| {
+        let model = ReadModel::connect_lazy(&ReadModelConfig::new(url))?;
+        Ok((server_name(url)?, model))
+    });
+    servers.collect()
 }
 
 /// The addresses of shards.
@@ -123,11 +128,9 @@ pub(crate) struct ShardAddresses {
 }
 
 impl ShardAddresses {
-    /// The read models of each shard. The connection opens with the first use.
-    pub(crate) fn open(&self) -> Result<Vec<ReadModel>, ReadModelError> {
-        let urls = self.urls.iter();
-        urls.map(|url| ReadModel::connect_lazy(&ReadModelConfig::new(url)))
-            .collect()
+    /// Address and read models of each shard. The connection opens with the first use.
+    pub(crate) fn open(&self) -> Result<Vec<(String, ReadModel)>, ReadModelError> {
+        open_servers(&self.urls)
     }
 
     /// The read models of each shard, with the longest statement timeout. The connection opens with the first use.

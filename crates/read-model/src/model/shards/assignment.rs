@@ -26,7 +26,7 @@ pub enum AssignmentError {
         /// The name in the configuration.
         expected: String,
     },
-    /// A tenant was assigned, and the configuration has it elsewhere.
+    /// A tenant was assigned, and the configuration has it in another database.
     #[error(
         "the rows of tenant {tenant} are in shard {shard}: list it there in read_model.shards, since rows are not moved"
     )]

@@ -30,31 +30,29 @@ struct Known {
     read_at: Instant,
 }
 
-/// What the known assignments say about a tenant and a database, the first one or a shard.
+/// Whether a database, the first one or a shard, has the rows of a tenant, by the known assignments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Assigned {
-    /// The database has its rows.
-    Here,
-    /// As above, but the assignments are old.
-    HereBefore,
-    /// It does not.
-    Elsewhere,
-    /// Unknown, or it did not.
+pub(crate) enum HasRows {
+    Yes,
+    /// Yes, by assignments that are old.
+    YesBefore,
+    No,
+    /// Nothing is known, or an old no.
     Unknown,
 }
 
 impl KnownAssignments {
-    pub(crate) fn of(&self, tenant: &TenantId, shard: Option<&str>) -> Assigned {
+    pub(crate) fn has_rows(&self, tenant: &TenantId, shard: Option<&str>) -> HasRows {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = known.as_ref() else {
-            return Assigned::Unknown;
+            return HasRows::Unknown;
         };
         let age = known.read_at.elapsed();
         match known.stored.has(tenant, shard) {
-            true if age < KNOWN_AGE_MAX => Assigned::Here,
-            true => Assigned::HereBefore,
-            false if age < ABSENCE_AGE_MAX => Assigned::Elsewhere,
-            false => Assigned::Unknown,
+            true if age < KNOWN_AGE_MAX => HasRows::Yes,
+            true => HasRows::YesBefore,
+            false if age < ABSENCE_AGE_MAX => HasRows::No,
+            false => HasRows::Unknown,
         }
     }
 
@@ -84,18 +82,18 @@ mod tests {
     fn assignments_become_old() {
         let known = KnownAssignments::default();
         let (acme, big) = (tenant("acme"), tenant("big"));
-        assert_eq!(known.of(&acme, None), Assigned::Unknown);
+        assert_eq!(known.has_rows(&acme, None), HasRows::Unknown);
         let now = Instant::now();
-        for (age_ms, here, elsewhere) in [
-            (0, Assigned::Here, Assigned::Elsewhere),
-            (1_000, Assigned::Here, Assigned::Unknown),
-            (9_000, Assigned::Here, Assigned::Unknown),
-            (10_000, Assigned::HereBefore, Assigned::Unknown),
+        for (age_ms, yes, no) in [
+            (0, HasRows::Yes, HasRows::No),
+            (1_000, HasRows::Yes, HasRows::Unknown),
+            (9_000, HasRows::Yes, HasRows::Unknown),
+            (10_000, HasRows::YesBefore, HasRows::Unknown),
         ] {
             let read_at = now.checked_sub(Duration::from_millis(age_ms)).unwrap();
             known.set(stored(false, &[("big", "eu")]), read_at);
-            assert_eq!(known.of(&acme, None), here, "{age_ms}");
-            assert_eq!(known.of(&big, None), elsewhere, "{age_ms}");
+            assert_eq!(known.has_rows(&acme, None), yes, "{age_ms}");
+            assert_eq!(known.has_rows(&big, None), no, "{age_ms}");
         }
     }
 }

@@ -8,54 +8,51 @@ pub mod assignment;
 mod known;
 mod stored;
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
+use std::iter;
+use std::sync::Arc;
 
-use domain::{TenantAccess, TenantId};
+use domain::{TenantAccess, TenantFilter, TenantId};
 use tokio::time::Instant;
 
-use self::known::Assigned;
+use self::known::HasRows;
 pub(crate) use self::known::KnownAssignments;
 use self::stored::stored_by_reader;
-pub use self::stored::{other_database, tenants, tenants_elsewhere};
-use crate::config::ReadModelConfig;
+pub use self::stored::{missing_tenants, name, other_database, tenants};
+use crate::config::{ReadModelConfig, ShardConfig};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
-/// The shards of a process, beside the first database.
-#[derive(Debug)]
-pub(crate) struct Shards {
-    /// In the order of the configuration.
-    all: Vec<ReadModel>,
-    /// The index of each assigned tenant.
-    by_tenant: HashMap<TenantId, usize>,
+/// The shards of a configuration, in its order.
+pub(super) fn connect_lazy(config: &ReadModelConfig) -> Result<Arc<[ReadModel]>, ReadModelError> {
+    let connect = |shard: &ShardConfig| {
+        let database = ReadModelConfig {
+            database_url: shard.database_url.clone(),
+            shards: Vec::new(),
+            ..config.clone()
+        };
+        Ok(ReadModel {
+            name: Some(shard.name.as_str().into()),
+            tenants: TenantFilter::Only(Arc::new(tenants_of([shard])?)),
+            ..ReadModel::connect_lazy(&database)?
+        })
+    };
+    config.shards.iter().map(connect).collect()
 }
 
-impl Shards {
-    /// The shards of a configuration; `None`: it has none.
-    pub(crate) fn new(config: &ReadModelConfig) -> Result<Option<Self>, ReadModelError> {
-        if config.shards.is_empty() {
-            return Ok(None);
-        }
-        let mut shards = Self {
-            all: Vec::new(),
-            by_tenant: HashMap::new(),
-        };
-        for (index, shard) in config.shards.iter().enumerate() {
-            for tenant in &shard.tenants {
-                let tenant = TenantId::parse(tenant.as_str());
-                let tenant = tenant.map_err(|_| ReadModelError::Misconfigured)?;
-                shards.by_tenant.insert(tenant, index);
-            }
-            let database = ReadModelConfig {
-                database_url: shard.database_url.clone(),
-                shards: Vec::new(),
-                ..config.clone()
-            };
-            let model = ReadModel::connect_lazy(&database)?;
-            shards.all.push(model.named(&shard.name));
-        }
-        Ok(Some(shards))
-    }
+/// The tenants of the first database: those of no shard.
+pub(super) fn tenants_of_first(config: &ReadModelConfig) -> Result<TenantFilter, ReadModelError> {
+    Ok(TenantFilter::Except(Arc::new(tenants_of(&config.shards)?)))
+}
+
+fn tenants_of<'s>(
+    shards: impl IntoIterator<Item = &'s ShardConfig>,
+) -> Result<BTreeSet<TenantId>, ReadModelError> {
+    let ids = shards.into_iter().flat_map(|shard| &shard.tenants);
+    let tenants = ids.map(|id| TenantId::parse(id.as_str()));
+    tenants
+        .collect::<Result<_, _>>()
+        .map_err(|_| ReadModelError::Misconfigured)
 }
 
 impl ReadModel {
@@ -81,26 +78,23 @@ impl ReadModel {
     /// All databases: the first one, and the shards in the order of the configuration.
     #[must_use]
     pub fn databases(&self) -> Vec<Self> {
-        let shards = self.shards.iter().flat_map(|shards| &shards.all).cloned();
         let first = Self {
-            shards: None,
+            shards: Arc::default(),
             ..self.clone()
         };
-        std::iter::once(first).chain(shards).collect()
+        let shards = self.shards.iter().cloned();
+        iter::once(first).chain(shards).collect()
     }
 
-    /// The index of a tenant's database in [`ReadModel::databases`].
+    /// Whether the database has the rows of a tenant, by the configuration. A handle with shards says so of the first database.
     #[must_use]
-    pub fn database_index(&self, tenant: &TenantId) -> usize {
-        let shards = self.shards.as_ref();
-        let index = shards.and_then(|shards| shards.by_tenant.get(tenant));
-        index.map_or(0, |index| index.saturating_add(1))
+    pub fn serves(&self, tenant: &TenantId) -> bool {
+        self.tenants.contains(tenant)
     }
 
     /// The shard with the rows of a tenant; `None`: this database has them.
     pub(crate) fn shard_of(&self, tenant: &TenantId) -> Option<Self> {
-        let shards = self.shards.as_ref()?;
-        let shard = shards.all.get(*shards.by_tenant.get(tenant)?)?;
+        let shard = self.shards.iter().find(|shard| shard.serves(tenant))?;
         Some(Self {
             tables: self.tables,
             ..shard.clone()
@@ -112,27 +106,27 @@ impl ReadModel {
         &self,
         access: &TenantAccess,
     ) -> Result<(), ReadModelError> {
-        let assigned = || self.known.of(access.tenant(), self.shard_name());
+        let has_rows = || self.known.has_rows(access.tenant(), self.shard_name());
         // One call reads the list for all; others use the old one meanwhile, or wait if they cannot.
-        let _reading = match assigned() {
-            Assigned::Here => return Ok(()),
-            Assigned::HereBefore => match self.known.try_lock() {
+        let _reading = match has_rows() {
+            HasRows::Yes => return Ok(()),
+            HasRows::YesBefore => match self.known.try_lock() {
                 Some(reading) => reading,
                 None => return Ok(()),
             },
-            Assigned::Elsewhere => return Err(self.with_name(has_no_rows())),
-            Assigned::Unknown => self.known.lock().await,
+            HasRows::No => return Err(self.with_name(has_no_rows())),
+            HasRows::Unknown => self.known.lock().await,
         };
-        match assigned() {
-            Assigned::Here => return Ok(()),
-            Assigned::Elsewhere => return Err(self.with_name(has_no_rows())),
-            Assigned::HereBefore | Assigned::Unknown => {}
+        match has_rows() {
+            HasRows::Yes => return Ok(()),
+            HasRows::No => return Err(self.with_name(has_no_rows())),
+            HasRows::YesBefore | HasRows::Unknown => {}
         }
         let read_at = Instant::now();
         // Boxed: a rare future.
         self.known
             .set(Box::pin(stored_by_reader(self)).await?, read_at);
-        if matches!(assigned(), Assigned::Here | Assigned::HereBefore) {
+        if matches!(has_rows(), HasRows::Yes | HasRows::YesBefore) {
             return Ok(());
         }
         tracing::error!(

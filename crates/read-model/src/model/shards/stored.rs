@@ -24,6 +24,14 @@ pub async fn tenants(model: &ReadModel) -> Result<TenantFilter, ReadModelError> 
     Ok(stored(model).await?.filter())
 }
 
+/// The name of a shard, by its list; `None`: it is the first database, or has no tenants yet.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn name(model: &ReadModel) -> Result<Option<String>, ReadModelError> {
+    Ok(stored(model).await?.shard().map(str::to_owned))
+}
+
 /// The name of the shard with the rows of a tenant, by the list of a database; `None`: that database has them.
 ///
 /// # Errors
@@ -49,7 +57,7 @@ pub async fn other_database(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn tenants_elsewhere(
+pub async fn missing_tenants(
     first: &ReadModel,
     shards: &[ReadModel],
 ) -> Result<Option<BTreeSet<TenantId>>, ReadModelError> {
@@ -57,12 +65,12 @@ pub async fn tenants_elsewhere(
     if listed.is_shard {
         return Ok(None);
     }
-    let mut elsewhere: BTreeSet<TenantId> = listed.tenants.into_keys().collect();
+    let mut missing: BTreeSet<TenantId> = listed.tenants.into_keys().collect();
     for shard in shards {
         let own = stored(shard).await?;
-        elsewhere.retain(|tenant| !own.has(tenant, own.shard()));
+        missing.retain(|tenant| !own.has(tenant, own.shard()));
     }
-    Ok(Some(elsewhere))
+    Ok(Some(missing))
 }
 
 pub(super) const STORED: &str = "SELECT tenant_id, shard, is_here FROM hansard.shard_tenant";

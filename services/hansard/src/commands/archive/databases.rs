@@ -6,7 +6,7 @@ use read_model::ReadModel;
 use read_model::projections::conversations::verification::RowPosition;
 use read_model::projections::conversations::{ErasedConversations, idle_conversations};
 use read_model::schemas::SchemasLock;
-use read_model::shards::{tenants, tenants_elsewhere};
+use read_model::shards::{missing_tenants, tenants};
 
 use crate::console;
 use crate::exit::UsageError;
@@ -21,9 +21,7 @@ impl Databases {
         for shard in &shards {
             shard.check().await?;
         }
-        let missing = tenants_elsewhere(&first, &shards)
-            .await?
-            .unwrap_or_default();
+        let missing = missing_tenants(&first, &shards).await?.unwrap_or_default();
         if !missing.is_empty() {
             console::print_error(&format!(
                 "the conversations of {} tenants are not archived: give the URLs of their shards with --shard-url",
@@ -76,7 +74,7 @@ impl Databases {
 /// Fails if a database is a shard.
 async fn check_first(model: &ReadModel) -> anyhow::Result<()> {
     model.check().await?;
-    if tenants_elsewhere(model, &[]).await?.is_some() {
+    if missing_tenants(model, &[]).await?.is_some() {
         return Ok(());
     }
     Err(UsageError(

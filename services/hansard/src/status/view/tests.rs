@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
@@ -14,7 +15,7 @@ use read_model::{LiveSchema, Migrations, ReplicaStatus, SchemaStatus};
 use super::*;
 use system_status::readings::{
     ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
-    ReplicaReading, RoleAnswer, RolePresence, RoleReading,
+    ReplicaReading, RoleAnswer, RolePresence, RoleReading, ShardReading,
 };
 use system_status::{Limits, Status};
 
@@ -94,6 +95,7 @@ fn healthy() -> Readings {
         schema: "conversations_v1".to_owned(),
     };
     Readings {
+        shards: Vec::new(),
         replicas: Vec::new(),
         now: NOW,
         record: Ok(RecordReading {
@@ -290,6 +292,56 @@ fn replicas_of_postgres_are_shown_with_their_lag() {
         "replica     a:5432: ready, lag 0.12 s",
         "replica     b:5432: lagging",
         "replica     d:5432: unknown",
+    ] {
+        assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    }
+}
+
+/// A healthy shard of a healthy system.
+fn shard(readings: &Readings) -> ShardReading {
+    ShardReading {
+        name: "eu".to_owned(),
+        read_model: readings.read_model.clone(),
+        waits: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn shards_are_shown_with_what_they_need() {
+    let mut readings = healthy();
+    let mut lagging = shard(&readings);
+    let rows = lagging.read_model.as_mut().unwrap();
+    rows.overview.partitions[0].holder = None;
+    rows.overview.partitions[0].parked = 3;
+    rows.overview.partitions[1].checkpoint = Sequence(7);
+    let waits = TimedSequence {
+        sequence: Sequence(8),
+        stored_at: Timestamp(NOW.0 - 31 * SECOND),
+    };
+    lagging.waits.insert(Partition(1), waits);
+    let gone = ShardReading {
+        name: "us".to_owned(),
+        read_model: Err("gone".to_owned()),
+        ..shard(&readings)
+    };
+    readings.shards = vec![shard(&readings)];
+    let status = Status::from_readings(&readings, LIMITS);
+    assert_eq!(status.needs, [""; 0]);
+    readings.shards = vec![lagging, gone];
+    let status = Status::from_readings(&readings, LIMITS);
+    assert_eq!(
+        status.needs,
+        [
+            "shard eu: parked conversations: 3; see hansard parked list",
+            "shard eu: no projector holds partition 0",
+            "shard eu: rows lag in partition 1",
+            "shard us does not answer: gone",
+        ]
+    );
+    let shown = shown(&readings);
+    for line in [
+        "shard       eu: migration 5 of 5; conversations in conversations_v1; 3 parked; lag 3",
+        "shard       us: no answer: gone",
     ] {
         assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
     }

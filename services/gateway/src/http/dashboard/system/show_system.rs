@@ -73,8 +73,12 @@ async fn read(state: &HttpState) -> Status {
     let gateway = &state.gateway;
     let (record, registry) = (gateway.reader.record.clone(), gateway.registry.clone());
     let model = gateway.reader.read_model.clone();
-    let replicas = model.named_replicas();
-    let mut reader = Reader::of_gateway(record, registry, model).with_replicas(replicas);
+    let shards = model.databases().into_iter();
+    let shards = shards.filter_map(|database| Some((database.shard_name()?.to_owned(), database)));
+    let (shards, replicas) = (shards.collect(), model.named_replicas());
+    let mut reader = Reader::of_gateway(record, registry, model)
+        .with_replicas(replicas)
+        .with_shards(shards);
     Status::from_readings(&reader.read().await, Limits::default())
 }
 
@@ -85,20 +89,28 @@ fn capitalised(head: &str) -> String {
     first.chain(chars.flat_map(char::to_lowercase)).collect()
 }
 
-/// The schemas of the rows. The page is shown without them if Postgres does not answer; it says so elsewhere.
+/// The schemas of the rows of all databases. Those of a database that does not answer are omitted: the page says above that it does not.
 async fn schemas(model: &ReadModel) -> Vec<Vec<String>> {
-    let schemas = schemas::list(model).await.unwrap_or_default();
-    schemas.iter().map(schema).collect()
+    let databases = model.databases().into_iter();
+    let lists = databases.map(|database| async move {
+        let schemas = schemas::list(&database).await.unwrap_or_default();
+        let rows = schemas.iter().map(|one| schema(database.shard_name(), one));
+        rows.collect::<Vec<_>>()
+    });
+    join_all(lists).await.concat()
 }
 
-fn schema(schema: &SchemaInfo) -> Vec<String> {
+fn schema(shard: Option<&str>, schema: &SchemaInfo) -> Vec<String> {
     let state = match schema.state {
         SchemaState::Live => "live",
         SchemaState::Building => "being built",
         SchemaState::Kept => "kept",
     };
     vec![
-        schema.name.to_string(),
+        shard.map_or_else(
+            || schema.name.to_string(),
+            |shard| format!("{} in {shard}", schema.name),
+        ),
         state.to_owned(),
         schema.phase.as_str().to_owned(),
         bytes(schema.bytes),
