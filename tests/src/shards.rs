@@ -16,6 +16,7 @@ pub fn shard(database_url: &str, tenants: &[&str]) -> ShardConfig {
         name: SHARD.to_owned(),
         database_url: database_url.to_owned(),
         tenants: tenants.iter().map(|tenant| (*tenant).to_owned()).collect(),
+        replica_urls: Vec::new(),
     }
 }
 
@@ -26,6 +27,11 @@ pub fn set(stack: &mut Stack, shards: &[ShardConfig]) {
         settings.projector.read_model.shards = shards.to_vec();
         settings.gateway.read_model.primary.shards = shards.to_vec();
     });
+}
+
+/// Gives a projector these shards, for its next start.
+pub fn set_of(projector: &mut Node, shards: &[ShardConfig]) {
+    projector.settings.projector.read_model.shards = shards.to_vec();
 }
 
 /// Starts a stack with a shard, and the projector of the shard.

@@ -28,19 +28,18 @@ type RowRead = Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError>;
 /// Batched reads of a process, by server.
 #[derive(Debug)]
 pub(crate) struct BatchedRows {
-    /// The first database.
-    first: Primary,
+    first: Database,
     /// The other ones. A database that does not answer delays no reads of others.
-    shards: Vec<Primary>,
-    /// In the order of the replicas.
-    replicas: Vec<Batches>,
+    shards: Vec<Database>,
 }
 
-/// The primary of a database.
+/// The batches of the servers of a database.
 #[derive(Debug)]
-struct Primary {
+struct Database {
     model: ReadModel,
-    batches: Batches,
+    primary: Batches,
+    /// In the order of the replicas.
+    replicas: Vec<Batches>,
 }
 
 /// The batches of a server.
@@ -57,13 +56,10 @@ struct BatchKey {
 
 impl BatchedRows {
     pub(crate) fn new(model: ReadModel) -> Self {
-        let replicas = (0..model.replica_count()).map(|_| batches(&model));
-        let replicas = replicas.collect();
-        let shards = model.databases().into_iter().skip(1).map(Primary::of);
+        let shards = model.databases().into_iter().skip(1).map(Database::of);
         Self {
             shards: shards.collect(),
-            replicas,
-            first: Primary::of(model),
+            first: Database::of(model),
         }
     }
 
@@ -81,9 +77,11 @@ impl BatchedRows {
             query,
             replica,
         };
+        let serves = |shard: &&Database| shard.model.serves(access.tenant());
+        let database = self.shards.iter().find(serves).unwrap_or(&self.first);
         if let Some(replica) = request.replica()
-            && let Some(batches) = self.replicas.get(replica.index())
-            && let Some(model) = self.first.model.only_on(replica)
+            && let Some(batches) = database.replicas.get(replica.index())
+            && let Some(model) = database.model.only_on(replica)
         {
             let read = of(Some(replica)).read(batches, &model).await;
             if read.is_ok() {
@@ -92,16 +90,18 @@ impl BatchedRows {
             // A batch belongs to several requests, so it does not switch their handles to the primary.
             request.use_primary();
         }
-        let serves = |shard: &&Primary| shard.model.serves(access.tenant());
-        let primary = self.shards.iter().find(serves).unwrap_or(&self.first);
-        of(None).read(&primary.batches, &primary.model).await
+        of(None).read(&database.primary, &database.model).await
     }
 }
 
-impl Primary {
+impl Database {
     fn of(model: ReadModel) -> Self {
-        let batches = batches(&model);
-        Self { model, batches }
+        let replicas = (0..model.replica_count()).map(|_| batches(&model));
+        Self {
+            primary: batches(&model),
+            replicas: replicas.collect(),
+            model,
+        }
     }
 }
 

@@ -38,8 +38,8 @@ const PARTITIONS_IN_FLIGHT: usize = 16;
 pub struct Reader {
     source: Source,
     model: ReadModel,
-    /// Names and handles.
-    replicas: Vec<(String, ReadModel)>,
+    /// Names and handles, with those of their primaries.
+    replicas: Vec<(String, ReadModel, ReadModel)>,
     /// The databases of some tenants, beside `model`: names and handles.
     shards: Vec<(String, ReadModel)>,
     roles: Option<Vec<Role>>,
@@ -76,10 +76,17 @@ impl Reader {
         }
     }
 
-    /// Adds replicas of Postgres, each with its name.
+    /// Adds replicas of a database, each with its name.
     #[must_use]
-    pub fn with_replicas(self, replicas: Vec<(String, ReadModel)>) -> Self {
-        Self { replicas, ..self }
+    pub fn with_replicas(
+        mut self,
+        primary: &ReadModel,
+        replicas: Vec<(String, ReadModel)>,
+    ) -> Self {
+        let replicas = replicas.into_iter();
+        let replicas = replicas.map(|(name, replica)| (name, replica, primary.clone()));
+        self.replicas.extend(replicas);
+        self
     }
 
     /// Adds the shards, each with its name or address. Their rows also explain holes that the erasures of their tenants made.
@@ -204,13 +211,16 @@ impl Reader {
     }
 
     async fn read_replicas(&self) -> Vec<ReplicaReading> {
-        let readings = self.replicas.iter().map(|(name, replica)| async {
-            let status = replica_status(&self.model, replica, REPLICA_DEADLINE).await;
-            ReplicaReading {
-                name: name.clone(),
-                status: status.ok(),
-            }
-        });
+        let readings = self
+            .replicas
+            .iter()
+            .map(|(name, replica, primary)| async move {
+                let status = replica_status(primary, replica, REPLICA_DEADLINE).await;
+                ReplicaReading {
+                    name: name.clone(),
+                    status: status.ok(),
+                }
+            });
         join_all(readings).await
     }
 

@@ -1,9 +1,10 @@
 //! Two databases: the rows of one tenant are in a shard, those of all others in the first database.
 
 use devstack::PostgresServer;
-use read_model::{ReadModelConfig, ShardConfig};
+use read_model::{REPLICA_LAG_MS_MAX, ReadModelConfig, ShardConfig};
 use serde_json::Value;
 use tests::agent::Agent;
+use tests::client::Caller;
 use tests::dashboard::Browser;
 use tests::errors::Failure;
 use tests::events::{assistant, user};
@@ -261,8 +262,7 @@ async fn a_role_with_another_list_reads_nothing() {
     gateway.settings.gateway.read_model.primary.shards.clear();
     gateway.start().await;
     let token = sharded.stack.token().await;
-    let caller =
-        tests::client::Caller::new(&sharded.stack.writer.grpc_url(), &gateway.grpc_url(), token);
+    let caller = Caller::new(&sharded.stack.writer.grpc_url(), &gateway.grpc_url(), token);
     let big = Agent::new(caller.clone(), sharded.big.id());
     let failure = listed(&big).await.unwrap_err();
     assert_eq!(failure.reason, "READ_MODEL_UNAVAILABLE", "{failure:?}");
@@ -273,6 +273,40 @@ async fn a_role_with_another_list_reads_nothing() {
     );
     let small = Agent::new(caller, sharded.small.id());
     assert_eq!(listed(&small).await.unwrap(), ["c", "fork"]);
+}
+
+/// A gateway reads rows of the tenants of a shard from the replica of the shard, and from its primary when that is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shard_has_replicas_of_its_own() {
+    let sharded = Sharded::start().await;
+    sharded.fill().await;
+    let mut standby = devstack::test::standby(&sharded.server).await;
+    let mut gateway = sharded.stack.another(Role::Gateway);
+    let read_model = &mut gateway.settings.gateway.read_model;
+    // The test does not wait for the bound.
+    read_model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
+    read_model.primary.shards[0].replica_urls = vec![standby.database_url(DATABASE)];
+    gateway.start().await;
+    let token = sharded.stack.token().await;
+    let caller = Caller::new(&sharded.stack.writer.grpc_url(), &gateway.grpc_url(), token);
+    let [big, small] =
+        [&sharded.big, &sharded.small].map(|agent| Agent::new(caller.clone(), agent.id()));
+
+    devstack::test::pause_replay(&sharded.server, &standby).await;
+    for agent in [&sharded.big, &sharded.small] {
+        agent.create("later").await;
+        agent.wait_for_rows("later", 1).await;
+    }
+    assert_eq!(listed(&small).await.unwrap(), ["c", "fork", "later"]);
+    // The gateway reads the primary until it has measured the replica.
+    eventually("a list of the replica", || async {
+        (listed(&big).await.unwrap() == ["c", "fork"]).then_some(())
+    })
+    .await;
+    // What the replica lacks comes from the primary and the record.
+    assert_eq!(big.version("later").await, 1);
+    standby.kill();
+    assert_eq!(listed(&big).await.unwrap(), ["c", "fork", "later"]);
 }
 
 /// Starts a projector with these shards, which does not accept them.
@@ -322,15 +356,9 @@ async fn a_new_tenant_is_added_to_a_shard_that_has_rows() {
     sharded.fill().await;
     let more = vec![shard(&sharded.url(), &[SHARDED, "next"])];
     shards::set(&mut sharded.stack, &more);
-    let projector = &mut sharded.projector;
-    projector
-        .settings
-        .projector
-        .read_model
-        .shards
-        .clone_from(&more);
-    projector.stop().await;
-    projector.launch().await;
+    shards::set_of(&mut sharded.projector, &more);
+    sharded.projector.stop().await;
+    sharded.projector.launch().await;
     let model = read_model::ReadModel::connect_lazy(&ReadModelConfig::new(sharded.url())).unwrap();
     let next = domain::TenantId::parse("next").unwrap();
     let tenants = read_model::shards::tenants(&model).await.unwrap();
@@ -364,15 +392,9 @@ async fn a_database_with_rows_is_no_new_shard() {
     agent.wait_for_rows("c", 1).await;
     let url = other.servers.database_url();
     let shards = vec![shard(url, &["new"])];
-    let projector = &mut stack.projector;
-    projector
-        .settings
-        .projector
-        .read_model
-        .shards
-        .clone_from(&shards);
-    projector.stop().await;
-    projector.start().await;
+    shards::set_of(&mut stack.projector, &shards);
+    stack.projector.stop().await;
+    stack.projector.start().await;
     let in_use = "the database of shard eu has rows already: give the shard a new database";
     check_rejected(&stack, "eu", &shards, in_use).await;
     assert_eq!(listed(&agent).await.unwrap(), ["c"]);

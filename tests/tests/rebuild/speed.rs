@@ -106,6 +106,7 @@ async fn skipped_commits() {
         name: "eu".to_owned(),
         database_url: postgres.database_url("shard"),
         tenants: vec!["nobody".to_owned()],
+        replica_urls: Vec::new(),
     };
     let model = ReadModel::connect_lazy(&ReadModelConfig::new(&shard.database_url)).unwrap();
     let projector = &mut fixture.stack.projector;

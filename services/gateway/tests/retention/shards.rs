@@ -20,6 +20,7 @@ async fn a_round_processes_the_tenants_of_its_database() {
             name: "eu".to_owned(),
             database_url: shard,
             tenants: vec![TENANT.to_owned()],
+            replica_urls: Vec::new(),
         }],
         ..ReadModelConfig::new(first)
     })

@@ -84,8 +84,9 @@ impl StatusOptions {
             lag_max: Duration::from_secs(self.lag_max_seconds),
             unexplained_max: self.unexplained_max,
         };
-        let reader = Reader::new(config, self.read_model.open()?, roles);
-        let reader = reader.with_replicas(self.replicas.open()?);
+        let model = self.read_model.open()?;
+        let reader = Reader::new(config, model.clone(), roles);
+        let reader = reader.with_replicas(&model, self.replicas.open()?);
         Ok((reader.with_shards(self.shards.open()?), limits))
     }
 }

@@ -55,11 +55,8 @@ impl ReplicatedReadModelConfig {
     #[must_use]
     pub fn errors(&self) -> Vec<(&'static str, String)> {
         let mut errors = self.primary.errors();
-        errors.extend(
-            self.url_errors()
-                .into_iter()
-                .map(|error| ("replica_urls", error)),
-        );
+        let of_urls = replica_url_errors(&self.primary.database_url, &self.replica_urls);
+        errors.extend(of_urls.into_iter().map(|error| ("replica_urls", error)));
         let connections = self.replica_connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
             let problem =
@@ -71,40 +68,6 @@ impl ReplicatedReadModelConfig {
             let problem =
                 format!("is {lag}, but must be {REPLICA_LAG_MS_MIN} to {REPLICA_LAG_MS_MAX} ms");
             errors.push(("replica_lag_ms_max", problem));
-        }
-        errors
-    }
-
-    fn url_errors(&self) -> Vec<String> {
-        let count = self.replica_urls.len();
-        if count > REPLICAS_MAX {
-            return vec![format!(
-                "has {count} URLs, but at most {REPLICAS_MAX} replicas are used: remove some"
-            )];
-        }
-        let primary = server_name(&self.primary.database_url).ok();
-        let mut names: BTreeSet<String> = primary.into_iter().collect();
-        let mut errors = Vec::new();
-        for (number, url) in (1..).zip(&self.replica_urls) {
-            match server_name(url) {
-                Err(_) => errors.push(format!(
-                    "is invalid in URL {number}: give postgres://user@host:port/database"
-                )),
-                Ok(name) if !names.insert(name.clone()) => errors.push(format!(
-                    "names {name} again in URL {number}: name each server once, and not the primary"
-                )),
-                Ok(_) => {}
-            }
-            if let Err(ReadModelError::File {
-                parameter,
-                path,
-                problem,
-            }) = certificates::check(url)
-            {
-                errors.push(format!(
-                    "names {path} as {parameter} in URL {number}, which {problem}"
-                ));
-            }
         }
         errors
     }
@@ -120,6 +83,41 @@ impl fmt::Debug for ReplicatedReadModelConfig {
             .field("replica_lag_ms_max", &self.replica_lag_ms_max)
             .finish()
     }
+}
+
+/// The problems of the URLs of replicas of a primary, each with its rule.
+pub(crate) fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> Vec<String> {
+    let count = replica_urls.len();
+    if count > REPLICAS_MAX {
+        return vec![format!(
+            "has {count} URLs, but at most {REPLICAS_MAX} replicas are used: remove some"
+        )];
+    }
+    let primary = server_name(primary_url).ok();
+    let mut names: BTreeSet<String> = primary.into_iter().collect();
+    let mut errors = Vec::new();
+    for (number, url) in (1..).zip(replica_urls) {
+        match server_name(url) {
+            Err(_) => errors.push(format!(
+                "is invalid in URL {number}: give postgres://user@host:port/database"
+            )),
+            Ok(name) if !names.insert(name.clone()) => errors.push(format!(
+                "names {name} again in URL {number}: name each server once, and not the primary"
+            )),
+            Ok(_) => {}
+        }
+        if let Err(ReadModelError::File {
+            parameter,
+            path,
+            problem,
+        }) = certificates::check(url)
+        {
+            errors.push(format!(
+                "names {path} as {parameter} in URL {number}, which {problem}"
+            ));
+        }
+    }
+    errors
 }
 
 #[cfg(test)]

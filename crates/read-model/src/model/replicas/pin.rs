@@ -116,12 +116,12 @@ fn no_answer() -> ReadModelError {
 }
 
 impl ReadModel {
-    /// A handle of the tenant's database for the reads of one request. If the first database has replicas, it reads from one of them;
+    /// A handle of the tenant's database for the reads of one request. If the database has replicas, it reads from one of them;
     /// a handle of a request is returned unchanged.
     #[must_use]
     pub fn for_request(&self, tenant: &TenantId) -> Self {
         if let Some(shard) = self.shard_of(tenant) {
-            return shard;
+            return shard.for_request(tenant);
         }
         let pin = match &self.replicas {
             Some(replicas) => replicas.choose(),

@@ -31,7 +31,7 @@ pub enum ReplicaStatus {
 }
 
 impl ReadModel {
-    /// The replicas of this process, each with its name and a handle for [`replica_status`].
+    /// The replicas of the database in this process, each with its name and a handle for [`replica_status`].
     #[must_use]
     pub fn named_replicas(&self) -> Vec<(String, Self)> {
         let replicas = self.replicas.iter().flat_map(|replicas| &replicas.all);

@@ -47,8 +47,14 @@ impl SharedPrimary {
 }
 
 impl ReadModel {
-    /// Measures the replicas until the future is dropped; returns at once if there are none. Without it no replica is read.
+    /// Measures the replicas of all databases until the future is dropped; returns at once if there are none. Without it no replica is
+    /// read.
     pub async fn watch_replicas(self) {
+        let databases = self.databases().into_iter();
+        join_all(databases.map(Self::watch_own_replicas)).await;
+    }
+
+    async fn watch_own_replicas(self) {
         let Some(replicas) = &self.replicas else {
             return;
         };

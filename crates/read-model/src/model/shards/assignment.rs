@@ -209,6 +209,7 @@ mod tests {
             name: name.to_owned(),
             database_url: String::new(),
             tenants: tenants.iter().map(|id| (*id).to_owned()).collect(),
+            replica_urls: Vec::new(),
         };
         let config = ReadModelConfig {
             shards: vec![shard_config("b", &["b1", "b2"]), shard_config("c", &["c1"])],

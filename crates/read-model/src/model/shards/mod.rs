@@ -21,23 +21,47 @@ use self::stored::stored_by_reader;
 pub use self::stored::{missing_tenants, name, other_database, tenants};
 use crate::config::{ReadModelConfig, ShardConfig};
 use crate::error::ReadModelError;
-use crate::model::ReadModel;
+use crate::model::{ReadModel, ReplicatedReadModelConfig};
 
 /// The shards of a configuration, in its order.
 pub(super) fn connect_lazy(config: &ReadModelConfig) -> Result<Arc<[ReadModel]>, ReadModelError> {
+    let shards = config.shards.iter();
+    shards
+        .map(|shard| of(shard, ReadModel::connect_lazy(&database(shard, config))?))
+        .collect()
+}
+
+/// As [`connect_lazy`], with the replicas of each.
+pub(super) fn connect_replicated(
+    config: &ReplicatedReadModelConfig,
+) -> Result<Arc<[ReadModel]>, ReadModelError> {
     let connect = |shard: &ShardConfig| {
-        let database = ReadModelConfig {
-            database_url: shard.database_url.clone(),
-            shards: Vec::new(),
+        let replicated = ReplicatedReadModelConfig {
+            primary: database(shard, &config.primary),
+            replica_urls: shard.replica_urls.clone(),
             ..config.clone()
         };
-        Ok(ReadModel {
-            name: Some(shard.name.as_str().into()),
-            tenants: TenantFilter::Only(Arc::new(tenants_of([shard])?)),
-            ..ReadModel::connect_lazy(&database)?
-        })
+        of(shard, ReadModel::connect_replicated(&replicated)?)
     };
-    config.shards.iter().map(connect).collect()
+    config.primary.shards.iter().map(connect).collect()
+}
+
+/// The configuration of the database of a shard.
+fn database(shard: &ShardConfig, config: &ReadModelConfig) -> ReadModelConfig {
+    ReadModelConfig {
+        database_url: shard.database_url.clone(),
+        shards: Vec::new(),
+        ..config.clone()
+    }
+}
+
+/// The handle of a shard.
+fn of(shard: &ShardConfig, model: ReadModel) -> Result<ReadModel, ReadModelError> {
+    Ok(ReadModel {
+        name: Some(shard.name.as_str().into()),
+        tenants: TenantFilter::Only(Arc::new(tenants_of([shard])?)),
+        ..model
+    })
 }
 
 /// The tenants of the first database: those of no shard.

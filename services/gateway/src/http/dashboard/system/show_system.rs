@@ -73,12 +73,14 @@ async fn read(state: &HttpState) -> Status {
     let gateway = &state.gateway;
     let (record, registry) = (gateway.reader.record.clone(), gateway.registry.clone());
     let model = gateway.reader.read_model.clone();
-    let shards = model.databases().into_iter();
+    let databases = model.databases();
+    let mut reader = Reader::of_gateway(record, registry, model);
+    for database in &databases {
+        reader = reader.with_replicas(database, database.named_replicas());
+    }
+    let shards = databases.into_iter();
     let shards = shards.filter_map(|database| Some((database.shard_name()?.to_owned(), database)));
-    let (shards, replicas) = (shards.collect(), model.named_replicas());
-    let mut reader = Reader::of_gateway(record, registry, model)
-        .with_replicas(replicas)
-        .with_shards(shards);
+    let mut reader = reader.with_shards(shards.collect());
     Status::from_readings(&reader.read().await, Limits::default())
 }
 
