@@ -18,7 +18,6 @@ use crate::error::{ReadModelError, is_conflict, is_lost, is_missing, is_timeout}
 use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
 use crate::migrations::READ_MIGRATIONS;
 use crate::schema;
-pub(crate) use replicas::replica_url_errors;
 use replicas::{Pin, Replicas};
 pub use replicas::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse,

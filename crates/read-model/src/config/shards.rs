@@ -7,7 +7,6 @@ use domain::TenantId;
 use serde::{Deserialize, Serialize};
 
 use crate::certificates::url_problem;
-use crate::model::replica_url_errors;
 
 /// Maximum number of shards.
 pub const SHARDS_MAX: usize = 16;
@@ -75,11 +74,6 @@ pub(super) fn errors(first_url: &str, shards: &[ShardConfig]) -> Vec<String> {
                 "has the database of shard {name} twice: give each shard its own, and not the first"
             ));
         }
-        let of_replicas = replica_url_errors(&shard.database_url, &shard.replica_urls);
-        let of_replicas = of_replicas.into_iter();
-        errors.extend(
-            of_replicas.map(|error| format!("has replica_urls in shard {name}: the list {error}")),
-        );
         if shard.tenants.is_empty() {
             errors.push(format!(
                 "has no tenants in shard {name}: list them, or remove the shard"
@@ -150,19 +144,6 @@ mod tests {
             "has the database of shard b twice: give each shard its own, and not the first",
         ];
         check(&[shard("b", &["acme"]), shard("b", &["other"])], &same);
-        let with_replicas = |hosts: &[&str]| {
-            let urls = hosts
-                .iter()
-                .map(|host| format!("postgres://u:hunter2@{host}/d"));
-            let replica_urls = urls.collect();
-            vec![ShardConfig {
-                replica_urls,
-                ..shard("b", &["acme"])
-            }]
-        };
-        check(&with_replicas(&["b2", "b3"]), &[]);
-        let primary = "has replica_urls in shard b: the list names b:5432 again in URL 1: name each server once, and not the primary";
-        check(&with_replicas(&["b"]), &[primary]);
         let no_url = ShardConfig {
             database_url: String::new(),
             ..shard("b", &["acme"])

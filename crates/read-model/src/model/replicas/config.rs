@@ -57,6 +57,15 @@ impl ReplicatedReadModelConfig {
         let mut errors = self.primary.errors();
         let of_urls = replica_url_errors(&self.primary.database_url, &self.replica_urls);
         errors.extend(of_urls.into_iter().map(|error| ("replica_urls", error)));
+        for shard in &self.primary.shards {
+            let of_urls = replica_url_errors(&shard.database_url, &shard.replica_urls);
+            let error = |error| format!("has a shard {} whose replica_urls {error}", shard.name);
+            errors.extend(
+                of_urls
+                    .into_iter()
+                    .map(|problem| ("shards", error(problem))),
+            );
+        }
         let connections = self.replica_connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
             let problem =
@@ -86,7 +95,7 @@ impl fmt::Debug for ReplicatedReadModelConfig {
 }
 
 /// The problems of the URLs of replicas of a primary, each with its rule.
-pub(crate) fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> Vec<String> {
+fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> Vec<String> {
     let count = replica_urls.len();
     if count > REPLICAS_MAX {
         return vec![format!(
@@ -123,6 +132,7 @@ pub(crate) fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ShardConfig;
 
     fn config(urls: &[&str]) -> ReplicatedReadModelConfig {
         ReplicatedReadModelConfig {
@@ -165,6 +175,23 @@ mod tests {
             &config(&["postgres://u@a/d?sslrootcert=/no/ca.pem"]),
             &[("replica_urls", file)],
         );
+    }
+
+    #[test]
+    fn each_replica_of_a_shard_is_named_once() {
+        let config = |replicas: &[&str]| {
+            let mut config = config(&[]);
+            config.primary.shards.push(ShardConfig {
+                name: "eu".to_owned(),
+                database_url: "postgres://u:hunter2@a/d".to_owned(),
+                tenants: vec!["acme".to_owned()],
+                replica_urls: replicas.iter().map(|url| (*url).to_owned()).collect(),
+            });
+            config
+        };
+        check(&config(&["postgres://u:hunter2@b/d"]), &[]);
+        let primary = "has a shard eu whose replica_urls names a:5432 again in URL 1: name each server once, and not the primary";
+        check(&config(&["postgres://u@a/d"]), &[("shards", primary)]);
     }
 
     #[test]

@@ -32,7 +32,6 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch::Sender;
 use tokio::time::Instant;
 
-pub(crate) use self::config::replica_url_errors;
 pub use self::config::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicatedReadModelConfig,
 };
