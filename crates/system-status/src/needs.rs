@@ -47,15 +47,21 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
 
 /// What an operator should know, but needs no action yet.
 pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
-    let Ok(record) = &readings.record else {
-        return Vec::new();
-    };
+    let record = readings.record.as_ref().ok();
     let warnings = [
-        of_secrets(record),
-        of_single_publishes(record),
-        of_growth(record),
+        record.and_then(of_secrets),
+        record.and_then(of_single_publishes),
+        record.and_then(of_growth),
+        of_unread_tenants(readings),
     ];
     warnings.into_iter().flatten().collect()
+}
+
+fn of_unread_tenants(readings: &Readings) -> Option<String> {
+    let tenants = readings.unread_tenants.filter(|tenants| *tenants > 0)?;
+    Some(format!(
+        "the rows of {tenants} tenants are in shards that were not read: give each with --shard-url"
+    ))
 }
 
 fn of_secrets(record: &RecordReading) -> Option<String> {

@@ -117,6 +117,7 @@ impl Reader {
         // The rows are read first, so that the record is never behind them.
         let read_model = self.read_model(&self.model).await;
         let mut shards = self.read_shards().await;
+        let unread_tenants = self.unread_tenants().await;
         let checkpoints = read_model.as_ref().ok();
         let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
         let record = self.read_record(checkpoints.as_ref()).await;
@@ -127,7 +128,9 @@ impl Reader {
         }
         let erased = match (&record, &self.source) {
             (Ok(record), Source::Operator { .. })
-                if read_model.is_ok() && record.partitions.iter().any(has_others) =>
+                if unread_tenants == Some(0)
+                    && read_model.is_ok()
+                    && record.partitions.iter().any(has_others) =>
             {
                 self.erased(record).await.ok().flatten()
             }
@@ -138,6 +141,7 @@ impl Reader {
             erased,
             record: record.map_err(|error| error.to_string()),
             shards,
+            unread_tenants,
             replicas: self.read_replicas().await,
             read_model: read_model.map_err(|error| error.to_string()),
             roles,
@@ -194,16 +198,22 @@ impl Reader {
         }
     }
 
-    /// What erasures removed, by the rows of all databases; `None`: there are too many, or another database has the rows of some tenants.
+    /// A gateway may not read the list of a database, and reads all shards.
+    async fn unread_tenants(&self) -> Option<usize> {
+        if matches!(self.source, Source::Gateway { .. }) {
+            return Some(0);
+        }
+        let shards: Vec<ReadModel> = self.shards.iter().map(|one| one.1.clone()).collect();
+        let missing = missing_tenants(&self.model, &shards).await.ok()?;
+        missing.map(|tenants| tenants.len())
+    }
+
+    /// What erasures removed, by the rows of all databases; `None`: there are too many.
     async fn erased(
         &self,
         record: &RecordReading,
     ) -> Result<Option<ErasedReading>, ReadModelError> {
-        let shards: Vec<ReadModel> = self.shards.iter().map(|one| one.1.clone()).collect();
-        let missing = missing_tenants(&self.model, &shards).await?;
-        if missing.is_none_or(|tenants| !tenants.is_empty()) {
-            return Ok(None);
-        }
+        let shards = self.shards.iter().map(|one| one.1.clone());
         let databases = std::iter::once(self.model.clone()).chain(shards);
         let readings = try_join_all(databases.map(|model| erased(model, record))).await?;
         let readings: Option<Vec<ErasedReading>> = readings.into_iter().collect();

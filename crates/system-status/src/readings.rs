@@ -19,6 +19,8 @@ pub struct Readings {
     pub read_model: Result<ReadModelReading, String>,
     /// The shards of the read models, in order.
     pub shards: Vec<ShardReading>,
+    /// The number of tenants whose rows are in a shard that was not read; `None`: unknown, or the database is a shard itself.
+    pub unread_tenants: Option<usize>,
     /// The named replicas of Postgres, in order.
     pub replicas: Vec<ReplicaReading>,
     /// What erasures removed, by the rows; `None`: unknown, or the record has no holes that erasures could cause.

@@ -38,8 +38,8 @@ impl TenantsError {
     }
 }
 
-/// Stores the assignments of the configuration in the database, after a check that no newly assigned tenant has commits whose rows are
-/// elsewhere, or that this database has passed. Returns the tenants.
+/// Stores the assignments of the configuration in the database, after a check that no newly assigned tenant has commits: their rows are
+/// in another database, or this one has passed them. Returns the tenants.
 pub(crate) async fn tenants(
     record: &Record,
     config: &ProjectorConfig,

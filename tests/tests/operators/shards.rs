@@ -172,10 +172,17 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     let status_of_first = status("").await;
     assert!(unexplained(&status_of_first).contains(&Value::Null));
     assert_eq!(status_of_first["shards"], Value::Array(Vec::new()));
+    let warnings = status_of_first["warnings"].to_string();
+    assert!(
+        warnings.contains("the rows of 1 tenants are in shards"),
+        "{warnings}"
+    );
     // In arguments of the tests, `@` is their folder.
     let url = sharded.url().replace("hansard@", "");
     let shard_url = format!("--shard-url {url}&user=hansard");
     let of_both = status(&shard_url).await;
+    let warnings = of_both["warnings"].to_string();
+    assert!(!warnings.contains("shards"), "{warnings}");
     let holes = unexplained(&of_both);
     assert!(
         !holes.is_empty() && holes.iter().all(|hole| hole == 0),

@@ -96,6 +96,7 @@ fn healthy() -> Readings {
     };
     Readings {
         shards: Vec::new(),
+        unread_tenants: Some(0),
         replicas: Vec::new(),
         now: NOW,
         record: Ok(RecordReading {
@@ -344,6 +345,23 @@ fn shards_are_shown_with_what_they_need() {
         "shard       us: no answer: gone",
     ] {
         assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    }
+}
+
+#[test]
+fn tenants_in_other_databases_are_only_a_warning() {
+    let mut readings = healthy();
+    for (tenants, warnings) in [
+        (None, &[][..]),
+        (
+            Some(2),
+            &["the rows of 2 tenants are in shards that were not read: give each with --shard-url"],
+        ),
+    ] {
+        readings.unread_tenants = tenants;
+        let status = Status::from_readings(&readings, LIMITS);
+        assert_eq!(status.needs, [""; 0]);
+        assert_eq!(status.warnings, warnings);
     }
 }
 
