@@ -3,8 +3,9 @@
 //! The hash of each one's key is in memory, with the number of the block that has its last commit. So it takes no read to know that a
 //! conversation is not hibernated, and the read of one block to get its last commit.
 //!
-//! The catalogue in memory is at most [`CATALOGUE_AGE_MAX`] old; from half of that age on, calls read it again in the background. Last commits leave the record [`HIBERNATION_DELAY_MIN`] after their
-//! segment is in the catalogue, so that every process knows the segment by then. `model.rs` explores every order of these steps.
+//! The catalogue in memory is at most [`CATALOGUE_AGE_MAX`] old; from [`REFRESH_AGE`] on, calls read it again in the background. Last
+//! commits leave the record [`HIBERNATION_DELAY_MIN`] after their segment is in the catalogue, so that every process knows the segment
+//! by then. `model.rs` explores every order of these steps.
 
 #[cfg(test)]
 mod model;

@@ -3,7 +3,7 @@
 mod segment_keys;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Sequence};
@@ -27,10 +27,7 @@ struct Inner {
 }
 
 /// The right to read the catalogue, which one call has at a time.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    _guard: OwnedMutexGuard<()>,
-}
+pub(crate) type Reading = OwnedMutexGuard<()>;
 
 /// The segments of a revision of the catalogue.
 #[derive(Debug, Clone)]
@@ -60,8 +57,7 @@ struct Segment {
 impl KnownSegments {
     /// What is known, however old.
     pub(crate) fn get(&self) -> Option<Known> {
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.clone()
+        self.read().clone()
     }
 
     /// The segments, unless they were read longer ago than `age_max`.
@@ -73,18 +69,16 @@ impl KnownSegments {
 
     /// Waits for the right to read the catalogue, so that one call reads it for all.
     pub(crate) async fn lock(&self) -> Reading {
-        let guard = Arc::clone(&self.0.reading).lock_owned().await;
-        Reading { _guard: guard }
+        Arc::clone(&self.0.reading).lock_owned().await
     }
 
     /// The right to read the catalogue again, if the segments were read longer ago than `age` and nobody reads it now.
     pub(crate) fn begin_refresh(&self, age: Duration) -> Option<Reading> {
-        let read_at = self.get()?.read_at?;
+        let read_at = self.read().as_ref()?.read_at?;
         if read_at.elapsed() < age {
             return None;
         }
-        let guard = Arc::clone(&self.0.reading).try_lock_owned().ok()?;
-        Some(Reading { _guard: guard })
+        Arc::clone(&self.0.reading).try_lock_owned().ok()
     }
 
     pub(crate) fn set(&self, known: Known) {
@@ -96,6 +90,10 @@ impl KnownSegments {
         if let Some(known) = self.write().as_mut() {
             known.read_at = None;
         }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<Known>> {
+        self.0.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Option<Known>> {

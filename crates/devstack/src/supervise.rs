@@ -132,7 +132,9 @@ impl Supervised {
     /// Stops the server and its children by a signal, and waits, within [`SIGNAL_WAIT`], until no thread runs.
     pub(crate) fn pause(&mut self) {
         self.signal_family(Signal::STOP);
-        wait_until(|| self.family().into_iter().all(process_table::is_stopped));
+        let mut family = process_table::children(self.pid());
+        family.push(self.pid());
+        wait_until(|| family.iter().all(|pid| process_table::is_stopped(*pid)));
     }
 
     /// Continues the processes after [`Supervised::pause`].
@@ -144,16 +146,10 @@ impl Supervised {
         if self.has_ended() {
             return;
         }
-        for process in self.family() {
-            let _ended_by_itself = kill_process(process, signal);
+        self.signal(signal);
+        for child in process_table::children(self.pid()) {
+            let _ended_by_itself = kill_process(child, signal);
         }
-    }
-
-    /// The server and its children.
-    fn family(&self) -> Vec<Pid> {
-        let mut family = vec![self.pid()];
-        family.extend(process_table::children(self.pid()));
-        family
     }
 
     /// Called only before the child is reaped: the system cannot have reused its process id.

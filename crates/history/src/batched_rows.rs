@@ -56,7 +56,7 @@ struct BatchKey {
 
 impl BatchedRows {
     pub(crate) fn new(model: ReadModel) -> Self {
-        let shards = model.databases().into_iter().skip(1).map(Database::of);
+        let shards = model.shards().iter().cloned().map(Database::of);
         Self {
             shards: shards.collect(),
             first: Database::of(model),

@@ -77,6 +77,10 @@ impl ReadModel {
     /// # Errors
     /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
     pub fn connect_lazy(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
+        Self::with_shards(config, shards::connect_lazy(config)?)
+    }
+
+    fn with_shards(config: &ReadModelConfig, shards: Arc<[Self]>) -> Result<Self, ReadModelError> {
         let statement_timeout = Duration::from_millis(config.statement_timeout_ms);
         Ok(Self {
             connections: Connections::of(config)?,
@@ -86,7 +90,7 @@ impl ReadModel {
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
             replicas: None,
             pin: None,
-            shards: shards::connect_lazy(config)?,
+            shards,
             name: None,
             tenants: shards::tenants_of_first(config)?,
             known: KnownAssignments::default(),
@@ -101,8 +105,7 @@ impl ReadModel {
     pub fn connect_replicated(config: &ReplicatedReadModelConfig) -> Result<Self, ReadModelError> {
         Ok(Self {
             replicas: Replicas::new(config)?.map(Arc::new),
-            shards: shards::connect_replicated(config)?,
-            ..Self::connect_lazy(&config.primary)?
+            ..Self::with_shards(&config.primary, shards::connect_replicated(config)?)?
         })
     }
 

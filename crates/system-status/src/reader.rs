@@ -38,12 +38,19 @@ const PARTITIONS_IN_FLIGHT: usize = 16;
 pub struct Reader {
     source: Source,
     model: ReadModel,
-    /// Names and handles, with those of their primaries.
-    replicas: Vec<(String, ReadModel, ReadModel)>,
+    replicas: Vec<Replica>,
     /// The databases of some tenants, beside `model`: names and handles.
     shards: Vec<(String, ReadModel)>,
     roles: Option<Vec<Role>>,
     clock: Clock,
+}
+
+/// A replica of Postgres.
+#[derive(Debug)]
+struct Replica {
+    name: String,
+    model: ReadModel,
+    primary: ReadModel,
 }
 
 /// Where the record is read, and with which rights.
@@ -84,8 +91,11 @@ impl Reader {
         replicas: Vec<(String, ReadModel)>,
     ) -> Self {
         let replicas = replicas.into_iter();
-        let replicas = replicas.map(|(name, replica)| (name, replica, primary.clone()));
-        self.replicas.extend(replicas);
+        self.replicas.extend(replicas.map(|(name, model)| Replica {
+            name,
+            model,
+            primary: primary.clone(),
+        }));
         self
     }
 
@@ -221,16 +231,13 @@ impl Reader {
     }
 
     async fn read_replicas(&self) -> Vec<ReplicaReading> {
-        let readings = self
-            .replicas
-            .iter()
-            .map(|(name, replica, primary)| async move {
-                let status = replica_status(primary, replica, REPLICA_DEADLINE).await;
-                ReplicaReading {
-                    name: name.clone(),
-                    status: status.ok(),
-                }
-            });
+        let readings = self.replicas.iter().map(|replica| async move {
+            let status = replica_status(&replica.primary, &replica.model, REPLICA_DEADLINE).await;
+            ReplicaReading {
+                name: replica.name.clone(),
+                status: status.ok(),
+            }
+        });
         join_all(readings).await
     }
 

@@ -78,8 +78,8 @@ async fn reads_from_the_leader_and_appends_survive_elections() {
     }
 }
 
-/// A commit that most replicas do not receive yet is neither stored nor lost, and the leader refuses another copy of it. The append goes on
-/// until they answer.
+/// A commit that most replicas do not receive yet is neither stored nor lost, and the leader refuses another copy of it. The append
+/// continues until they answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_append_waits_for_replicas() {
     /// Longer than a number of attempts, less than the timeout of a call, 10 s.

@@ -89,8 +89,15 @@ impl ReadModel {
     /// A shard by its name; `None`: the configuration has no such shard.
     #[must_use]
     pub fn shard(&self, name: &str) -> Option<Self> {
-        let mut all = self.databases().into_iter();
-        all.find(|model| model.shard_name() == Some(name))
+        let mut shards = self.shards.iter();
+        let shard = shards.find(|shard| shard.shard_name() == Some(name));
+        shard.cloned()
+    }
+
+    /// The shards, in the order of the configuration.
+    #[must_use]
+    pub fn shards(&self) -> &[Self] {
+        &self.shards
     }
 
     /// The name of the database; `None`: it is the first one.

@@ -72,15 +72,15 @@ pub(in crate::http::dashboard) async fn show_system(
 async fn read(state: &HttpState) -> Status {
     let gateway = &state.gateway;
     let (record, registry) = (gateway.reader.record.clone(), gateway.registry.clone());
-    let model = gateway.reader.read_model.clone();
+    let model = &gateway.reader.read_model;
+    let shards = model.shards().iter();
+    let shards = shards.filter_map(|shard| Some((shard.shard_name()?.to_owned(), shard.clone())));
     let databases = model.databases();
-    let mut reader = Reader::of_gateway(record, registry, model);
+    let mut reader =
+        Reader::of_gateway(record, registry, model.clone()).with_shards(shards.collect());
     for database in &databases {
         reader = reader.with_replicas(database, database.named_replicas());
     }
-    let shards = databases.into_iter();
-    let shards = shards.filter_map(|database| Some((database.shard_name()?.to_owned(), database)));
-    let mut reader = reader.with_shards(shards.collect());
     Status::from_readings(&reader.read().await, Limits::default())
 }
 
