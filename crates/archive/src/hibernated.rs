@@ -32,6 +32,10 @@ const REFRESH_AGE: Duration = Duration::from_secs(5);
 /// catalogue, a call of the longest request timeout (60 s) that was decided by it, and 50 s for its publishes to arrive.
 pub const HIBERNATION_DELAY_MIN: Duration = Duration::from_mins(2);
 
+/// Maximum age of a head that a writer has cached: below the idle time after which a conversation can be hibernated, one hour. So no
+/// writer remembers a head from before a hibernation after its conversation was woken and hibernated again.
+pub const CACHED_HEAD_AGE_MAX: Duration = Duration::from_mins(30);
+
 /// Maximum searches while erasures replace segments.
 const SEARCHES_MAX: u32 = 8;
 /// Retry delay for callers while a segment cannot be read, in milliseconds.

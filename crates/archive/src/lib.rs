@@ -31,7 +31,7 @@ pub use archive::{Archive, CataloguedSegment};
 pub use commits::Commits;
 pub use error::ArchiveError;
 pub use follow::FollowError;
-pub use hibernated::{CATALOGUE_AGE_MAX, HIBERNATION_DELAY_MIN, LastCommit};
+pub use hibernated::{CACHED_HEAD_AGE_MAX, CATALOGUE_AGE_MAX, HIBERNATION_DELAY_MIN, LastCommit};
 pub use merge::Reader;
 pub use seal::Draft;
 pub use store::{PART_BYTES, Retries, S3Settings, Store, StoreError, StoreUrl};

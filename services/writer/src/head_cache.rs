@@ -1,8 +1,9 @@
 //! The heads of conversations: read from the record, and cached.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use archive::Archive;
+use archive::{Archive, CACHED_HEAD_AGE_MAX};
 use domain::{ConversationKey, Head, Partition, Sequence, Version};
 use event_log::StoredMessage;
 use quick_cache::sync::Cache;
@@ -40,11 +41,17 @@ impl LoadedHead {
     }
 }
 
-/// The heads of recently written conversations: at most `heads_cached_max`, about 1 KiB each.
+/// The heads of recently written conversations: at most `heads_cached_max`, about 1 KiB each, and at most [`CACHED_HEAD_AGE_MAX`] old.
 #[derive(Debug)]
 pub(crate) struct HeadCache {
     archive: Archive,
-    cached: Cache<ConversationKey, Arc<StoredHead>>,
+    cached: Cache<ConversationKey, Cached>,
+}
+
+#[derive(Debug, Clone)]
+struct Cached {
+    stored: Arc<StoredHead>,
+    since: Instant,
 }
 
 impl HeadCache {
@@ -58,15 +65,16 @@ impl HeadCache {
     /// The version in the cache; 0 if the cache does not have the conversation.
     pub(crate) fn cached_version(&self, key: &ConversationKey) -> Version {
         let cached = self.cached.get(key);
-        cached.map_or(Version::ZERO, |stored| stored.head.version)
+        cached.map_or(Version::ZERO, |cached| cached.stored.head.version)
     }
 
     /// The head from the cache, else from the last commit of the subject.
     /// Errors: the record does not answer, or its last commit cannot be read.
     pub(crate) async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
         let cached = self.cached.get(key);
-        let stored = if cached.is_some() {
-            cached
+        let cached = cached.filter(|one| one.since.elapsed() < CACHED_HEAD_AGE_MAX);
+        let stored = if let Some(cached) = cached {
+            Some(cached.stored)
         } else {
             let last = self.archive.record().last(key).await;
             let last = last.map_err(problem::from_record)?;
@@ -92,7 +100,9 @@ impl HeadCache {
         })
     }
 
-    /// Caches the head of a hibernated conversation, or of the last message in the record.
+    /// The head of a hibernated conversation, or that of the last message in the record, which is cached. The head of a hibernated
+    /// conversation is not: an append after it expects an empty subject, and the subject is empty again when another process has
+    /// appended and the conversation is hibernated again.
     /// Errors: the archive does not answer, or the message cannot be read.
     async fn keep_last(
         &self,
@@ -113,12 +123,21 @@ impl HeadCache {
             recorded: last.recorded,
             hibernated_in: last.hibernated_in,
         });
-        self.cached.insert(key.clone(), Arc::clone(&stored));
+        if stored.hibernated_in.is_some() {
+            self.cached.remove(key);
+        } else {
+            self.insert(key, Arc::clone(&stored));
+        }
         Ok(Some(stored))
     }
 
     /// Caches the head of a commit of this writer.
     pub(crate) fn keep(&self, key: &ConversationKey, stored: StoredHead) {
-        self.cached.insert(key.clone(), Arc::new(stored));
+        self.insert(key, Arc::new(stored));
+    }
+
+    fn insert(&self, key: &ConversationKey, stored: Arc<StoredHead>) {
+        let since = Instant::now();
+        self.cached.insert(key.clone(), Cached { stored, since });
     }
 }

@@ -245,6 +245,29 @@ async fn check_new_rows(fixture: &Fixture, whole: &Value) {
     assert_eq!(fixture.texts("old-8").await.len(), MESSAGES);
 }
 
+/// After another process woke it and it is hibernated again, a conversation has no commit in the record, as when the writer read it
+/// first.
+#[tokio::test]
+async fn a_conversation_that_another_writer_woke_continues_at_its_last_version() {
+    let fixture = Fixture::start().await;
+    let mut old = fixture.fill(1, MESSAGES).await;
+    let summary = fixture.hibernate().await;
+    assert_eq!(summary["hibernated"], 1, "{summary}");
+    // The writer reads the head of the parent.
+    fixture.check_fork("old-0").await;
+    old[0].wake(&fixture.record, 95, "by another writer").await;
+    let url = fixture.stack.servers.database_url();
+    fixture.wait_for_rows(url).await;
+    let summary = fixture.hibernate().await;
+    assert_eq!(summary["hibernated"], 1, "{summary}");
+    let woken = fixture.agent.append("old-0", vec![user("again")]).await;
+    assert_eq!(woken.version, EVENTS + 2);
+    fixture.wait_for_rows(url).await;
+    let texts = fixture.texts("old-0").await;
+    assert_eq!(texts[MESSAGES..], ["by another writer", "again"]);
+    fixture.verify().await;
+}
+
 /// Rows are only a copy: an append finds a hibernated conversation without them, and no read takes it for missing.
 #[tokio::test]
 async fn lost_rows_hide_no_hibernated_conversation() {

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use domain::event::{ConversationCreated, MessageAppended, Role};
 use domain::{
     Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, ForkPoint, Head, Label, Owner, Part, RequestDigest, Sequence, SessionId,
-    TenantId, Timestamp,
+    EventTokens, Fact, ForkPoint, Head, Label, Owner, Part, Partition, RequestDigest, Sequence,
+    SessionId, TenantId, Timestamp,
 };
 use event_log::{Append, AppendOutcome, Record, TraceHeaders};
 use runtime::clock::Clock;
@@ -73,6 +73,27 @@ impl OldConversation {
 
     /// Appends a commit dated this many days ago.
     pub(crate) async fn append(&mut self, record: &Record, days: i64, facts: Vec<Fact>) {
+        let expected = self.last.as_ref().map(|(_, at)| *at);
+        self.append_after(record, days, facts, (expected, None))
+            .await;
+    }
+
+    /// Appends a message dated this many days ago to the hibernated conversation.
+    pub(crate) async fn wake(&mut self, record: &Record, days: i64, text: &str) {
+        let partition = record.partition_of(&self.key).await.expect("a partition");
+        let after = (None, Some(partition));
+        self.append_after(record, days, vec![message(text)], after)
+            .await;
+    }
+
+    /// `after`: the last commit in the record, and the partition if the conversation is hibernated.
+    async fn append_after(
+        &mut self,
+        record: &Record,
+        days: i64,
+        facts: Vec<Fact>,
+        after: (Option<Sequence>, Option<Partition>),
+    ) {
         let id = CommitId(Uuid::new_v4());
         let events: Vec<Event> = (0..)
             .zip(facts)
@@ -98,8 +119,8 @@ impl OldConversation {
         let append = Append {
             commit: id,
             message: sealed.message,
-            expected: self.last.as_ref().map(|(_, at)| *at),
-            hibernated_in: None,
+            expected: after.0,
+            hibernated_in: after.1,
             trace: TraceHeaders::default(),
         };
         match record.append(&self.key, append).await {

@@ -17,6 +17,8 @@ enum Rule {
     WithoutDelay,
     /// Writers do not compare the last commit of the record with the archive.
     WithoutComparison,
+    /// Writers keep a head in their cache however old it is.
+    WithoutCacheAge,
     /// The rule of the code.
     Current,
 }
@@ -37,6 +39,8 @@ struct Writer {
     known: Option<Commit>,
     /// Its publish may arrive at any later time.
     append: Option<Append>,
+    /// What it appends by the head in its cache, at any later time.
+    cached: Option<Append>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,8 +67,10 @@ struct State {
 enum Action {
     /// A writer reads the catalogue.
     Refresh(usize),
-    /// A writer reads the last commit, and decides.
+    /// A writer reads the last commit, caches it, and decides.
     Decide(usize),
+    /// A writer decides by its cache.
+    DecideByCache(usize),
     Publish(usize),
     Crash(usize),
     /// The run seals every commit.
@@ -133,6 +139,9 @@ impl Model for Hibernation {
                 actions.extend([Action::Publish(number), Action::Crash(number)]);
             } else if state.stored.len() < COMMITS_MAX {
                 actions.push(Action::Decide(number));
+                if writer.cached.is_some() {
+                    actions.push(Action::DecideByCache(number));
+                }
             }
         }
         let is_new = |one: &Commit| !state.archived.contains(one);
@@ -160,7 +169,13 @@ impl Model for Hibernation {
             }
             Action::Decide(number) => {
                 let append = self.decide(&state, state.writers[number]);
-                state.writers[number].append = Some(append);
+                let writer = &mut state.writers[number];
+                writer.append = Some(append);
+                writer.cached = Some(append);
+            }
+            Action::DecideByCache(number) => {
+                let writer = &mut state.writers[number];
+                writer.append = writer.cached;
             }
             Action::Publish(number) => {
                 let append = state.writers[number].append.take()?;
@@ -169,6 +184,13 @@ impl Model for Hibernation {
                     let sequence = u8::try_from(state.stored.len()).ok()? + 1;
                     state.stored.push((sequence, append.version));
                     state.recorded.push((sequence, append.version));
+                    state.writers[number].cached = Some(Append {
+                        expected: Some(sequence),
+                        version: append.version + 1,
+                    });
+                } else {
+                    // A lost race: the writer reads the last commit again.
+                    state.writers[number].cached = None;
                 }
             }
             Action::Crash(number) => state.writers[number].append = None,
@@ -179,6 +201,11 @@ impl Model for Hibernation {
                     // The last commit is so old that nothing decided before it is on its way.
                     for writer in &mut state.writers {
                         writer.append = None;
+                    }
+                }
+                if self.0 != Rule::WithoutCacheAge {
+                    for writer in &mut state.writers {
+                        writer.cached = None;
                     }
                 }
             }
@@ -237,6 +264,11 @@ fn without_the_idle_time_a_version_could_be_stored_twice() {
 #[test]
 fn without_the_delay_a_version_could_be_stored_twice() {
     assert!(violation(Rule::WithoutDelay));
+}
+
+#[test]
+fn with_old_heads_in_caches_a_version_could_be_stored_twice() {
+    assert!(violation(Rule::WithoutCacheAge));
 }
 
 #[test]

@@ -53,6 +53,7 @@ mod tests {
             check(text, None);
         }
         assert!(Duration::from_hours(HOURS_MIN) > event_log::DUPLICATE_WINDOW * 2);
+        assert!(Duration::from_hours(HOURS_MIN) >= archive::CACHED_HEAD_AGE_MAX * 2);
     }
 
     #[test]
