@@ -1,22 +1,26 @@
 //! Finds a commit by its id.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use domain::{CommitId, ConversationKey, Timestamp};
+use domain::{CommitId, ConversationKey, Sequence, Timestamp};
+use tokio::time::Instant;
 
+use crate::append::Route;
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
-use crate::get::to_rfc3339;
+use crate::get::{NextOfSubject, to_rfc3339};
 use crate::last::stored;
 use crate::{Record, StoredMessage, Unavailable};
 
 /// Maximum difference between the server's clock, which the search uses, and the caller's clock.
-const CLOCK_SKEW_MAX: Duration = Duration::from_mins(5);
+pub const CLOCK_SKEW_MAX: Duration = Duration::from_mins(5);
 /// Maximum bytes of one batch.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 impl Record {
     /// The conversation's commit with this id that was stored at `since` or later, with a tolerance of five minutes for clock
-    /// differences. Reads batches until it finds the commit.
+    /// differences. Reads batches until it finds the commit. If the replica that answers lacks the commit at `through`, the leader
+    /// returns the rest up to it.
     ///
     /// # Errors
     /// [`Unavailable`], also when the commits cannot all be read within the request timeout.
@@ -25,11 +29,12 @@ impl Record {
         key: &ConversationKey,
         commit: CommitId,
         since: Timestamp,
+        through: Sequence,
     ) -> Result<Option<StoredMessage>, Unavailable> {
         let deadline = self.deadline();
         let route = self.route(key).await?;
         let mut from = From::Time(start_time(since));
-        loop {
+        let last = loop {
             let request = BatchRequest {
                 from,
                 subject: &route.subject,
@@ -39,16 +44,48 @@ impl Record {
             let connection = self.connection();
             let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
-            let resume_after = batch.resume_after();
+            let (resume_after, last) = (batch.resume_after(), batch.last_sequence());
             let mut messages = batch.messages.into_iter();
             if let Some(found) = messages.find(|message| message.commit() == Some(commit)) {
                 return Ok(Some(stored(route.partition, found)));
             }
             match resume_after {
                 Some(last) => from = From::after(last),
-                None => return Ok(None),
+                None => break last,
             }
+        };
+        match last {
+            last if last.unwrap_or_default() >= through => Ok(None),
+            Some(last) => {
+                self.find_at_leader(&route, commit, last..through, deadline)
+                    .await
+            }
+            None => Err(Unavailable::new("a replica lacks the latest commits")),
         }
+    }
+
+    /// Searches the commits after the first sequence, up to the second, at the leader: one request for each.
+    async fn find_at_leader(
+        &self,
+        route: &Route,
+        commit: CommitId,
+        range: Range<Sequence>,
+        deadline: Instant,
+    ) -> Result<Option<StoredMessage>, Unavailable> {
+        let mut last = range.start;
+        while last < range.end {
+            let next = NextOfSubject::after(&route.subject, last);
+            let connection = self.connection();
+            let next = connection.get_from_leader(&route.stream, &next, deadline);
+            let Some(message) = next.await? else {
+                return Ok(None);
+            };
+            if message.commit() == Some(commit) {
+                return Ok(Some(stored(route.partition, message)));
+            }
+            last = message.sequence;
+        }
+        Ok(None)
     }
 }
 

@@ -4,12 +4,14 @@
 //! are searched in the read model, and in commits of the record without rows. The key by which a run is finished has no
 //! time; it is searched only when the run is finished.
 
-use domain::{Action, CommitId, Fact, Lifecycle, RecentCommit, Sequence, Status, Version};
-use event_log::{StoredCommit, TailBounds, Unavailable};
+use domain::{
+    Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, Sequence, Status, Version,
+};
+use event_log::{CLOCK_SKEW_MAX, StoredCommit, Tail, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::key_age::{KeyAge, age};
+use crate::key_age::{KeyAge, age, before};
 use crate::{Intent, LoadedHead, Writer, problem};
 
 /// The retry delay while rows are rebuilt from archived commits, in milliseconds.
@@ -95,9 +97,16 @@ impl Search {
         let KeyAge::Young { since } = self.age else {
             return from_read_model(writer, intent, loaded).await;
         };
-        let commit = intent.command.commit;
-        let found = writer.record.find_commit(&intent.key, commit, since).await;
-        match found.map_err(problem::from_record)? {
+        let oldest = loaded.head().and_then(|head| head.recent.first());
+        let is_listed = |oldest: &RecentCommit| oldest.recorded_at < before(since, CLOCK_SKEW_MAX);
+        if oldest.is_some_and(is_listed) {
+            // The head lists every commit since the key was made.
+            return Ok(None);
+        }
+        let (key, commit) = (&intent.key, intent.command.commit);
+        let through = oldest_listed(loaded);
+        let found = writer.record.find_commit(key, commit, since, through);
+        match found.await.map_err(problem::from_record)? {
             Some(message) => {
                 let stored = message.open().map_err(problem::from_corrupt)?;
                 replayed_stored(writer, intent, &stored).await
@@ -219,14 +228,12 @@ async fn from_read_model(
         .as_ref()
         .map_or(Sequence(0), |row| row.position.sequence);
     let mut version = row.map_or(Version::ZERO, |row| row.head.version);
+    let mut source = Source::Replica;
     loop {
-        let tail = writer
-            .record
-            .tail(&intent.key, after, TailBounds::default())
-            .await;
-        let tail = tail.map_err(problem::from_record)?;
+        let tail = read_tail(writer, &intent.key, after, source).await?;
         for message in tail.commits {
             let stored = message.open().map_err(problem::from_corrupt)?;
+            after = stored.position.sequence;
             if stored.opened.commit.id == commit {
                 return replayed_stored(writer, intent, &stored).await;
             }
@@ -235,10 +242,48 @@ async fn from_read_model(
         }
         match tail.resume_after {
             Some(resume_after) => after = resume_after,
+            // The head lists the later commits.
+            None if source == Source::Replica && after < oldest_listed(loaded) => {
+                source = Source::Leader;
+            }
             None if is_hibernated_after(loaded, version) => return Err(without_rows()),
             None => return Ok(None),
         }
     }
+}
+
+/// Who answers a read of the tail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Replica,
+    Leader,
+}
+
+async fn read_tail(
+    writer: &Writer,
+    key: &ConversationKey,
+    after: Sequence,
+    source: Source,
+) -> Result<Tail, Problem> {
+    let (record, bounds) = (&writer.record, TailBounds::default());
+    let tail = match source {
+        Source::Replica => record.tail(key, after, bounds).await,
+        Source::Leader => record.tail_from_leader(key, after, bounds).await,
+    };
+    tail.map_err(problem::from_record)
+}
+
+/// The sequence of the oldest commit that a head lists: a replica that has it lacks none of the commits before those of the head.
+/// 0 for a hibernated conversation, of which the record has none.
+fn oldest_listed(loaded: &LoadedHead) -> Sequence {
+    let stored = loaded.stored.as_deref();
+    let stored = stored.filter(|stored| stored.hibernated_in.is_none());
+    stored.map_or(Sequence(0), |stored| {
+        let oldest = stored.head.recent.first();
+        oldest
+            .and_then(|commit| commit.sequence)
+            .unwrap_or(stored.sequence)
+    })
 }
 
 /// Checks that no commit is missing between a version and the next commit in the record: a missing commit may be the

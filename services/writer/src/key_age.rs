@@ -62,7 +62,7 @@ fn made_at(key: Uuid) -> Option<Timestamp> {
     Timestamp::from_parts(i64::try_from(seconds).ok()?, nanos)
 }
 
-fn before(time: Timestamp, duration: Duration) -> Timestamp {
+pub(crate) fn before(time: Timestamp, duration: Duration) -> Timestamp {
     Timestamp(time.0.saturating_sub(nanos(duration)))
 }
 

@@ -104,7 +104,9 @@ async fn commits_are_found_by_id_and_by_position() {
     let now = i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos()).unwrap();
     let minute = 60_000_000_000;
     let find = async |writer: &Writer, id: CommitId, since: i64| {
-        let found = record.find_commit(&writer.key, id, Timestamp(since)).await;
+        let found = record
+            .find_commit(&writer.key, id, Timestamp(since), Sequence(0))
+            .await;
         found.unwrap().map(|message| message.position.sequence.0)
     };
     for index in [0, 1, 999, 1_000, 1_099] {
@@ -115,6 +117,16 @@ async fn commits_are_found_by_id_and_by_position() {
     }
     assert_eq!(find(&writer, CommitId(Uuid::now_v7()), 0).await, None);
     assert_eq!(find(&Writer::of("none"), ids[0], 0).await, None);
+    // A replica that lacks the commit at the end of the search: the leader returns the rest, or the search is not complete.
+    let unknown = CommitId(Uuid::now_v7());
+    let lagging = async |since| {
+        let end = Sequence(1_101);
+        record
+            .find_commit(&writer.key, unknown, Timestamp(since), end)
+            .await
+    };
+    assert_eq!(lagging(now - minute).await, Ok(None));
+    assert!(lagging(now + 6 * minute).await.is_err());
 
     let at = |sequence| Position {
         partition: domain::Partition(0),
