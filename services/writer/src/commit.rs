@@ -15,6 +15,7 @@ use wire::status::{Problem, Reason};
 
 use crate::fork::Confirmation;
 use crate::queue::{QueueTicket, TURN_WAIT_MAX};
+use crate::quotas::Charge;
 use crate::{Intent, LoadedHead, StoredHead, Writer, erasure, fork, idempotency, metrics, problem};
 
 /// Maximum number of new decisions after lost races. Then the caller must retry.
@@ -86,6 +87,20 @@ async fn undo(writer: &Writer, erasure: &Intent) -> Result<(), Problem> {
 
 /// Decides and appends; also used outside of the queue of the conversation.
 async fn execute(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+    let mut charge = None;
+    let result = execute_charged(writer, intent, &mut charge).await;
+    if let Some(charge) = charge {
+        writer.quotas.refund(&charge).await;
+    }
+    result
+}
+
+/// Decides and appends. `charge`: what the command was charged, unless it is stored or its outcome is unknown.
+async fn execute_charged(
+    writer: &Writer,
+    intent: &Intent,
+    charge: &mut Option<Charge>,
+) -> Result<proto::CommitResult, Problem> {
     let mut loaded = writer.heads.load(&intent.key).await?;
     let mut search = idempotency::Search::new(writer, intent);
     let mut rebases = 0;
@@ -112,7 +127,7 @@ async fn execute(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult
                 continue;
             }
         };
-        match append(writer, intent, &loaded, &events).await? {
+        match append(writer, intent, &loaded, &events, charge).await? {
             Appended::Done(result) => return Ok(result),
             Appended::Superseded if rebases < REBASES_MAX => {
                 rebases += 1;
@@ -145,6 +160,7 @@ async fn append(
     intent: &Intent,
     loaded: &LoadedHead,
     events: &[Event],
+    charge: &mut Option<Charge>,
 ) -> Result<Appended, Problem> {
     let previous = loaded.stored.as_deref();
     let recorded_at = writer
@@ -164,7 +180,9 @@ async fn append(
         previous.map(|stored| (&stored.head, stored.sequence)),
     )?;
     check_payload(writer, &sealed.message)?;
-    writer.quotas.admit(writer, intent, &sealed).await?;
+    if charge.is_none() {
+        *charge = Some(writer.quotas.admit(writer, intent, &sealed).await?);
+    }
     erasure::prepare(writer, intent, previous).await?;
     let Sealed { message, head, .. } = sealed;
     let mut trace = TraceHeaders::default();
@@ -177,6 +195,9 @@ async fn append(
         trace,
     };
     let outcome = writer.record.append(&intent.key, append).await;
+    if matches!(outcome, Ok(AppendOutcome::Committed { .. }) | Err(_)) {
+        *charge = None;
+    }
     match outcome.map_err(problem::from_record)? {
         AppendOutcome::Committed { sequence } => {
             let result = last_result(writer, intent, &head, sequence).await?;

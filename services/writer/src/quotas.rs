@@ -24,6 +24,13 @@ use crate::{Intent, Writer, metrics};
 pub(crate) const SUBJECTS_MAX: usize = 100_000;
 const NANOS_PER_MS: i64 = 1_000_000;
 
+/// The stored amount that a command was charged. It is returned if the command stores nothing.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    subjects: Vec<Subject>,
+    amount: Storage,
+}
+
 /// The quotas of a writer, and the counts of subjects.
 #[derive(Debug)]
 pub(crate) struct WriteQuotas {
@@ -42,23 +49,44 @@ impl WriteQuotas {
         }
     }
 
-    /// Counts a commit for its subjects, before it is appended.
+    /// Charges a commit to all its subjects, or to none, before it is appended. A command is charged once, also if it is decided
+    /// again.
     /// Errors: `QUOTA_EXCEEDED`.
     pub(crate) async fn admit(
         &self,
         writer: &Writer,
         intent: &Intent,
         sealed: &Sealed,
-    ) -> Result<(), Problem> {
+    ) -> Result<Charge, Problem> {
+        let mut charge = Charge {
+            subjects: Vec::new(),
+            amount: Storage::default(),
+        };
         if intent.command.agent.is_audit_log() {
             // A tenant at its bound can still erase, and what is done there is recorded.
-            return Ok(());
+            return Ok(charge);
         }
         let quotas = self.in_force(writer, intent);
+        let mut charged = Ok(());
         if may_be_rejected(&intent.command.action) {
-            self.add_stored(writer, intent, &quotas, sealed).await?;
+            charged = self
+                .add_stored(writer, intent, &quotas, sealed, &mut charge)
+                .await;
         }
-        self.take_bytes(writer, intent, &quotas, sealed)
+        match charged.and_then(|()| self.take_bytes(writer, intent, &quotas, sealed)) {
+            Ok(()) => Ok(charge),
+            Err(exceeded) => {
+                self.refund(&charge).await;
+                Err(exceeded)
+            }
+        }
+    }
+
+    /// Returns what a command was charged that stored nothing.
+    pub(crate) async fn refund(&self, charge: &Charge) {
+        for subject in &charge.subjects {
+            self.storage.subtract(subject, charge.amount).await;
+        }
     }
 
     /// Makes the stored amounts of the subjects expire after an erasure.
@@ -68,8 +96,8 @@ impl WriteQuotas {
         }
     }
 
-    /// Takes the bytes of a commit from the buckets of its subjects. Commands that end, stop or erase are counted and never
-    /// rejected.
+    /// Takes the bytes of a commit from the buckets of all its subjects, or of none. Commands that end, stop or erase are counted
+    /// and never rejected.
     fn take_bytes(
         &self,
         writer: &Writer,
@@ -80,34 +108,47 @@ impl WriteQuotas {
         let bytes = u64::try_from(sealed.message.len()).unwrap_or(u64::MAX);
         let now_ms = now_ms(writer);
         let may_be_rejected = may_be_rejected(&intent.command.action);
-        for subject in subjects(intent, sealed.head.owner.as_ref()) {
-            let bound = quotas.of(subject.scope).appended_bytes_per_minute;
-            let Some(bound) = bound else { continue };
-            let none = || Ok::<_, Infallible>(Arc::default());
-            let Ok(bucket) = self.buckets.get_or_insert_with(&subject, none);
-            let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let buckets: Vec<_> = subjects(intent, sealed.head.owner.as_ref())
+            .into_iter()
+            .filter_map(|subject| {
+                let bound = quotas.of(subject.scope).appended_bytes_per_minute?;
+                let none = || Ok::<_, Infallible>(Arc::default());
+                let Ok(bucket) = self.buckets.get_or_insert_with(&subject, none);
+                Some((subject.scope, bound, bucket))
+            })
+            .collect();
+        // All are locked at once, always the widest first.
+        let mut taken = Vec::with_capacity(buckets.len());
+        for (scope, bound, bucket) in &buckets {
+            let held = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut after: Bucket = *held;
             if !may_be_rejected {
-                bucket.charge(now_ms, bound, bytes);
-            } else if let Err(empty) = bucket.take(now_ms, bound, bytes) {
+                after.charge(now_ms, *bound, bytes);
+            } else if let Err(empty) = after.take(now_ms, *bound, bytes) {
                 return Err(reject(&Exceeded {
-                    scope: subject.scope,
+                    scope: *scope,
                     quota: Quota::AppendedBytesPerMinute,
-                    bound,
+                    bound: *bound,
                     used: empty.taken,
                     retry_after: empty.retry_after,
                 }));
             }
+            taken.push((held, after));
+        }
+        for (mut held, after) in taken {
+            *held = after;
         }
         Ok(())
     }
 
-    /// Adds the stored amount of a commit to its subjects.
+    /// Adds the stored amount of a commit to its subjects. After an error, the charge has those that it was added to.
     async fn add_stored(
         &self,
         writer: &Writer,
         intent: &Intent,
         quotas: &QuotaSet,
         sealed: &Sealed,
+        charge: &mut Charge,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
         // A document is no conversation to those who count them; its bytes are counted.
@@ -122,6 +163,7 @@ impl WriteQuotas {
             },
             now_ms: now_ms(writer),
         };
+        charge.amount = addition.wanted;
         let mut widest = None;
         for subject in subjects(intent, owner) {
             let limits = quotas.of(subject.scope);
@@ -129,11 +171,12 @@ impl WriteQuotas {
             if widest.is_some_and(|widest| is_within(widest, limits)) {
                 let adding = self.storage.add_allowed(&subject, addition.wanted);
                 adding.await;
-                continue;
+            } else {
+                let by = stored_by(&subject, intent, owner);
+                let added = self.storage.add(&subject, by, limits, &addition).await;
+                widest = Some(added.map_err(|exceeded| reject(&exceeded))?);
             }
-            let by = stored_by(&subject, intent, owner);
-            let added = self.storage.add(&subject, by, limits, &addition).await;
-            widest = Some(added.map_err(|exceeded| reject(&exceeded))?);
+            charge.subjects.push(subject);
         }
         Ok(())
     }

@@ -98,6 +98,14 @@ impl StorageCounts {
         count.added = sum(count.added, wanted);
     }
 
+    /// Subtracts an amount that was added and not appended. A count that was read since is not reduced below the rows.
+    pub(super) async fn subtract(&self, subject: &Subject, amount: Storage) {
+        if let Some(count) = self.0.counts.get(subject) {
+            let mut count = count.lock().await;
+            count.added = each(count.added, amount, u64::saturating_sub);
+        }
+    }
+
     /// Makes the count expire after an erasure.
     pub(super) async fn expire(&self, subject: &Subject) {
         if let Some(count) = self.0.counts.get(subject) {

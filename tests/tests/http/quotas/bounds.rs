@@ -200,11 +200,48 @@ async fn appended_bytes_are_limited() {
     check_refused(&refused, ("owner", "appended_bytes_per_minute"), 30_000);
     begin(&session(&fixture, "other", "192.0.2.1"), &large()).await;
     // Erasures are never rejected.
-    assert!(client.delete(&format!("/api/chats/{id}")).await.status < 300);
+    client.erase(&format!("/api/chats/{id}")).await;
     assert_eq!(
         bound(&client, "owner", "appended_bytes_per_minute").await,
         Some(30_000)
     );
+}
+
+/// What the quota of an owner rejects is not charged to its tenant.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_at_its_quota_uses_none_of_its_tenants() {
+    let fixture = fixture(|_| (), |_| ()).await;
+    set(&fixture, "owner", "conversations", Some(2)).await;
+    set(&fixture, "tenant", "conversations", Some(10)).await;
+    let greedy = session(&fixture, "greedy", "192.0.2.1");
+    for _ in 0..2 {
+        begin(&greedy, &json!({})).await;
+    }
+    for _ in 0..9 {
+        let refused = greedy.post("/api/chats", &json!({})).await;
+        check_refused(&refused, ("owner", "conversations"), 2);
+    }
+    begin(&session(&fixture, "modest", "192.0.2.1"), &json!({})).await;
+
+    set(&fixture, "owner", "appended_bytes_per_minute", Some(30_000)).await;
+    set(
+        &fixture,
+        "tenant",
+        "appended_bytes_per_minute",
+        Some(100_000),
+    )
+    .await;
+    let large = || {
+        let texts = (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string());
+        json!({"metadata": {"k": texts.collect::<String>()}})
+    };
+    let greedy = session(&fixture, "fast", "192.0.2.1");
+    begin(&greedy, &large()).await;
+    for _ in 0..4 {
+        let refused = greedy.post("/api/chats", &large()).await;
+        check_refused(&refused, ("owner", "appended_bytes_per_minute"), 30_000);
+    }
+    begin(&session(&fixture, "slow", "192.0.2.1"), &large()).await;
 }
 
 /// The usage of a quota, as administrators see it.
@@ -256,7 +293,7 @@ async fn stored_bytes_are_limited_until_an_erasure() {
             .filter(|stored| *stored == before + 4 * one)
     })
     .await;
-    assert!(client.delete(&path).await.status < 300);
+    client.erase(&path).await;
     eventually("rows without the erased chat", || async {
         (usage(&fixture, "stored_bytes").await? == stored - one).then_some(())
     })
