@@ -18,6 +18,7 @@ use runtime::http::{BoundHttpServer, HttpServer};
 use runtime::serve::Listeners;
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
+use tokio::sync::Semaphore;
 use wire::proto::document::v1::document_service_server::DocumentServiceServer;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
@@ -26,6 +27,7 @@ use crate::document_rpc::DocumentRpc;
 use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
+use crate::http::message_pages::PAGES_AT_ONCE;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::lag_samples::LagSamples;
@@ -77,6 +79,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
     let provider = provider.map_err(StartError::dependency)?;
     let state = HttpState {
+        pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         lag: sampled_lag(&gateway, shutdown),
         provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),

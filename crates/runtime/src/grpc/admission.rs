@@ -50,7 +50,7 @@ impl Admission {
             Kind::Unary => &self.calls,
             Kind::ServerStreaming | Kind::ClientStreaming => &self.streams,
         };
-        slots.acquire().map(Some).ok_or_else(|| {
+        slots.acquire(1).map(Some).ok_or_else(|| {
             let (max, noun) = (slots.max, slots.kind());
             let message = format!("the server is at its limit of {max} {noun}; try again later");
             self.reject(Code::ResourceExhausted, "OVERLOADED", &message)
@@ -66,7 +66,7 @@ impl Admission {
     /// The status of calls that are ended because their request did not arrive.
     pub(super) fn interrupted(&self, reason: Interruption) -> Status {
         match reason {
-            Interruption::Preempted => {
+            Interruption::Preempted | Interruption::OutOfMemory => {
                 let message = "the server is at its limit, and the call waited for its request; \
                                send the request faster, or try again later";
                 self.reject(Code::ResourceExhausted, "OVERLOADED", message)

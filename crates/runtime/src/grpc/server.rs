@@ -172,6 +172,7 @@ impl GrpcServer {
                 transport: transport(config),
                 header_timeout: FIRST_CALL_TIMEOUT,
                 body_progress: config.body_progress(),
+                memory: None,
                 drain,
             },
             slots: rules.admission.slots(),

@@ -13,12 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::HttpConfig;
 use super::problem::HttpProblem;
-use crate::net::{Drain, Exchange, Slot, Slots};
+use crate::net::{Drain, Exchange, Slot, Slots, memory_slots};
 
 #[derive(Debug)]
 pub(super) struct Admission {
     requests: Arc<Slots>,
     streams: Arc<Slots>,
+    /// The memory of all bodies, without streams.
+    memory: Arc<Slots>,
     drain: Drain,
     retry_after: Duration,
 }
@@ -29,13 +31,23 @@ impl Admission {
         Self {
             requests: Slots::new("http.requests", config.requests_max, preempt_after),
             streams: Slots::new("http.streams", config.streams_max, preempt_after),
+            memory: Slots::new(
+                "http.memory",
+                memory_slots(config.bodies_bytes_max),
+                preempt_after,
+            ),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
     pub(super) fn slots(&self) -> Vec<Arc<Slots>> {
-        vec![Arc::clone(&self.requests), Arc::clone(&self.streams)]
+        let all = [&self.requests, &self.streams, &self.memory];
+        all.map(Arc::clone).to_vec()
+    }
+
+    pub(super) fn memory(&self) -> Arc<Slots> {
+        Arc::clone(&self.memory)
     }
 
     /// Takes a slot without waiting: a queue would only hide the load.
@@ -43,7 +55,7 @@ impl Admission {
         if self.drain.has_begun() {
             return Err(self.draining());
         }
-        slots.acquire().ok_or_else(|| self.overloaded(slots))
+        slots.acquire(1).ok_or_else(|| self.overloaded(slots))
     }
 
     fn draining(&self) -> HttpProblem {
@@ -54,7 +66,16 @@ impl Admission {
 
     fn overloaded(&self, slots: &Slots) -> HttpProblem {
         let (max, noun) = (slots.max, slots.kind());
-        let detail = format!("the server is at its limit of {max} {noun}: try again later");
+        self.at_limit(&format!("{max} {noun}"))
+    }
+
+    /// The bodies of all requests and responses use the memory that they may use.
+    pub(super) fn out_of_memory(&self) -> HttpProblem {
+        self.at_limit("the bytes of all requests and responses")
+    }
+
+    fn at_limit(&self, limit: &str) -> HttpProblem {
+        let detail = format!("the server is at its limit of {limit}: try again later");
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
             .retry_after(self.retry_after)
     }

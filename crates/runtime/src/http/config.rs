@@ -12,6 +12,7 @@ use crate::tls::TlsConfig;
 
 const HEADERS: Bounds<usize> = Bounds::new(1024..=1024 * 1024, "bytes");
 const BODY: Bounds<usize> = Bounds::new(1024..=64 * 1024 * 1024, "bytes");
+const BODIES: Bounds<usize> = Bounds::new(64 * 1024 * 1024..=64 * 1024 * 1024 * 1024, "bytes");
 const REQUESTS: Bounds<usize> = Bounds::new(1..=1_000_000, "requests");
 
 /// The settings of an HTTP server.
@@ -19,7 +20,8 @@ const REQUESTS: Bounds<usize> = Bounds::new(1..=1_000_000, "requests");
 pub struct HttpConfig {
     /// The address to listen on. Port 0 picks a free port.
     pub addr: SocketAddr,
-    /// Maximum duration of a request with its body and its response, in ms. Streams have no maximum.
+    /// Maximum duration of a request with its body until its response is complete in memory, in ms. Streams have no maximum. How
+    /// slowly a client may read is bounded by `connection.write_timeout_ms`.
     pub request_timeout_ms: u64,
     /// Maximum time to receive the headers of a request, in ms. An HTTP/1.1 connection may also be idle for this time.
     pub header_timeout_ms: u64,
@@ -27,6 +29,9 @@ pub struct HttpConfig {
     pub header_bytes_max: usize,
     /// Maximum size of a request body, in bytes.
     pub body_bytes_max: usize,
+    /// Maximum bytes of all request and response bodies in memory, without streams and the first 64 KiB of each. Further bodies are
+    /// rejected with 503, unless another one waits for its client.
+    pub bodies_bytes_max: usize,
     /// Maximum number of concurrent requests, without streams. Further requests are rejected with 503.
     pub requests_max: usize,
     /// Maximum number of open streams. Further streams are rejected with 503.
@@ -65,6 +70,7 @@ impl HttpConfig {
             header_timeout_ms: 5_000,
             header_bytes_max: 32 * 1024,
             body_bytes_max: 1024 * 1024,
+            bodies_bytes_max: 256 * 1024 * 1024,
             requests_max: 2048,
             streams_max: 4096,
             connections_max: 4096,
@@ -93,6 +99,7 @@ impl Validate for HttpConfig {
         checks.bounds("header_timeout_ms", self.header_timeout_ms, &TIMEOUT);
         checks.bounds("header_bytes_max", self.header_bytes_max, &HEADERS);
         checks.bounds("body_bytes_max", self.body_bytes_max, &BODY);
+        checks.bounds("bodies_bytes_max", self.bodies_bytes_max, &BODIES);
         checks.bounds("requests_max", self.requests_max, &REQUESTS);
         checks.bounds("streams_max", self.streams_max, &STREAMS);
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);
@@ -137,6 +144,11 @@ mod tests {
         check("header_timeout_ms", 1, 600_000);
         check("header_bytes_max", 1024, 1024 * 1024);
         check("body_bytes_max", 1024, 64 * 1024 * 1024);
+        check(
+            "bodies_bytes_max",
+            64 * 1024 * 1024,
+            64 * 1024 * 1024 * 1024,
+        );
         check("requests_max", 1, 1_000_000);
         check("streams_max", 1, 1_000_000);
         check("connections_max", 1, 100_000);

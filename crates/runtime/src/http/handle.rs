@@ -21,6 +21,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
+use http_body::Body as _;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -121,6 +122,13 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
         }
         Err(problem) => problem.into_response(),
     };
+    if let Some(exchange) = &exchange {
+        // The handler has read the body of the request.
+        exchange.release_memory();
+        if !exchange.hold_memory(body_bytes(&response)) {
+            response = rules.admission.out_of_memory().into_response();
+        }
+    }
     let problem = response.extensions().get::<ProblemCode>();
     if let (Some(_), Some(exchange)) = (problem, &exchange) {
         // A problem response holds no slot while it is sent.
@@ -141,6 +149,12 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
     })
 }
 
+/// The size of a body that is in memory as a whole; 0: it is a stream.
+fn body_bytes(response: &Response) -> usize {
+    let bytes = response.body().size_hint().exact().unwrap_or_default();
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 /// The response, or a problem if the client made no progress while the server waited for it.
 async fn unless_interrupted(
     response: impl Future<Output = Response>,
@@ -154,6 +168,7 @@ async fn unless_interrupted(
         response = response => response,
         reason = poll_fn(interruption) => match reason {
             Interruption::Preempted => rules.admission.preempted().into_response(),
+            Interruption::OutOfMemory => rules.admission.out_of_memory().into_response(),
             Interruption::BodyStalled => {
                 let detail = "the body of the request made no progress: send it faster";
                 HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "BODY_TOO_SLOW", detail)

@@ -140,6 +140,7 @@ impl HttpServer {
                 transport: transport(config),
                 header_timeout: config.header_timeout(),
                 body_progress: config.body_progress(),
+                memory: Some(admission.memory()),
                 drain,
             },
             slots: admission.slots(),

@@ -127,7 +127,9 @@ pin_project! {
         inner: Incoming,
         #[pin]
         sleep: Option<Sleep>,
+        // Since the last progress.
         received: usize,
+        received_in_all: usize,
         waiting: bool,
         progress: BodyProgress,
         // `Some`: the body may pause between two messages.
@@ -142,6 +144,7 @@ impl ReceivedBody {
             inner,
             sleep: None,
             received: 0,
+            received_in_all: 0,
             waiting: false,
             progress,
             messages: None,
@@ -175,7 +178,13 @@ impl Body for ReceivedBody {
             let data = frame
                 .as_ref()
                 .and_then(|frame| frame.as_ref().ok()?.data_ref());
-            *this.received += data.map_or(0, Bytes::len);
+            let bytes = data.map_or(0, Bytes::len);
+            *this.received += bytes;
+            *this.received_in_all = this.received_in_all.saturating_add(bytes);
+            if !this.exchange.hold_memory(*this.received_in_all) {
+                this.exchange.interrupt(Interruption::OutOfMemory);
+                return Poll::Pending;
+            }
             if let (Some(messages), Some(data)) = (this.messages, data) {
                 messages.receive(data);
             }

@@ -1,7 +1,7 @@
-//! One request and its response on a connection: unsent pieces, the slot, and the interruption.
+//! One request and its response on a connection: unsent pieces, the slots, and the interruption.
 //!
-//! The task of the request, both bodies, and each unwritten piece of the response share it. The slot is released when the
-//! last of them is dropped.
+//! The task of the request, both bodies, and each unwritten piece of the response share it. Its slots are released when the last of
+//! them is dropped.
 
 mod activity;
 mod slots;
@@ -26,12 +26,24 @@ pub(crate) enum Interruption {
     Preempted,
     /// The body of the request made no progress.
     BodyStalled,
+    /// The bodies of all requests and responses use the memory that they may use.
+    OutOfMemory,
+}
+
+/// Bytes of a body that one slot of memory allows.
+const MEMORY_SLOT_BYTES: usize = 64 * 1024;
+
+/// The slots for bodies of this total size.
+pub(crate) fn memory_slots(bytes_max: usize) -> usize {
+    bytes_max / MEMORY_SLOT_BYTES
 }
 
 /// One request and its response.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connection: Arc<Activity>,
+    /// The memory of all bodies; `None`: it is not limited.
+    memory: Option<Arc<Slots>>,
     /// Whether it is an HTTP/2 stream with its own task.
     multiplexed: bool,
     task: AtomicWaker,
@@ -42,25 +54,38 @@ pub(crate) struct Exchange {
 
 #[derive(Debug)]
 struct State {
-    slot: Option<Slot>,
-    waiting: Option<WaitKey>,
+    slot: Held,
+    memory: Held,
     /// When a piece was last queued or written.
     progress: Instant,
     interruption: Option<Interruption>,
 }
 
+/// Slots of one kind that an exchange holds.
+#[derive(Debug, Default)]
+struct Held {
+    slot: Option<Slot>,
+    /// Set while the exchange waits for its client.
+    waiting: Option<WaitKey>,
+}
+
 impl Exchange {
-    pub(super) fn new(connection: Arc<Activity>, multiplexed: bool) -> Arc<Self> {
+    pub(super) fn new(
+        connection: Arc<Activity>,
+        multiplexed: bool,
+        memory: Option<Arc<Slots>>,
+    ) -> Arc<Self> {
         connection.exchange_opened();
         Arc::new(Self {
             connection,
+            memory,
             multiplexed,
             task: AtomicWaker::new(),
             response_started: AtomicBool::new(false),
             unsent: AtomicUsize::new(0),
             state: Mutex::new(State {
-                slot: None,
-                waiting: None,
+                slot: Held::default(),
+                memory: Held::default(),
                 progress: Instant::now(),
                 interruption: None,
             }),
@@ -81,7 +106,39 @@ impl Exchange {
         let previous = {
             let mut state = self.state();
             state.stop_waiting();
-            std::mem::replace(&mut state.slot, slot)
+            std::mem::replace(&mut state.slot.slot, slot)
+        };
+        // Dropped after the lock is released.
+        drop(previous);
+    }
+
+    /// Holds the memory of a body of this size; `false`: there is too little. The first 64 KiB of each body are not counted.
+    pub(crate) fn hold_memory(&self, bytes: usize) -> bool {
+        let Some(memory) = &self.memory else {
+            return true;
+        };
+        let held = self.state().memory.slot.as_ref().map_or(0, Slot::count);
+        let missing = u32::try_from(memory_slots(bytes).saturating_sub(held));
+        let Ok(missing @ 1..) = missing else {
+            return missing.is_ok();
+        };
+        let Some(more) = memory.acquire(missing) else {
+            return false;
+        };
+        let mut state = self.state();
+        match &mut state.memory.slot {
+            Some(held) => held.merge(more),
+            none => *none = Some(more),
+        }
+        true
+    }
+
+    /// Releases the memory of the body of the request.
+    pub(crate) fn release_memory(&self) {
+        let previous = {
+            let mut state = self.state();
+            state.stop_waiting();
+            state.memory.slot.take()
         };
         // Dropped after the lock is released.
         drop(previous);
@@ -160,10 +217,11 @@ impl Exchange {
         let mut state = self.state();
         state.stop_waiting();
         state.progress = Instant::now();
-        state.waiting = state
-            .slot
-            .as_ref()
-            .map(|slot| slot.wait(Arc::downgrade(self)));
+        let state = &mut *state;
+        for held in [&mut state.slot, &mut state.memory] {
+            let slot = held.slot.as_ref();
+            held.waiting = slot.map(|slot| slot.wait(Arc::downgrade(self)));
+        }
     }
 
     /// Ends the exchange: by a response if none has started, else by a reset of its stream or the end of its connection.
@@ -175,12 +233,16 @@ impl Exchange {
         }
     }
 
-    /// Passes the slot to another exchange.
-    pub(super) fn preempt(&self) -> Option<OwnedSemaphorePermit> {
+    /// Passes its slots of a kind to another exchange.
+    pub(super) fn preempt(&self, slots: &Arc<Slots>) -> Option<OwnedSemaphorePermit> {
         let slot = {
             let mut state = self.state();
-            state.waiting = None;
-            state.slot.take()
+            let state = &mut *state;
+            let mut both = [&mut state.slot, &mut state.memory].into_iter();
+            let held =
+                both.find(|held| held.slot.as_ref().is_some_and(|slot| slot.is_of(slots)))?;
+            held.waiting = None;
+            held.slot.take()
         };
         let permit = slot.and_then(Slot::into_permit)?;
         self.interrupt(Interruption::Preempted);
@@ -198,8 +260,10 @@ impl Exchange {
 
 impl State {
     fn stop_waiting(&mut self) {
-        if let (Some(key), Some(slot)) = (self.waiting.take(), &self.slot) {
-            slot.resume(&key);
+        for held in [&mut self.slot, &mut self.memory] {
+            if let (Some(key), Some(slot)) = (held.waiting.take(), &held.slot) {
+                slot.resume(&key);
+            }
         }
     }
 }

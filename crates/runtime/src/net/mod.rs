@@ -30,7 +30,7 @@ pub use addresses::address_key;
 pub(crate) use bodies::{BodyProgress, ReceivedBody};
 pub use config::ConnectionConfig;
 pub(crate) use drain::Drain;
-pub(crate) use exchange::{Exchange, Interruption, Slot, Slots};
+pub(crate) use exchange::{Exchange, Interruption, Slot, Slots, memory_slots};
 pub use serve::Peer;
 pub(crate) use serve::{Rules, Server};
 pub(crate) use stream_task::StreamExecutor;

@@ -41,6 +41,8 @@ pub(crate) struct Rules {
     pub(crate) transport: Builder<StreamExecutor>,
     pub(crate) header_timeout: Duration,
     pub(crate) body_progress: BodyProgress,
+    /// The memory of all bodies; `None`: it is not limited.
+    pub(crate) memory: Option<Arc<Slots>>,
     pub(crate) drain: Drain,
 }
 
@@ -120,13 +122,14 @@ where
 {
     let activity = Arc::clone(&connection.activity);
     let peer = Peer(connection.peer);
-    let body_progress = rules.body_progress;
+    let (body_progress, memory) = (rules.body_progress, rules.memory);
     let service = {
         let activity = Arc::clone(&activity);
         service_fn(move |request: Request<Incoming>| {
             let (activity, answer) = (Arc::clone(&activity), answer.clone());
+            let memory = memory.clone();
             async move {
-                let exchange = Exchange::new(activity, is_stream());
+                let exchange = Exchange::new(activity, is_stream(), memory);
                 watch(&exchange);
                 let mut request = request
                     .map(|body| ReceivedBody::new(body, body_progress, Arc::clone(&exchange)));

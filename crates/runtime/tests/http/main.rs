@@ -5,6 +5,7 @@
 mod bounds;
 mod connections;
 mod drain;
+mod memory;
 mod raw;
 mod rejections;
 mod slow_clients;

@@ -92,6 +92,8 @@ fn routes(shared: Shared) -> Router {
         .route("/stream", get(two_pieces))
         .route("/endless", get(endless))
         .route("/flood", get(flood))
+        .route("/bytes", post(count))
+        .route("/big", get(async || vec![b'x'; BIG_BYTES]))
         .route("/items", post(take))
         .route(
             "/large",
@@ -109,6 +111,9 @@ async fn reject(request: Request, next: Next) -> Response {
     }
     next.run(request).await
 }
+
+/// The size of `/big`.
+pub(crate) const BIG_BYTES: usize = 31 * 1024 * 1024;
 
 /// The body limit of `/large`, independent of the server's limit.
 pub(crate) const LARGE_BYTES: usize = 4_096;
@@ -171,6 +176,10 @@ async fn flood(slot: StreamSlot) -> Response {
     let pieces =
         stream::repeat_with(|| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b'x'; 16 * 1024])));
     slot.respond(axum::body::Body::from_stream(pieces).into_response())
+}
+
+async fn count(body: bytes::Bytes) -> String {
+    body.len().to_string()
 }
 
 async fn take(Json(item): Json<Item>) -> Json<Item> {

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use runs::{Approvals, Disclosure};
 use runtime::clock::Clock;
 use runtime::health::Health;
+use tokio::sync::Semaphore;
 use wire::proto::operate::v1::AgentSettings;
 
 use super::commands::Commands;
@@ -36,6 +37,8 @@ pub struct HttpState {
     pub section: Arc<HttpSection>,
     /// The provider that people of the dashboard sign in with.
     pub provider: Option<Arc<Provider>>,
+    /// Permits of the pages of messages that are read at the same time.
+    pub pages: Arc<Semaphore>,
     /// The lag of the last minutes.
     pub lag: LagSamples,
     /// The clock.

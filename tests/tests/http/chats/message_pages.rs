@@ -107,3 +107,35 @@ async fn long_turns_are_cut() {
     assert_eq!(older["messages"][0]["role"], "user");
     assert_eq!(older["nextBefore"], Value::Null);
 }
+
+/// JSON writes most control characters with six bytes, and an answer has each text twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_bounded_by_its_size_in_json() {
+    const MIB: usize = 1024 * 1024;
+    let fixture = Fixture::new().await;
+    let session = fixture.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let escaped = "\u{1}".repeat(300 * 1024);
+    for index in 0..4 {
+        let question = user(format!("{index}{escaped}"));
+        fixture.agent.append(&chat, vec![question]).await;
+        let answer = assistant(format!("{index}{escaped}"));
+        fixture.agent.append(&chat, vec![answer]).await;
+    }
+    let (mut messages, mut before) = (Vec::new(), String::new());
+    for _ in 0..10 {
+        let path = format!("/api/chats/{chat}?limit=200&include=events{before}");
+        let page = session.get(&path).await.ok(200);
+        let bytes = page.to_string().len();
+        assert!(bytes <= 8 * MIB, "{bytes}");
+        let these = list(&page, "messages").iter();
+        let starts =
+            these.map(|message| message["parts"][0]["text"].as_str().unwrap()[..1].to_owned());
+        messages.splice(0..0, starts);
+        match page["nextBefore"].as_u64() {
+            Some(version) => before = format!("&before={version}"),
+            None => break,
+        }
+    }
+    assert_eq!(messages, ["0", "0", "1", "1", "2", "2", "3", "3"]);
+}

@@ -1,7 +1,7 @@
-//! Concurrency slots of a server: a limit of concurrent calls, and the calls that wait for their client.
+//! Slots of a server: a limit of concurrent calls, or of the memory of their bodies, and the calls that wait for their client.
 //!
-//! If all slots are in use, a new exchange takes the slot of the exchange that has waited longest for its client to send or
-//! read bytes.
+//! If too few slots are free, an exchange takes those of the exchanges that have waited longest for their clients to send or read
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ pub(crate) struct Slots {
     full_since: Mutex<Option<Instant>>,
 }
 
-/// One slot in use; dropping it releases the slot.
+/// Slots in use; dropping it releases them.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,
@@ -67,47 +67,73 @@ impl Slots {
         full_since.filter(|_| !is_free)
     }
 
-    /// Takes a free slot, or the slot of the exchange that has waited longest for its client, at least `preempt_after`;
-    /// `None` if there is neither.
-    pub(crate) fn acquire(self: &Arc<Self>) -> Option<Slot> {
-        let free = Arc::clone(&self.permits).try_acquire_owned().ok();
-        let permit = match free {
-            Some(permit) => {
-                if self.permits.available_permits() == 0 {
-                    *lock(&self.full_since) = Some(Instant::now());
-                }
-                permit
-            }
-            None => self.preempt()?,
-        };
+    /// Takes free slots, or the slots of the exchanges that have waited longest for their clients, at least `preempt_after`;
+    /// `None` if there are too few.
+    pub(crate) fn acquire(self: &Arc<Self>, count: u32) -> Option<Slot> {
+        let permit = self.free(count).or_else(|| self.preempt(count))?;
+        if self.permits.available_permits() == 0 {
+            *lock(&self.full_since) = Some(Instant::now());
+        }
         Some(Slot {
             slots: Arc::clone(self),
             permit: Some(permit),
         })
     }
 
-    fn preempt(&self) -> Option<OwnedSemaphorePermit> {
+    fn free(&self, count: u32) -> Option<OwnedSemaphorePermit> {
+        let permits = Arc::clone(&self.permits);
+        permits.try_acquire_many_owned(count).ok()
+    }
+
+    fn preempt(self: &Arc<Self>, count: u32) -> Option<OwnedSemaphorePermit> {
+        let mut taken = self.free(0)?;
         loop {
-            let victim = {
-                let mut waiting = lock(&self.waiting);
-                let oldest = waiting.first_entry()?;
-                if oldest.key().0.elapsed() < self.preempt_after {
-                    return None;
-                }
-                oldest.remove()
-            };
-            let permit = victim.upgrade().and_then(|exchange| exchange.preempt());
-            if let Some(permit) = permit {
-                *lock(&self.full_since) = Some(Instant::now());
+            let missing = usize_of(count).saturating_sub(taken.num_permits());
+            let missing = u32::try_from(missing).ok()?;
+            if let Some(rest) = self.free(missing) {
+                taken.merge(rest);
+                return Some(taken);
+            }
+            let victim = self.longest_waiting()?.upgrade();
+            if let Some(permit) = victim.and_then(|exchange| exchange.preempt(self)) {
                 metrics::counter!("server_slots_preempted_total", "slots" => self.kind())
                     .increment(1);
-                return Some(permit);
+                taken.merge(permit);
+                let excess = taken.num_permits().saturating_sub(usize_of(count));
+                drop(taken.split(excess));
             }
         }
+    }
+
+    /// The exchange that has waited longest for its client, at least `preempt_after`. It is not found again.
+    fn longest_waiting(&self) -> Option<Weak<Exchange>> {
+        let mut waiting = lock(&self.waiting);
+        let oldest = waiting.first_entry()?;
+        (oldest.key().0.elapsed() >= self.preempt_after).then(|| oldest.remove())
     }
 }
 
 impl Slot {
+    /// Whether the slot is one of these.
+    pub(super) fn is_of(&self, slots: &Arc<Slots>) -> bool {
+        Arc::ptr_eq(&self.slots, slots)
+    }
+
+    /// The number of slots.
+    pub(super) fn count(&self) -> usize {
+        let permit = self.permit.as_ref();
+        permit.map_or(0, OwnedSemaphorePermit::num_permits)
+    }
+
+    /// Adds slots of the same kind.
+    pub(super) fn merge(&mut self, other: Self) {
+        match (&mut self.permit, other.into_permit()) {
+            (Some(permit), Some(more)) => permit.merge(more),
+            (permit @ None, more) => *permit = more,
+            (Some(_), None) => {}
+        }
+    }
+
     /// Records that the exchange of this slot waits for its client from now on.
     pub(super) fn wait(&self, exchange: Weak<Exchange>) -> WaitKey {
         let number = self.slots.numbers.fetch_add(1, Ordering::Relaxed);
@@ -123,7 +149,7 @@ impl Slot {
         drop(removed);
     }
 
-    /// The permit, for another exchange.
+    /// The permits, for another exchange.
     pub(super) fn into_permit(mut self) -> Option<OwnedSemaphorePermit> {
         self.permit.take()
     }
@@ -136,6 +162,10 @@ impl Drop for Slot {
             *lock(&self.slots.full_since) = None;
         }
     }
+}
+
+fn usize_of(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::{ConversationBody, json_text};
-use crate::http::owned_chat::{OwnedChat, find_chat};
+use crate::http::owned_chat::{OwnedChat, find_chat, find_latest_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
 
 /// The changes. Absent members stay unchanged.
@@ -63,7 +63,7 @@ pub(in crate::http) async fn change_chat(
     Json(body): Json<ChangeChatBody>,
 ) -> Result<Json<ConversationBody>, HttpProblem> {
     let caller = frontend.caller(&state, CallerIds::default()).await?;
-    let chat = find_chat(&state, &caller, &id).await?;
+    let chat = find_latest_chat(&state, &caller, &id).await?;
     if body.archived == Some(false) {
         restore(&state, &chat, key).await?;
     }

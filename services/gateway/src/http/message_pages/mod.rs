@@ -16,7 +16,7 @@ use runs::{Disclosure, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::owned_chat::{OwnedChat, from_read_error};
+use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
 use crate::http::{HttpState, problem};
 use crate::request::BoundedNumber;
 
@@ -30,8 +30,11 @@ pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber {
 pub const PAGES_SEARCHED_MAX: u32 = 25;
 /// Maximum number of events that are read for a page. A longer turn is split between two commits.
 pub const EVENTS_READ_MAX: usize = 4_000;
-/// A page is split in the same way when its events reach this size.
-pub const BYTES_READ_MAX: u64 = 8 * 1024 * 1024;
+/// A page is split in the same way when its events reach this size, as JSON. An answer has them at most twice, as messages and as
+/// events.
+pub const JSON_BYTES_MAX: u64 = 3 * 1024 * 1024;
+/// Maximum number of pages that a process reads at the same time; others wait. A page needs up to about 20 MiB while it is read.
+pub const PAGES_AT_ONCE: usize = 32;
 /// Number of events of the first read, per requested message.
 const EVENTS_PER_MESSAGE: usize = 4;
 /// Size of a read.
@@ -92,14 +95,14 @@ impl MessagesPage {
 /// A page of messages of a caller's conversation.
 ///
 /// # Errors
-/// As `messages`, as a problem.
+/// As `messages`, as a problem; [`not_found`] if the owner has changed since the conversation was found.
 pub async fn read_page(
     state: &HttpState,
     chat: &OwnedChat,
     paging: Paging,
 ) -> Result<MessagesPage, HttpProblem> {
     let page = messages(state, chat, paging).await;
-    page.map_err(from_read_error)
+    page.map_err(from_read_error)?.ok_or_else(not_found)
 }
 
 /// Searches the pages from the newest backward, at most [`PAGES_SEARCHED_MAX`]; `None`: not found.
@@ -126,7 +129,7 @@ pub async fn search<T>(
     Ok(None)
 }
 
-/// A page of messages, without the answer of an active run.
+/// A page of messages, without the answer of an active run; `None`: the owner has changed.
 ///
 /// # Errors
 /// As [`Snapshot::open`].
@@ -134,7 +137,7 @@ async fn messages(
     state: &HttpState,
     chat: &OwnedChat,
     paging: Paging,
-) -> Result<MessagesPage, Problem> {
+) -> Result<Option<MessagesPage>, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let to = paging.before.map_or(EventQuery::OPEN_END, |before| {
         Version(before.0.saturating_sub(1))
@@ -149,14 +152,20 @@ async fn messages(
             .min(READ.events_max),
         ..READ
     };
+    let _permit = state.pages.acquire().await;
     let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch);
     let (snapshot, first) = opened.await?;
+    // The conversation may have been found on a replica that lacks the change.
+    if snapshot.owner() != chat.conversation.head.owner.as_ref() {
+        return Ok(None);
+    }
     let effective = snapshot.effective(snapshot.position().version).await?;
     let view = View::Effective(&effective);
     let mut reader = EventReader {
         cursor: snapshot.cursor_from(query, view, first),
         events: Vec::new(),
-        bytes: 0,
+        json_bytes: 0,
+        is_full: false,
     };
     while reader.may_continue() && !reader.has_turns(limit) {
         reader.read_older(batch).await?;
@@ -174,7 +183,7 @@ async fn messages(
     let later = disclosed(&disclosure, later);
     let folded = [reader.events.as_slice(), later.as_slice()].concat();
     let messages = page(&folded, None, &state.approvals(agent));
-    Ok(turns::cut(messages, reader, limit))
+    Ok(Some(turns::cut(messages, reader, limit)))
 }
 
 fn disclosed(disclosure: &Disclosure, events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
@@ -186,12 +195,19 @@ fn disclosed(disclosure: &Disclosure, events: Vec<RecordedEvent>) -> Vec<Recorde
 struct EventReader<'s> {
     cursor: Cursor<'s>,
     events: Vec<RecordedEvent>,
-    bytes: u64,
+    json_bytes: u64,
+    /// Whether the next older event does not fit.
+    is_full: bool,
 }
 
 impl EventReader<'_> {
     fn may_continue(&self) -> bool {
-        !self.cursor.is_done() && self.events.len() < EVENTS_READ_MAX && self.bytes < BYTES_READ_MAX
+        !self.cursor.is_done() && !self.is_full && self.events.len() < EVENTS_READ_MAX
+    }
+
+    /// Whether the first event of the history was read.
+    fn has_first(&self) -> bool {
+        self.cursor.is_done() && !self.is_full
     }
 
     /// Whether the whole turns have enough messages.
@@ -216,8 +232,11 @@ impl EventReader<'_> {
     async fn read_older(&mut self, batch: Batch) -> Result<(), Problem> {
         let key = self.cursor.snapshot().key();
         for event in self.cursor.next(batch).await?.into_iter().flatten() {
-            let bytes = u64::try_from(event.row.bytes.len()).unwrap_or(u64::MAX);
-            self.bytes = self.bytes.saturating_add(bytes);
+            self.json_bytes = self.json_bytes.saturating_add(json_bytes(&event.row.bytes));
+            self.is_full = self.json_bytes > JSON_BYTES_MAX && !self.events.is_empty();
+            if self.is_full {
+                return Ok(());
+            }
             self.events.push(decode(key, &event.row)?);
         }
         Ok(())
@@ -226,7 +245,7 @@ impl EventReader<'_> {
     /// Removes the events before the first whole turn. A turn that is too long to be read whole is split between
     /// commits.
     fn drop_partial_turn(&mut self) {
-        if self.cursor.is_done() {
+        if self.has_first() {
             return;
         }
         let first = self.events.iter().position(is_user_message).or_else(|| {
@@ -237,6 +256,16 @@ impl EventReader<'_> {
         });
         self.events.drain(..first.unwrap_or_default());
     }
+}
+
+/// The size of recorded texts in JSON, in which most control characters take six bytes.
+fn json_bytes(recorded: &[u8]) -> u64 {
+    let written = recorded.iter().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        0..b' ' => 6,
+        _ => 1,
+    });
+    written.sum()
 }
 
 /// Whether an event is a message of the user.

@@ -16,13 +16,14 @@ pub(super) fn cut(messages: Vec<UiMessage>, read: EventReader<'_>, limit: usize)
         Some(skipped) => earliest + skipped,
         None => messages.iter().rposition(is_turn).unwrap_or_default(),
     };
+    let has_first = read.has_first();
     let mut events = read.events;
     let starts: Vec<Option<Version>> = messages
         .iter()
         .map(|message| start_of(message, &events))
         .collect();
     let first = starts.get(from).copied().flatten();
-    let is_whole = from == 0 && read.cursor.is_done();
+    let is_whole = from == 0 && has_first;
     let next_before = match first {
         _ if is_whole => None,
         Some(first) => Some(first),
