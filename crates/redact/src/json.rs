@@ -10,11 +10,6 @@ use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::{card, text};
 
-/// Whether the document has escapes that may hide a secret from a search of its raw bytes.
-pub(crate) fn has_hiding_escapes(document: &str) -> bool {
-    document.contains("\\u00") || document.contains("\\/")
-}
-
 /// The secrets in order. For a text that is not a JSON document the result is a best effort.
 pub(crate) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
     let (mut found, mut at) = (Vec::new(), 0);
@@ -96,8 +91,13 @@ fn has_members(written: &str) -> bool {
 fn find_in_number(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
     let end = value_end(document, start).max(start + 1);
     let written = document.get(start..end).unwrap_or_default();
-    if rules.has_built_in(Rule::Card) && card::is_whole(written) {
-        let (span, rule, form) = (start..end, Rule::Card, Form::Quoted);
+    let rule = if rules.has_built_in(Rule::Card) && card::is_whole(written) {
+        Some(Rule::Card)
+    } else {
+        rules.matches_pattern(written).then_some(Rule::Pattern)
+    };
+    if let Some(rule) = rule {
+        let (span, form) = (start..end, Form::Quoted);
         found.push(Hit { span, rule, form });
     }
     end

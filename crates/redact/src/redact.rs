@@ -19,19 +19,18 @@ const EDGES_TOKENS: i64 = 4;
 /// The text with marks; `None` if it contains no secret. A JSON document remains a JSON document.
 pub fn redact_text(text: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
     let like_json = text.trim_start().starts_with(['{', '[']);
-    let may_match = rules.may_match(text) || like_json && json::has_hiding_escapes(text);
-    if !may_match {
-        return None;
-    }
-    if like_json && JsonText::parse(text).is_ok() {
+    if like_json && rules.may_match_json(text) && JsonText::parse(text).is_ok() {
         return redact_passes(text, Form::Quoted, found, |text| json::hits(text, rules));
+    }
+    if !rules.may_match(text) {
+        return None;
     }
     redact_passes(text, Form::Bare, found, |text| text::hits(text, rules))
 }
 
 /// The JSON document with marks, still a JSON document; `None` if it contains no secret.
 pub fn redact_json(document: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
-    if !rules.may_match(document) && !json::has_hiding_escapes(document) {
+    if !rules.may_match_json(document) {
         return None;
     }
     redact_passes(document, Form::Quoted, found, |text| {

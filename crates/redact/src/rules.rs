@@ -51,14 +51,27 @@ impl Rules {
         keys::classify(key, |rule| self.has_built_in(rule))
     }
 
-    /// Whether a text may contain a secret. Cheap, and has no false negatives.
+    /// Whether a JSON document may contain a secret. Cheap, and has no false negatives: a pattern of the policy may match any decoded
+    /// string, and `\u0061` and `\/` hide keys and anchors. Other escapes are of characters that neither has.
+    pub(crate) fn may_match_json(&self, document: &str) -> bool {
+        let hides = || document.contains("\\u") || document.contains("\\/");
+        self.patterns.is_some() || self.may_match(document) || hides()
+    }
+
+    /// Whether a text that is no JSON document may contain a secret. Cheap, and has no false negatives.
     pub(crate) fn may_match(&self, text: &str) -> bool {
         let built_in = !self.built_in.is_empty()
             && (patterns::ANCHORS.is_match(text) || card::may_contain(text));
-        let (keys, patterns) = (self.keys.as_ref(), self.patterns.as_ref());
+        let keys = self.keys.as_ref();
         built_in
             || keys.is_some_and(|keys| keys.anywhere.is_match(text))
-            || patterns.is_some_and(|patterns| patterns.set.is_match(text))
+            || self.matches_pattern(text)
+    }
+
+    /// Whether a pattern of the policy matches somewhere in a text.
+    pub(crate) fn matches_pattern(&self, text: &str) -> bool {
+        let patterns = self.patterns.as_ref();
+        patterns.is_some_and(|patterns| patterns.set.is_match(text))
     }
 }
 

@@ -67,6 +67,43 @@ fn the_values_of_secret_keys() {
     );
 }
 
+/// A policy's patterns and keys apply to what a document means, not to how it is written.
+#[test]
+fn keys_and_patterns_of_a_policy() {
+    let digits = r#"{"patterns":["[0-9]{9}"]}"#;
+    check_by(
+        digits,
+        r#"{"ssn":123456789,"n":12345678,"list":[1234567890]}"#,
+        r#"{"ssn":"«pattern»","n":12345678,"list":["«pattern»"]}"#,
+    );
+    check_by(
+        r#"{"keys":["пароль"]}"#,
+        r#"{"\u043f\u0430\u0440\u043e\u043b\u044c":"x"}"#,
+        r#"{"\u043f\u0430\u0440\u043e\u043b\u044c":"«key»"}"#,
+    );
+    for (pattern, document, expected) in [
+        (
+            r"(?s)BEGIN\\s.*END",
+            r#"{"c":"a BEGIN\nx\nEND b"}"#,
+            r#"{"c":"a «pattern» b"}"#,
+        ),
+        (
+            r"^ACME-\\d+$",
+            r#"{"c":"ACME-12","d":"an ACME-12"}"#,
+            r#"{"c":"«pattern»","d":"an ACME-12"}"#,
+        ),
+        (
+            r#"say \"[a-z]+\""#,
+            r#"{"c":"say \"friend\""}"#,
+            r#"{"c":"«pattern»"}"#,
+        ),
+        (r"C:\\\\[a-z]+", r#"["C:\\users"]"#, r#"["«pattern»"]"#),
+    ] {
+        let policy = format!(r#"{{"patterns":["{pattern}"]}}"#);
+        check_by(&policy, document, expected);
+    }
+}
+
 #[test]
 fn values_that_are_not_secrets_stay() {
     stays(r#"{"password":null,"token":true,"secret":"","api_key":[],"cookie":{}}"#);
