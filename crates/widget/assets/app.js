@@ -63,9 +63,9 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
     if (chat.state.problem !== problem && (problem = chat.state.problem)) emit('error', { code: problem.code });
   };
 
-  const chat = createChat({ api, store, contextOf, onChange, onAnswer });
-  const onSent = (parts) => emit('message', { chatId: chat.state.id, text: textOf({ parts }) });
-  const panel = createPanel({ settings, texts, store, api, chat, tools: page.tools, onClose, onSent });
+  const onSent = (chatId, message) => emit('message', { chatId, text: textOf(message) });
+  const chat = createChat({ api, store, contextOf, onChange, onAnswer, onSent });
+  const panel = createPanel({ settings, texts, store, api, chat, tools: page.tools, onClose });
   root.append(panel.node);
   document.addEventListener('visibilitychange', onChange);
 
@@ -98,7 +98,7 @@ export async function mount({ root, settings, page, emit, onClose, onUnread }) {
     focus: panel.focus,
     async send(text) {
       await started;
-      return panel.send([{ type: 'text', text }], {});
+      return panel.send([{ type: 'text', text }]);
     },
     fresh: chat.fresh,
     openChat: chat.open,

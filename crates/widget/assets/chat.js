@@ -13,9 +13,9 @@ const none = { messages: [], phase: 'idle', version: 0 };
 /**
  * `onChange` is called after each change of `chat.state`: `{id, title, status, messages, nextBefore, pending, live, phase, isLost,
  * problem}`. The phase is `loading`, `idle`, `sending`, `answering` or `stopping`. `contextOf()` describes the page to a new
- * conversation; `onAnswer` gets each finished answer.
+ * conversation; `onAnswer` gets each finished answer; `onSent` gets the conversation and the message that the gateway has accepted.
  */
-export function createChat({ api, store, contextOf, onChange, onAnswer }) {
+export function createChat({ api, store, contextOf, onChange, onAnswer, onSent }) {
   const chat = { state: { ...none } };
   let life = new AbortController(); // Of the conversation that is shown.
   let watching;
@@ -28,15 +28,19 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     onChange();
   };
   const path = () => `/api/chats/${encodeURIComponent(chat.state.id)}`;
-  const fail = (error, retry) => {
+  /** Shows a failure, unless its conversation was left. */
+  const fail = (error, retry, { aborted } = life.signal) => {
     if (!(error instanceof Problem) && error.name !== 'AbortError') console.error(error);
     const { name, code = 'INTERNAL', retryAfterS, bound } = error;
-    if (name !== 'AbortError') set({ problem: { code, retryAfterS, bound, retry } });
+    if (name !== 'AbortError' && !aborted) set({ problem: { code, retryAfterS, bound, retry } });
   };
 
-  /** Reads the newest messages; earlier ones that are loaded stay. An answer from before a turn is out of date. */
-  async function refresh() {
-    const { signal } = life;
+  /**
+   * Reads the newest messages of the conversation of `signal`, unless it was left; earlier ones that are loaded stay. An answer
+   * from before a turn is out of date.
+   */
+  async function refresh(signal) {
+    if (signal.aborted) return {};
     const turn = turns;
     const isRecorded = chat.state.phase !== 'sending';
     const page = await api.json('GET', `${path()}?limit=${PAGE}`);
@@ -55,7 +59,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     let isHeard = false;
     set({ phase: 'answering', live: message });
     const isActive = async () => {
-      const { activeRunId } = await refresh();
+      const { activeRunId } = await refresh(signal);
       return activeRunId === run;
     };
     await followAnswer({
@@ -65,9 +69,8 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
         if (!signal.aborted) set({ live, isLost: false });
       },
       onLoss: () => !signal.aborted && set({ isLost: true }),
-    });
+    }).finally(() => !signal.aborted && set({ phase: 'idle', live: undefined, isLost: false }));
     if (signal.aborted) return;
-    set({ phase: 'idle', live: undefined, isLost: false });
     const answer = chat.state.messages.at(-1);
     if (isHeard && answer?.role === 'assistant') onAnswer(answer);
   }
@@ -76,20 +79,22 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
 
   /** The conversation as it is recorded, and the answer that is being written. */
   async function resume() {
-    for (let page = await refresh(); page.activeRunId && !isBusy(); page = await refresh()) await follow(page.activeRunId);
-    if (chat.state.phase === 'loading') set({ phase: 'idle' });
+    const { signal } = life;
+    for (let page = await refresh(signal); page.activeRunId && !isBusy(); page = await refresh(signal)) await follow(page.activeRunId);
+    if (!signal.aborted && chat.state.phase === 'loading') set({ phase: 'idle' });
   }
 
   /** Reads what somebody else has changed. */
   async function update() {
     if (isUpdating) return;
     isUpdating = true;
+    const { signal } = life;
     try {
-      while (seen > chat.state.version && chat.state.phase === 'idle') await resume();
+      while (!signal.aborted && seen > chat.state.version && chat.state.phase === 'idle') await resume();
     } catch (error) {
-      fail(error, chat.reload);
+      fail(error, chat.reload, signal);
     }
-    isUpdating = false;
+    if (!signal.aborted) isUpdating = false;
   }
 
   chat.watch = async (isVisible) => {
@@ -105,7 +110,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
       seen = version;
       update();
     };
-    await watchChat({ api, path: path(), after: chat.state.version, onEvent, signal }).catch((error) => !signal.aborted && fail(error));
+    await watchChat({ api, path: path(), after: chat.state.version, onEvent, signal }).catch((error) => fail(error, undefined, signal));
   };
 
   /** Shows another conversation, or none. */
@@ -113,6 +118,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     life.abort();
     life = new AbortController();
     watching?.abort();
+    isUpdating = false;
     seen = 0;
     chat.state = { ...none };
     set(state);
@@ -128,7 +134,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     const { signal } = life;
     try {
       await resume();
-      store.set('chat', id);
+      if (!signal.aborted) store.set('chat', id);
     } catch (error) {
       if (signal.aborted) return;
       set({ phase: 'idle' });
@@ -140,17 +146,21 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
 
   chat.loadEarlier = async () => {
     const { nextBefore } = chat.state;
+    const { signal } = life;
     if (!nextBefore) return;
     try {
       const page = await api.json('GET', `${path()}?limit=${PAGE}&before=${nextBefore}`);
-      if (chat.state.nextBefore === nextBefore) set({ messages: [...page.messages.map(fromRecord), ...chat.state.messages], nextBefore: page.nextBefore });
+      if (!signal.aborted && chat.state.nextBefore === nextBefore) set({ messages: [...page.messages.map(fromRecord), ...chat.state.messages], nextBefore: page.nextBefore });
     } catch (error) {
-      fail(error, chat.loadEarlier);
+      fail(error, chat.loadEarlier, signal);
     }
   };
 
-  /** Starts a run by a request, and follows its answer. Resolves to whether the gateway has accepted it. */
-  async function turn(start, { message, retry, onFailure = () => {} }) {
+  /**
+   * Starts a run by a request, and follows its answer. Resolves to whether the gateway has accepted it. `onAccepted` and
+   * `onFailure` change the state: they are not called when the conversation was left meanwhile.
+   */
+  async function turn(start, { message, retry, onAccepted = () => {}, onFailure = () => {} }) {
     if (chat.state.phase !== 'idle') return false;
     const { signal } = life;
     turns += 1;
@@ -167,6 +177,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
       return false;
     }
     if (signal.aborted) return true;
+    onAccepted();
     finish(follow(response.headers.get('x-run-id'), response, message));
     return true;
   }
@@ -178,9 +189,7 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
       await followed;
       if (!signal.aborted) await update();
     } catch (error) {
-      if (signal.aborted) return;
-      set({ phase: 'idle' });
-      fail(error, chat.reload);
+      fail(error, chat.reload, signal);
     }
   }
 
@@ -188,21 +197,26 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
    * Sends a message. `draft.id` and `draft.chat` name message and conversation in all retries, so that it is recorded once.
    * `replaces` is the message that it edits.
    */
-  chat.send = async (parts, { draft = {}, replaces, key = uuid(), retry } = {}) => {
+  chat.send = async (parts, { draft = { id: uuid(), chat: uuid() }, replaces, key = uuid(), retry } = {}) => {
     const isNew = !chat.state.id;
-    const id = chat.state.id ?? draft.chat ?? uuid();
-    const message = { id: replaces ?? draft.id ?? uuid(), role: 'user', parts };
+    const id = chat.state.id ?? draft.chat;
+    const message = { id: replaces ?? draft.id, role: 'user', parts };
     const before = chat.state.messages;
     const index = before.findIndex((known) => known.id === replaces);
     if (chat.state.phase === 'idle') set({ pending: message, messages: replaces && index >= 0 ? before.slice(0, index) : before });
     const body = { id, messages: [message], trigger: 'submit-message', ...(replaces && { messageId: replaces }), ...(isNew && { context: contextOf() }) };
     const start = async () => {
       const response = await api.request('POST', '/api/chat', { body, ...(replaces && { headers: { 'idempotency-key': key } }) });
-      store.set('chat', id);
-      set({ id });
+      onSent(id, message);
       return response;
     };
-    return turn(start, { retry: retry ?? (() => chat.send(parts, { draft, replaces, key })), onFailure: () => set({ messages: before }) });
+    const onAccepted = () => {
+      store.set('chat', id);
+      set({ id });
+    };
+    // Nothing but its problem keeps the message: the problem stays until the message can be sent.
+    const again = () => (isBusy() ? fail(new Problem('RUN_ACTIVE'), again) : chat.send(parts, { draft, replaces, key }));
+    return turn(start, { retry: retry ?? again, onAccepted, onFailure: () => set({ messages: before }) });
   };
 
   /** Another answer instead of a message of the assistant, or an answer to a message of the visitor. */
@@ -211,14 +225,8 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
     const index = messages.findIndex(({ id }) => id === messageId);
     const body = { id: chat.state.id, messages: [], trigger: 'regenerate-message', messageId };
     const kept = messages[index]?.role === 'user' ? index + 1 : index;
-    return turn(
-      async () => {
-        const response = await api.request('POST', '/api/chat', { body, headers: { 'idempotency-key': key } });
-        set({ messages: messages.slice(0, kept) });
-        return response;
-      },
-      { retry: () => chat.regenerate(messageId, key) },
-    );
+    const start = () => api.request('POST', '/api/chat', { body, headers: { 'idempotency-key': key } });
+    return turn(start, { retry: () => chat.regenerate(messageId, key), onAccepted: () => set({ messages: messages.slice(0, kept) }) });
   };
 
   /** Results and approvals of calls, all that the last message waits for. */
@@ -229,10 +237,11 @@ export function createChat({ api, store, contextOf, onChange, onAnswer }) {
 
   chat.stop = async () => {
     if (chat.state.phase !== 'answering') return;
+    const { signal } = life;
     set({ phase: 'stopping' });
     await api.request('POST', `${path()}/stop`).catch((error) => {
-      if (chat.state.phase === 'stopping') set({ phase: 'answering' });
-      fail(error, chat.stop);
+      if (!signal.aborted && chat.state.phase === 'stopping') set({ phase: 'answering' });
+      fail(error, chat.stop, signal);
     });
   };
 

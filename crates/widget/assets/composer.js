@@ -1,17 +1,18 @@
 // The input: text that is kept until it is sent, attached files, and one button that sends or stops.
 
 import { attach, NOTHING } from './attachments.js';
-import { button, h, icon } from './dom.js';
+import { button, h, icon, isComposing } from './dom.js';
 import { textOf } from './message.js';
 import { uuid } from './store.js';
 
 /**
- * `onSend(parts, {draft, replaces})` resolves to whether the message was accepted. Files can be attached after `accept(accepted)`.
+ * `onSend(parts, {draft, replaces, key})` resolves to whether the message was accepted. Files can be attached after `accept(accepted)`.
  */
 export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId }) {
   let accepted = NOTHING;
   let files = [];
-  let replaces;
+  let replaces; // The message that is edited.
+  let key; // Of an edit that was not accepted, until it is changed.
   let shownId;
   const text = h('textarea', { rows: 1, dir: 'auto', part: 'input', 'aria-label': texts.input, placeholder: texts.placeholder, oninput: keep, onkeydown: onKey });
   const send = h('button', { type: 'submit', part: 'button primary send' }, texts.send);
@@ -32,16 +33,17 @@ export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId
     }
   }
 
-  /** A changed text is another message. */
+  /** A changed text is another message. That of a visitor who has signed out is not stored again. */
   function keep() {
-    if (replaces) return;
+    key = undefined;
+    if (replaces || !node.isConnected) return;
     draft = { text: text.value };
     if (text.value) store.set('draft', JSON.stringify(draft));
     else store.remove('draft');
   }
 
   function onKey(event) {
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     submit();
   }
@@ -68,6 +70,7 @@ export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId
 
   function show(parts) {
     files = parts;
+    key = undefined;
     const remove = (part) => button(`× ${part.filename}`, () => show(files.filter((file) => file !== part)), { part: 'button', 'aria-label': `${texts.remove}: ${part.filename}` });
     chips.replaceChildren(...files.map(remove));
   }
@@ -76,33 +79,45 @@ export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId
     const value = text.value.trim();
     if ((!value && !files.length) || send.hidden || send.disabled) return;
     const parts = [...(value ? [{ type: 'text', text: value }] : []), ...files];
-    if (!replaces) {
+    if (replaces) key ??= uuid();
+    else {
       draft = { id: uuid(), chat: chatId() ?? uuid(), ...draft, text: text.value };
       store.set('draft', JSON.stringify(draft));
     }
-    const sent = { draft, replaces, text: text.value, files };
+    const sent = { draft, replaces, key, text: text.value, files, chat: chatId() };
     clear();
     if (await onSend(parts, sent)) {
       if (!text.value) store.remove('draft');
-    } else if (!text.value && !files.length) restore(sent);
+    } else restore(sent);
   }
 
   function clear() {
     text.value = '';
     show([]);
+    if (!replaces) draft = {};
     endEdit();
   }
 
-  /** What was not accepted is in the input again, under the same id. */
+  /** What was not accepted is in the input again: under the same id, unless it joins a newer text or another conversation. */
   function restore(sent) {
-    draft = sent.draft;
-    text.value = sent.text;
-    show(sent.files);
-    if (sent.replaces) beginEdit(sent.replaces);
+    const isSame = sent.chat === chatId();
+    const isAlone = !text.value && !files.length;
+    show([...sent.files, ...files]);
+    if (isSame && sent.replaces) {
+      text.value = sent.text;
+      beginEdit(sent.replaces, sent.key);
+    } else if (isSame && isAlone) {
+      text.value = sent.text;
+      draft = sent.draft;
+    } else {
+      text.value = [sent.text, text.value].filter(Boolean).join('\n');
+      keep();
+    }
   }
 
-  function beginEdit(id) {
+  function beginEdit(id, known) {
     replaces = id;
+    key = known;
     editing.hidden = false;
   }
 
@@ -110,11 +125,11 @@ export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId
     if (!replaces) return;
     replaces = undefined;
     editing.hidden = true;
+    show([]);
     text.value = draft.text ?? '';
   }
 
   function edit(message) {
-    if (!replaces) keep();
     text.value = textOf(message);
     show(message.parts.filter(({ type }) => type === 'file'));
     beginEdit(message.id);
@@ -122,8 +137,10 @@ export function createComposer({ texts, store, onSend, onStop, onRefusal, chatId
   }
 
   function update({ id, phase, status }) {
-    // The text is for another conversation now.
-    if (shownId && !id) draft = { text: text.value };
+    if (shownId && shownId !== id) {
+      endEdit();
+      keep(); // The text is for another conversation now.
+    }
     shownId = id;
     const isAnswering = phase === 'answering' || phase === 'stopping';
     const hadFocus = [send, stop].includes(node.getRootNode().activeElement);

@@ -39,6 +39,9 @@ export function icon(name) {
 
 export const button = (text, onclick, members = {}) => h('button', { type: 'button', title: members['aria-label'], onclick, ...members }, text);
 
+/** Whether a key belongs to an input method. Safari ends the composition before the key that confirms a candidate: its code is 229. */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
 /** A link that tells its target nothing about the page. */
 export const link = (href, ...children) => h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow', part: 'link' }, ...children);
 

@@ -1,6 +1,6 @@
 // The visitor's conversations: list, search where the gateway offers it, open, rename, restore, delete.
 
-import { button, h, icon } from './dom.js';
+import { button, h, icon, isComposing } from './dom.js';
 
 const PAGE = 20;
 const TITLE_CHARS_MAX = 200;
@@ -79,7 +79,7 @@ export function createHistory({ texts, time, api, chat, onOpen, onFresh, onClose
 
   function renaming(title, save, undo) {
     const name = h('input', { value: title, maxLength: TITLE_CHARS_MAX, 'aria-label': texts.name, dir: 'auto', part: 'input' });
-    const onkeydown = (event) => event.key === 'Escape' && (event.stopPropagation(), undo());
+    const onkeydown = (event) => event.key === 'Escape' && !isComposing(event) && (event.stopPropagation(), undo());
     return h('form', { className: 'row', onkeydown, onsubmit: (event) => (event.preventDefault(), save(name.value.trim())) }, name, h('button', { part: 'button' }, texts.save), button(texts.cancel, undo, { part: 'button' }));
   }
 

@@ -2,21 +2,21 @@
 
 import { createCalls } from './calls.js';
 import { createComposer } from './composer.js';
-import { button, h, icon } from './dom.js';
+import { button, h, icon, isComposing } from './dom.js';
 import { createHistory } from './history.js';
 import { createLog } from './log.js';
 import { explain } from './problems.js';
 
 const ANNOUNCED_CHARS_MAX = 4_000;
 
-export function createPanel({ settings, texts, store, api, chat, tools, onClose, onSent }) {
+export function createPanel({ settings, texts, store, api, chat, tools, onClose }) {
   const time = timeFormat(settings.lang);
   const calls = createCalls({ chat, tools });
   const again = (id) => chat.regenerate(id);
   const log = createLog({ texts, time, detail: () => settings.toolCalls, decide: calls.decide, again, edit: (message) => composer.edit(message) }, chat);
   const composer = createComposer({
     ...{ texts, store, chatId: () => chat.state.id, onStop: chat.stop },
-    onSend: (parts, sent) => send(parts, sent),
+    onSend: (parts, sent) => send(parts, { ...sent, retry: composer.submit }),
     onRefusal: (refused) => chat.fail(refused, undefined),
   });
   const onProblem = (error, retry) => chat.fail(error, retry);
@@ -35,12 +35,9 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
   let phase;
   let frame;
 
-  function send(parts, sent) {
+  function send(parts, options) {
     log.pin();
-    return chat.send(parts, { ...sent, retry: composer.submit }).then((isSent) => {
-      if (isSent) onSent(parts);
-      return isSent;
-    });
+    return chat.send(parts, options);
   }
 
   function showChat() {
@@ -61,6 +58,7 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
   }
 
   function onKey(event) {
+    if (isComposing(event)) return;
     if (event.key === 'F6') {
       event.preventDefault();
       if (composer.hasFocus()) log.node.focus();
@@ -117,7 +115,7 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
     frame ??= requestAnimationFrame(draw);
   }
 
-  const suggest = (text) => button(text, () => send([{ type: 'text', text }], {}), { part: 'button suggestion', dir: 'auto' });
+  const suggest = (text) => button(text, () => send([{ type: 'text', text }]), { part: 'button suggestion', dir: 'auto' });
   suggestions.append(...settings.suggestions.map(suggest));
   draw();
   return { node, update, send, accept: composer.accept, focus: composer.focus };
@@ -125,7 +123,16 @@ export function createPanel({ settings, texts, store, api, chat, tools, onClose,
 
 /** The time of a message: today without its day. */
 function timeFormat(lang) {
-  const short = new Intl.DateTimeFormat(lang, { timeStyle: 'short' });
-  const long = new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'short' });
+  const short = dateFormat(lang, { timeStyle: 'short' });
+  const long = dateFormat(lang, { dateStyle: 'medium', timeStyle: 'short' });
   return (when) => (when.toDateString() === new Date().toDateString() ? short : long).format(when);
+}
+
+/** Pages also write `en_US`. Where the browser does not know the language of the page, it uses its own. */
+function dateFormat(lang, options) {
+  try {
+    return new Intl.DateTimeFormat(lang.replaceAll('_', '-'), options);
+  } catch {
+    return new Intl.DateTimeFormat(undefined, options);
+  }
 }

@@ -1,9 +1,12 @@
-// Faults: a stopped gateway, a killed one, an expired session, a quota, an erased conversation, keys that are not accepted.
+// Faults: a stopped gateway, a killed one, an expired session, a quota, an erased conversation, a slow connection, keys that are
+// not accepted.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { ChatPage, element } from './chat_page.mjs';
+
+const DEADLINE_MS = 20_000;
 
 export async function expiredSession({ browser, site, gateway }) {
   const chat = await ChatPage.open(browser, site.url(element(gateway)));
@@ -117,6 +120,71 @@ export async function killedGateway({ browser, site, gateway, gateways, hansard,
     front.close();
     gateways.splice(gateways.indexOf(front.url), 1);
   }
+}
+
+/** A visitor writes more while a message is sent, and the message fails. The page writes its language as many pages do. */
+export async function slowConnection({ browser, site, gateway }) {
+  const chat = await ChatPage.open(browser, site.url(element(gateway, { suggestions: 'One' }), { lang: 'en_US' }));
+  await chat.ready();
+  const next = await heldSends(chat);
+  await chat.press('One');
+  const suggested = await next();
+  await suggested.abort();
+  await chat.hasButton('Try again');
+  await chat.type('one');
+  await chat.press('Try again');
+  const repeated = await next();
+  assert.deepEqual(repeated.body, suggested.body);
+  await repeated.answer();
+  const lines = [['user', 'One'], ['assistant', 'echo: One']];
+  await chat.lines(lines);
+  await chat.until(({ text }) => text, 'one');
+  await chat.say('');
+  const first = await next();
+  await chat.type('two');
+  await first.abort();
+  await chat.until(({ text }) => text, 'one\ntwo');
+  await chat.press('Try again');
+  const both = await next();
+  assert.notEqual(both.body.messages[0].id, first.body.messages[0].id);
+  await both.answer();
+  lines.push(['user', 'one\ntwo'], ['assistant', 'echo: one two']);
+  await chat.lines(lines);
+  await chat.end();
+}
+
+/** A visitor begins another conversation while a message is sent. */
+export async function slowMessage({ browser, site, gateway }) {
+  const chat = await ChatPage.open(browser, site.url(element(gateway)));
+  await chat.ready();
+  const next = await heldSends(chat);
+  await chat.say('left behind');
+  const left = await next();
+  await chat.press('New conversation');
+  await chat.lines([]);
+  await left.answer();
+  await chat.say('elsewhere');
+  const other = await next();
+  assert.notEqual(other.body.id, left.body.id);
+  await other.answer();
+  await chat.lines([['user', 'elsewhere'], ['assistant', 'echo: elsewhere']]);
+  await chat.end();
+}
+
+/** Holds the messages of a page back. The result resolves to the next one: its body, `abort()`, and `answer()` of the gateway. */
+async function heldSends({ page }) {
+  const held = [];
+  await page.setRequestInterception(true);
+  page.on('request', request => {
+    if (request.method() === 'POST' && request.url().endsWith('/api/chat')) held.push(request);
+    else request.continue();
+  });
+  return async () => {
+    for (const end = Date.now() + DEADLINE_MS; !held.length; await new Promise(done => setTimeout(done, 20))) assert.ok(Date.now() < end, 'nothing is sent');
+    const request = held.shift();
+    const answer = () => Promise.all([page.waitForResponse(response => response.request() === request), request.continue()]);
+    return { body: JSON.parse(request.postData()), abort: () => request.abort('failed'), answer };
+  };
 }
 
 export async function keys({ browser, site, gateway, command }) {
