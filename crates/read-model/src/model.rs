@@ -140,7 +140,7 @@ impl ReadModel {
         Ok(schema)
     }
 
-    /// Runs the migrations, one process at a time, and creates the reader role.
+    /// Runs the migrations, one process at a time, and creates the reader role. Closes its connection, which has no timeout.
     ///
     /// # Errors
     /// [`ReadModelError::AdministratorNeeded`] if the login may not create roles,
@@ -148,9 +148,7 @@ impl ReadModel {
     /// or [`ReadModelError::Unavailable`].
     pub async fn migrate(&self) -> Result<(), ReadModelError> {
         let mut pooled = self.acquire().await?;
-        schema::migrate(pooled.connection()).await?;
-        pooled.release();
-        Ok(())
+        schema::migrate(pooled.connection()).await
     }
 
     /// Health check: Postgres answers, this program supports its schema, and this login may read.

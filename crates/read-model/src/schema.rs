@@ -36,7 +36,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 22] = [
+const MIGRATIONS: [(i64, &str, &str); 23] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -59,10 +59,11 @@ const MIGRATIONS: [(i64, &str, &str); 22] = [
     (20, "freezing", include_str!("../migrations/0020_freezing.sql")),
     (21, "floor", include_str!("../migrations/0021_floor.sql")),
     (22, "shards", include_str!("../migrations/0022_shards.sql")),
+    (23, "blocks indexed again", include_str!("../migrations/0023_blocks_indexed_again.sql")),
 ];
 
 /// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after
-/// migrations of a newer program.
+/// migrations of a newer program. The connection has no timeout afterwards.
 pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
     // Building an index may take longer than the timeout of reads.
     connection.execute("SET statement_timeout = 0").await?;

@@ -1,9 +1,9 @@
-//! The background work of the search: documents are indexed again, agent by agent, after settings have changed or an operator has
+//! The background work of the search: documents are indexed again, agents in turn, after settings have changed or an operator has
 //! requested it; and blocks whose documents were changed or erased get their filters again.
 
 use std::time::Duration;
 
-use read_model::projections::search::{ReindexStep, fill_step, reindex_step};
+use read_model::projections::search::{ReindexStep, ReindexTurn, fill_step, reindex_step};
 use read_model::{ReadModel, ReadModelError};
 use runtime::backoff::Backoff;
 use tokio::time::sleep;
@@ -16,8 +16,9 @@ const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration:
 /// Runs until its task is aborted. Several projectors share the work.
 pub(crate) async fn run(model: ReadModel) {
     let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
+    let mut turn = ReindexTurn::default();
     loop {
-        match step(&model).await {
+        match step(&model, &mut turn).await {
             Ok(Work::Done) => {}
             Ok(Work::None) => sleep(POLL_INTERVAL).await,
             Err(error) => {
@@ -37,9 +38,9 @@ enum Work {
     None,
 }
 
-async fn step(model: &ReadModel) -> Result<Work, ReadModelError> {
+async fn step(model: &ReadModel, turn: &mut ReindexTurn) -> Result<Work, ReadModelError> {
     let filters = fill_step(model).await?;
-    let reindexed = reindex_step(model).await?;
+    let reindexed = reindex_step(model, turn).await?;
     if reindexed == ReindexStep::Finished {
         tracing::info!("an agent is indexed again for the search");
     }

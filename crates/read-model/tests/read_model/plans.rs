@@ -34,7 +34,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 47] = [
+const CASES: [Case; 48] = [
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -76,7 +76,8 @@ const CASES: [Case; 47] = [
     case!("documents/search" "{scope}" "document.owner" ("'t1', 'a1', 'user:u1', E'n1\\u0001', E'n1\\u0002', 'now', '[]', 10, 0") by "document_by_"),
     case!("documents/search" "{scope}" "document.conversation_id" ("'t1', 'a1', 'c5', E'n1\\u0001', E'n1\\u0002', 'now', '[]', 10, 0") by "document_"),
     case!("documents/namespaces" "{scope}" "document.owner" ("'t1', 'a1', 'user:u1', 'now', '{}', '{}', 16, 10, 0") by "document_by_"),
-    case!("documents/expired" ("'t1', 'now', 1000") by "document_by_expiry"),
+    case!("documents/expired" ("'t1', 'now', '-infinity', '', 1000") by "document_by_expiry"),
+    case!("documents/expired" ("'t1', 'infinity', 'now', 'c5', 1000") by "document_by_expiry"),
     case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
     case!("provider_logs" "{filter}" "" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
     case!("provider_logs" "{filter}" "" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),
@@ -107,11 +108,12 @@ macro_rules! projection_case {
 
 /// Statements of projectors, with one or two conversations each; the last ones delete.
 #[rustfmt::skip]
-const PROJECTIONS: [Case; 6] = [
+const PROJECTIONS: [Case; 7] = [
     projection_case!("conversations/verification/events_of" ("'t1', 'c5', 1, 4")),
     projection_case!("conversations/verification/unfounded_events" ("'t1', 'c5', 2, 3, 4, 10")),
     projection_case!("conversations/residue" ("'{t1,t3}', '{c5,c7}'")),
     projection_case!("search/events_of_conversation" ("'t1', 'c5', 0, 10")),
+    projection_case!("search/recorded_events" ("'t1', 'a5', 'c5', 0, 1, 10")),
     projection_case!("conversations/erase_event_range" ("'t1', 'c5', 1, 2")),
     projection_case!("conversations/erase_events" ("'{t1,t3}', '{c5,c7}'")),
 ];

@@ -1,5 +1,6 @@
 //! Migrations: concurrent processes, newer programs, and damaged rows.
 
+use read_model::projections::search::request_reindex;
 use read_model::{
     Migrations, ReadModel, ReadModelConfig, ReadModelError, SchemaName, conversation, schema_status,
 };
@@ -32,6 +33,25 @@ async fn processes_migrate_concurrently() {
     .unwrap();
     assert_eq!(live, SchemaName::FIRST.to_string());
     assert_eq!(models[0].live_schema().await, Ok(SchemaName::FIRST));
+}
+
+/// Migrations run without a timeout, on a connection that nothing else uses.
+#[tokio::test]
+async fn statements_have_their_timeout_after_a_migration() {
+    let url = devstack::test::database().await.url;
+    let config = ReadModelConfig {
+        statement_timeout_ms: 300,
+        ..ReadModelConfig::new(&url)
+    };
+    let model = ReadModel::connect_lazy(&config).unwrap();
+    model.migrate().await.unwrap();
+    let mut owner = PgConnection::connect(&url).await.unwrap();
+    let lock = "BEGIN; LOCK TABLE search_v1.agent";
+    sqlx::raw_sql(lock).execute(&mut owner).await.unwrap();
+    let outcome = request_reindex(&model, None).await;
+    let error = outcome.unwrap_err().to_string();
+    // That of the server, not that of the client.
+    assert!(error.contains("SQLSTATE 57014"), "{error}");
 }
 
 /// What an additive migration of a newer program adds.

@@ -10,8 +10,8 @@ use read_model::projections::search::verification::{
     Differences, DocumentsState, compare_documents,
 };
 use read_model::projections::search::{
-    AgentSearch, ReindexStep, apply, fill_step, reindex_step, reindexing_agents, request_reindex,
-    set_agents,
+    AgentSearch, ReindexStep, ReindexTurn, apply, fill_step, reindex_step, reindexing_agents,
+    request_reindex, set_agents,
 };
 use read_model::queries::search::{
     CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents,
@@ -20,7 +20,7 @@ use read_model::queries::search::{
 use search::{Document, Language, Query};
 use sqlx::Connection as _;
 
-use crate::fixture::{Author, Projection, START, access, message, take};
+use crate::fixture::{Author, Projection, START, access, execute, message, take};
 
 /// Both projections of one database.
 pub(crate) struct Search {
@@ -118,7 +118,8 @@ impl Search {
     /// Indexes everything again that waits; returns the number of steps.
     pub(crate) async fn reindex(&self) -> usize {
         let mut steps = 0;
-        while reindex_step(&self.model).await.unwrap() != ReindexStep::Idle {
+        let mut turn = ReindexTurn::default();
+        while reindex_step(&self.model, &mut turn).await.unwrap() != ReindexStep::Idle {
             steps += 1;
         }
         steps
@@ -433,6 +434,76 @@ async fn indexing_again_restores_lost_documents_in_bounded_steps() {
             .unwrap(),
         0
     );
+}
+
+/// The only conversation of an agent, behind many of another one.
+#[tokio::test]
+async fn indexing_a_small_agent_again_scans_bounded_pages() {
+    let mut search = Search::new().await;
+    let mut small = Author::new("z");
+    small.created.agent = AgentId::parse("small").unwrap();
+    search
+        .both(vec![small.begin(1), small.say(2, "an oak")])
+        .await;
+    let others = "
+        INSERT INTO conversations_v1.conversation (
+            version, sequence, created_at, last_event_at, partition, created_nanos, status,
+            tenant_id, conversation_id, agent_id, head
+        )
+        SELECT 1, 0, now(), now(), 0, 0, 1, 'acme', 'c' || n, 'support', 'head'
+        FROM generate_series(1, 5000) AS n";
+    execute(&search.url, others).await;
+    let agent = |is_enabled| AgentSearch {
+        tenant: access("acme").tenant().clone(),
+        agent: small.created.agent.clone(),
+        is_enabled,
+        language: None,
+    };
+    let mut query = search.query("oak").await;
+    query.scope.agents.push(small.created.agent.clone());
+    for (is_enabled, found) in [(false, 0), (true, 1)] {
+        set_agents(&search.rows.model, &[agent(is_enabled)])
+            .await
+            .unwrap();
+        let steps = search.reindex().await;
+        assert!((10..20).contains(&steps), "{steps}");
+        assert_eq!(texts(&search.run(&query).await).len(), found);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_indexed_again_delays_no_others() {
+    let mut search = Search::new().await;
+    let names = ["first", "last", "middle"];
+    for (n, name) in (0..).zip(names) {
+        let mut author = Author::new(name);
+        author.created.agent = AgentId::parse(name).unwrap();
+        search
+            .both(vec![
+                author.begin(n * 10 + 1),
+                author.say(n * 10 + 2, "an oak"),
+            ])
+            .await;
+    }
+    let damage = "
+        UPDATE conversations_v1.event SET body = '\\xff' WHERE conversation_id = 'first' AND version = 2;
+        DELETE FROM search_v1.document WHERE conversation_id <> 'first'";
+    execute(&search.url, damage).await;
+    assert_eq!(request_reindex(&search.model, None).await.unwrap(), 3);
+    let mut turn = ReindexTurn::default();
+    let mut failures = 0;
+    for _ in 0..8 {
+        let step = reindex_step(&search.model, &mut turn).await;
+        failures += usize::from(step.is_err());
+    }
+    assert_eq!(reindexing_agents(&search.model).await.unwrap(), 1);
+    assert!((2..=6).contains(&failures), "{failures}");
+    let mut query = search.query("oak").await;
+    query.scope.agents = names[1..]
+        .iter()
+        .map(|name| AgentId::parse(*name).unwrap())
+        .collect();
+    assert_eq!(search.run(&query).await.documents.len(), 2);
 }
 
 #[tokio::test]

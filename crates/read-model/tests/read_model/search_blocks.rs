@@ -234,6 +234,98 @@ async fn erased_terms_are_in_no_filter() {
     assert_eq!(pages(&search, "oak", 10).await.len(), 28);
 }
 
+/// The number of closed blocks without documents.
+async fn empty_blocks(url: &str) -> i64 {
+    let mut owner = PgConnection::connect(url).await.unwrap();
+    let sql = "SELECT count(*) FROM search_v1.block LEFT JOIN search_v1.document USING (block_id)
+               WHERE NOT is_open AND document.block_id IS NULL";
+    owner.fetch_one(sql).await.unwrap().get(0)
+}
+
+/// Documents stay in their blocks, and those that were lost get new ones.
+#[tokio::test]
+async fn erased_terms_are_in_no_filter_of_what_was_indexed_again() {
+    let mut search = Search::new().await;
+    let (mut kept, mut gone) = (Author::new("kept"), Author::new("gone"));
+    let secrets = twenty("secret");
+    let mut items = vec![kept.begin(1), gone.begin(2)];
+    for at in 2..30 {
+        items.push(kept.say(at * 2, &long("oak", at)));
+        items.push(gone.say(at * 2 + 1, &secrets));
+    }
+    search.both(items).await;
+    let terms = terms(&search, &secrets).await;
+    for lost in [
+        "SELECT",
+        "DELETE FROM search_v1.document WHERE conversation_id = 'kept' AND version % 3 > 0",
+        "DELETE FROM search_v1.document WHERE conversation_id = 'gone' AND version % 3 > 0",
+    ] {
+        execute(&search.url, lost).await;
+        request_reindex(&search.model, None).await.unwrap();
+        search.reindex().await;
+        assert_eq!(pages(&search, "oak", 10).await.len(), 28, "{lost}");
+        search.fill().await;
+        assert_eq!(empty_blocks(&search.url).await, 0, "{lost}");
+        assert!(filters_of(&search, &terms).await >= 1, "{lost}");
+    }
+    search
+        .rows
+        .apply(vec![gone.commit(100, vec![erased()])])
+        .await;
+    assert_eq!(filters_of(&search, &terms).await, 0);
+    search.fill().await;
+    assert_eq!(filters_of(&search, &terms).await, 0);
+    assert_eq!(empty_blocks(&search.url).await, 0);
+    assert_eq!(pages(&search, "oak", 10).await.len(), 28);
+}
+
+/// A title stays in its block when it changes, also if the documents of its batch fill blocks.
+#[tokio::test]
+async fn changed_titles_are_in_no_filter_of_another_block() {
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    author.created.title = Some("an elm".to_owned());
+    search.both(vec![author.begin(1)]).await;
+    let oaks = twenty("oak");
+    let mut items: Vec<_> = (2..20)
+        .map(|at| author.say(at, &long("text", at)))
+        .collect();
+    items.push(author.commit(20, vec![titled(&FieldChange::Set(oaks.as_str()))]));
+    items.extend((21..40).map(|at| author.say(at, &long("text", at))));
+    search.both(items).await;
+    let oak_terms = terms(&search, &oaks).await;
+    search.fill().await;
+    assert!(filters_of(&search, &oak_terms).await <= 1);
+    assert_eq!(search.texts("oak0").await, [format!("title: {oaks}")]);
+}
+
+/// What earlier programs have written when they indexed documents again.
+#[tokio::test]
+async fn a_migration_removes_filters_of_other_documents() {
+    const MIGRATION: &str = include_str!("../../migrations/0023_blocks_indexed_again.sql");
+    let mut search = Search::new().await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1)];
+    items.extend((2..22).map(|at| author.say(at, &long("oak", at))));
+    search.both(items).await;
+    let damage = "
+        UPDATE search_v1.block SET partition = NULL WHERE block_id % 2 = 0 AND NOT is_open;
+        INSERT INTO search_v1.block (block_id, first_at, last_at, term_count, is_open, tenant_id, filter)
+        SELECT nextval('search_v1.block_id'), first_at, last_at, term_count, false, tenant_id, filter
+        FROM search_v1.block WHERE NOT is_open";
+    execute(&search.url, damage).await;
+    let closed = filters(&search.url).await.iter().flatten().count();
+    assert!(empty_blocks(&search.url).await >= 2);
+    execute(&search.url, MIGRATION).await;
+    assert_eq!(empty_blocks(&search.url).await, 0);
+    let left = filters(&search.url).await.iter().flatten().count();
+    assert!(0 < left && left < closed / 2, "{left} of {closed}");
+    assert!(search.fill().await > 0);
+    let filled = filters(&search.url).await.iter().flatten().count();
+    assert_eq!(filled, closed / 2);
+    assert_eq!(pages(&search, "oak", 10).await.len(), 20);
+}
+
 #[tokio::test]
 async fn a_filter_without_its_documents_disappears() {
     let mut search = Search::new().await;

@@ -17,7 +17,8 @@ const PER_SECOND: Bounds<u32> = count(1, 1_000, "changes");
 pub struct RetentionConfig {
     /// Interval between two rounds, in s, plus or minus up to 25%; 0: this gateway runs no rounds.
     pub every_seconds: u64,
-    /// Maximum number of conversations that a round changes. The next round continues where it ended.
+    /// Maximum number of conversations that the rules change in a round, and of those whose expired documents it deletes. The next
+    /// round continues where it ended.
     pub changes_max: u32,
     /// Maximum number of concurrent changes.
     pub changes_at_once: u32,
@@ -70,7 +71,7 @@ const ROWS_WAIT: Duration = Duration::from_secs(10);
 /// The limits of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of attempted changes.
+    /// Maximum number of attempted changes by rules, and of attempted deletions of documents.
     pub changes_max: u32,
     /// Maximum number of concurrent changes.
     pub changes_at_once: u32,

@@ -1,10 +1,12 @@
 //! Deletes expired documents. They are not read any more; the deletion removes their rows, and is part of their history.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::{AgentId, TenantId, Timestamp};
+use domain::{AgentId, DocumentName, TenantAccess, TenantId, Timestamp};
 use event_log::registry::{Principal, Scope};
-use read_model::queries::documents::{ExpiredDocument, expired_documents};
+use read_model::ReadModelError;
+use read_model::queries::documents::{ExpiredDocuments, ExpiryCursor, expired_documents};
 use tonic::Status;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
@@ -12,74 +14,164 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
+use super::Dependencies;
 use super::change::outcome_of;
 use super::progress::Progress;
+use super::resume_points::{DocumentsPoint, ResumePoints, starting_with};
 use super::rules::RuleKind;
-use super::{Dependencies, RoundError};
 use crate::writer::command_target;
 
+/// Maximum number of pages of expired documents that a round reads. The next round continues after them.
+const PAGES_MAX: u32 = 1_000;
 /// The deadline of one call of the writer.
 const ANSWER_MAX: Duration = Duration::from_secs(8);
 
-/// Deletes expired documents of every tenant of the database, one after another, within the limits of the round. A later round continues.
+/// Deletes expired documents of every tenant of the database, one conversation after another, within the limits of `progress`. It is not
+/// that of the rules: each has [`super::Limits::changes_max`] for itself, so neither delays the other. The next round continues where
+/// this one ended, so no tenant or conversation delays the others.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`]. Corrupt rows of one tenant do not end the sweep.
 pub(super) async fn sweep(
     deps: &Dependencies,
     principal: &Principal,
     progress: &mut Progress,
-) -> Result<(), RoundError> {
-    let tenants = deps.registry.list_tenants().into_iter();
-    let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    for tenant in tenants.filter(|tenant| deps.read_model.serves(tenant)) {
-        let agents = deps.registry.list_agents(&tenant);
-        let agent = agents.first().map(|agent| AgentId::parse(&*agent.agent_id));
-        let Some(Ok(agent)) = agent else { continue };
-        let access = deps.registry.authorize(principal, Scope::Read, &agent);
-        // The token is bound to another tenant, or to agents: its own rules are reported by the round.
-        let Ok(access) = access.await else { continue };
-        let now = Timestamp(deps.clock.now_nanos());
-        let found = expired_documents(&deps.read_model, &access.tenant, now).await?;
-        for document in &found {
-            if progress.is_over() {
+    resume_points: &mut ResumePoints,
+) -> Result<(), ReadModelError> {
+    let mut sweep = Sweep {
+        deps,
+        principal,
+        progress,
+        pages_left: PAGES_MAX,
+    };
+    let mut first = resume_points.take_documents();
+    let first_tenant = first.as_ref().map(|first| &first.tenant);
+    let mut tenants = starting_with(&tenants_of(deps), first_tenant).into_iter();
+    while let Some(tenant) = tenants.next() {
+        let start = first.take().filter(|first| first.tenant == tenant);
+        let after = start.and_then(|start| start.after);
+        match sweep.process_tenant(&tenant, after).await {
+            Ok(None) => {}
+            Ok(Some(point)) => {
+                resume_points.save_documents(point);
                 return Ok(());
             }
-            progress.take_turn().await;
-            let answer = delete(deps, &tenant, document).await;
-            progress.count(RuleKind::Documents, outcome_of(&answer));
+            Err(error @ ReadModelError::Unavailable { .. }) => {
+                if let Some(next) = tenants.next() {
+                    resume_points.save_documents(DocumentsPoint::first_of(next));
+                }
+                return Err(error);
+            }
+            Err(error) => {
+                tracing::error!(tenant.id = %tenant, %error, "the expired documents of a tenant cannot be read");
+                sweep.progress.tally.failed += 1;
+            }
         }
     }
     Ok(())
 }
 
-/// Deletes the document, unless its conversation has changed.
+fn tenants_of(deps: &Dependencies) -> BTreeSet<TenantId> {
+    let tenants = deps.registry.list_tenants().into_iter();
+    let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
+    let tenants = tenants.filter(|tenant| deps.read_model.serves(tenant));
+    tenants.collect()
+}
+
+/// The part of a round that deletes expired documents.
+struct Sweep<'a> {
+    deps: &'a Dependencies,
+    principal: &'a Principal,
+    progress: &'a mut Progress,
+    pages_left: u32,
+}
+
+impl Sweep<'_> {
+    /// Deletes the expired documents of a tenant after a position. Returns where the next round continues; `None`: there are no more.
+    async fn process_tenant(
+        &mut self,
+        tenant: &TenantId,
+        mut after: Option<ExpiryCursor>,
+    ) -> Result<Option<DocumentsPoint>, ReadModelError> {
+        let Some(access) = self.access(tenant).await else {
+            return Ok(None);
+        };
+        let now = Timestamp(self.deps.clock.now_nanos());
+        loop {
+            if self.pages_left == 0 || self.progress.is_over() {
+                let tenant = tenant.clone();
+                return Ok(Some(DocumentsPoint { tenant, after }));
+            }
+            self.pages_left -= 1;
+            let page = expired_documents(&self.deps.read_model, &access, now, after.as_ref());
+            let page = page.await?;
+            for found in page.conversations {
+                if self.progress.is_over() {
+                    let tenant = tenant.clone();
+                    return Ok(Some(DocumentsPoint { tenant, after }));
+                }
+                self.progress.take_turn().await;
+                let answer = delete(self.deps, tenant, &found).await;
+                self.progress
+                    .count(RuleKind::Documents, outcome_of(&answer));
+                after = Some(found.first);
+            }
+            let Some(next) = page.next else {
+                return Ok(None);
+            };
+            after = Some(next);
+        }
+    }
+
+    /// Access to the rows of a tenant; `None`: it has no agents, or the token does not allow it.
+    async fn access(&self, tenant: &TenantId) -> Option<TenantAccess> {
+        let registry = &self.deps.registry;
+        let agents = registry.list_agents(tenant);
+        let agent = AgentId::parse(&*agents.first()?.agent_id).ok()?;
+        let access = registry.authorize(self.principal, Scope::Read, &agent);
+        Some(access.await.ok()?.tenant)
+    }
+}
+
+/// Deletes the documents by one commit, unless their conversation has changed. The deletions happen when the last event did: they are
+/// no activity that keeps a conversation.
 async fn delete(
     deps: &Dependencies,
     tenant: &TenantId,
-    document: &ExpiredDocument,
+    found: &ExpiredDocuments,
 ) -> Result<CommitResult, Status> {
-    let ExpiredDocument {
-        agent,
-        conversation,
-        name,
-        version,
-    } = document;
-    let key = format!("retention/document/{tenant}/{conversation}/{version}");
-    let key = Uuid::new_v5(&Uuid::NAMESPACE_OID, key.as_bytes());
-    let deleted = event::DocumentDeleted {
-        namespace: name.namespace.labels().to_vec(),
-        key: name.key.clone(),
+    let deleted = |name: &DocumentName| event::Event {
+        occurred_at: Some(wire::time::to_proto(found.last_event_at)),
+        fact: Some(Fact::DocumentDeleted(event::DocumentDeleted {
+            namespace: name.namespace.labels().to_vec(),
+            key: name.key.clone(),
+        })),
+        ..event::Event::default()
     };
     let request = proto::AppendEventsRequest {
         target: Some(proto::CommandTarget {
-            expected_version: Some(version.0),
-            ..command_target(agent, conversation, key.to_string())
+            expected_version: Some(found.version.0),
+            ..command_target(
+                &found.agent,
+                &found.first.conversation,
+                key(tenant, found).to_string(),
+            )
         }),
-        events: vec![event::Event {
-            fact: Some(Fact::DocumentDeleted(deleted)),
-            ..event::Event::default()
-        }],
+        events: found.names.iter().map(deleted).collect(),
         ..proto::AppendEventsRequest::default()
     };
     let mut writer = deps.writer.write(ANSWER_MAX);
     let answer = writer.append_events(request).await?;
     Ok(answer.into_inner().result.unwrap_or_default())
+}
+
+/// The idempotency key: gateways that find the same documents send the same command.
+fn key(tenant: &TenantId, found: &ExpiredDocuments) -> Uuid {
+    let (conversation, version) = (&found.first.conversation, found.version);
+    let mut text = format!("retention/documents/{tenant}/{conversation}/{version}");
+    for name in &found.names {
+        // Names do not contain U+0000.
+        text.extend(["\0", &name.namespace.encoded(), "\0", &name.key]);
+    }
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes())
 }

@@ -6,7 +6,9 @@
 //! starts when the rows have reached the end of the record, and is postponed otherwise: rows that are behind would miscount
 //! the conversations of an owner.
 //!
-//! Documents that have expired are deleted in each round, of all agents: a deletion keeps the name usable, unlike an erasure.
+//! Documents that have expired are deleted in each round, of all agents: a deletion keeps the name usable, unlike an erasure. Those of an
+//! archived conversation stay until it is restored or erased. Documents and rules have the limits of a round each for themselves, so
+//! that neither delays the other.
 //!
 //! A conversation with an active run is skipped. A conversation with forks is erased only after its forks, because they read
 //! through it.
@@ -62,7 +64,7 @@ pub struct Dependencies {
 pub struct Tally {
     /// Agents with rules.
     pub agents: usize,
-    /// Conversations that it erased or archived, and documents that it deleted.
+    /// Conversations that it erased or archived, or whose expired documents it deleted.
     pub changed: u32,
     /// Conversations that another process changed, or that have new events.
     pub settled: u32,
@@ -70,6 +72,18 @@ pub struct Tally {
     pub failed: u32,
     /// Agents that it did not process completely.
     pub left_over: usize,
+}
+
+impl Tally {
+    /// These counts, with the changes of another part of the round.
+    fn with_changes_of(self, other: &Self) -> Self {
+        Self {
+            changed: self.changed.saturating_add(other.changed),
+            settled: self.settled.saturating_add(other.settled),
+            failed: self.failed.saturating_add(other.failed),
+            ..self
+        }
+    }
 }
 
 /// Why a round was postponed or ended early.

@@ -1,4 +1,4 @@
-//! The progress of a round: sends its changes at a bounded rate and concurrency, and counts them.
+//! The progress of a part of a round, its documents or its rules: sends changes at a bounded rate and concurrency, and counts them.
 
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -11,10 +11,10 @@ use super::config::Limits;
 use super::rules::RuleKind;
 use super::{Dependencies, Tally, metrics};
 
-/// Number of failed changes that ends a round. The next round may succeed.
+/// Number of failed changes that ends a part of a round, its documents or its rules. The next round may succeed.
 pub const FAILURES_MAX: u32 = 20;
 
-/// The progress of a round.
+/// The progress of a part of a round.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) tally: Tally,
@@ -33,7 +33,7 @@ pub(super) enum Completion {
 }
 
 impl Progress {
-    /// The progress of a new round.
+    /// The progress of a new part of a round.
     pub(super) fn new(limits: &Limits) -> Self {
         let mut ticks = interval(limits.change_every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,7 +46,7 @@ impl Progress {
         }
     }
 
-    /// Whether the round must end.
+    /// Whether the part must end.
     pub(super) fn is_over(&self) -> bool {
         self.is_refused || self.changes_left == 0 || self.tally.failed >= FAILURES_MAX
     }

@@ -3,16 +3,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::AgentId;
+use domain::{AgentId, TenantId};
 use read_model::ExpiryRule;
+use read_model::queries::documents::ExpiryCursor;
 
 use super::rules::RuleKind;
 
-/// Where a gateway's rounds ended: at most one point per rule and agent.
+/// Where a gateway's rounds ended: at most one point per rule and agent, and one for expired documents.
 #[derive(Debug, Default)]
 pub struct ResumePoints {
     first: Option<AgentId>,
+    documents: Option<DocumentsPoint>,
     points: BTreeMap<AgentId, BTreeMap<RuleKind, ExpiryRule>>,
+}
+
+/// Where the deletion of expired documents ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DocumentsPoint {
+    pub(super) tenant: TenantId,
+    /// `None`: nothing of the tenant was read.
+    pub(super) after: Option<ExpiryCursor>,
+}
+
+impl DocumentsPoint {
+    /// The begin of a tenant.
+    pub(super) fn first_of(tenant: TenantId) -> Self {
+        Self {
+            tenant,
+            after: None,
+        }
+    }
 }
 
 impl ResumePoints {
@@ -21,11 +41,7 @@ impl ResumePoints {
     pub(super) fn in_order(&mut self, agents: &BTreeSet<AgentId>) -> Vec<AgentId> {
         self.points.retain(|agent, _| agents.contains(agent));
         let first = self.first.take();
-        let (before, from) = agents
-            .iter()
-            .cloned()
-            .partition::<Vec<_>, _>(|agent| first.as_ref().is_some_and(|first| agent < first));
-        from.into_iter().chain(before).collect()
+        starting_with(agents, first.as_ref())
     }
 
     /// Lets the next round start with this agent. Only the first call of a round has an effect.
@@ -43,6 +59,25 @@ impl ResumePoints {
         let points = self.points.entry(agent.clone()).or_default();
         points.insert(RuleKind::of(&point), point);
     }
+
+    /// Removes and returns the point of expired documents.
+    pub(super) fn take_documents(&mut self) -> Option<DocumentsPoint> {
+        self.documents.take()
+    }
+
+    /// Saves where the deletion of expired documents ended.
+    pub(super) fn save_documents(&mut self, point: DocumentsPoint) {
+        self.documents = Some(point);
+    }
+}
+
+/// All elements, those from `first` on before the others.
+pub(super) fn starting_with<T: Ord + Clone>(all: &BTreeSet<T>, first: Option<&T>) -> Vec<T> {
+    let (before, from) = all
+        .iter()
+        .cloned()
+        .partition::<Vec<_>, _>(|one| first.is_some_and(|first| one < first));
+    from.into_iter().chain(before).collect()
 }
 
 #[cfg(test)]

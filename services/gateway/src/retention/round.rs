@@ -21,7 +21,10 @@ use super::{Dependencies, RoundError, Tally, documents};
 /// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
 
-/// Runs a round: erases and archives conversations by the agents' rules.
+/// Runs a round: deletes expired documents, then erases and archives conversations by the agents' rules. Documents and rules have
+/// [`Limits::changes_max`] and [`FAILURES_MAX`] each for themselves, and a failure of one does not skip the other.
+///
+/// [`FAILURES_MAX`]: super::FAILURES_MAX
 ///
 /// # Errors
 /// [`RoundError`]; changes from before the error remain.
@@ -41,29 +44,19 @@ pub async fn round(
         None if has_rules => return Err(RoundError::Refused),
         None => return Ok(Tally::default()),
     };
+    let mut swept = Progress::new(limits);
+    let sweep = documents::sweep(deps, &principal, &mut swept, resume_points).await;
     let mut progress = Progress::new(limits);
-    documents::sweep(deps, &principal, &mut progress).await?;
     if has_rules {
         wait_for_rows(deps, limits.rows_wait).await?;
+        process_agents(deps, &principal, agents, resume_points, &mut progress).await?;
     }
-    progress.tally.agents = agents.len();
-    for agent in agents {
-        let completion = if progress.is_over() {
-            Completion::Partial
-        } else {
-            process_agent(deps, &principal, &agent, resume_points, &mut progress).await?
-        };
-        if completion == Completion::Partial {
-            progress.tally.left_over += 1;
-            if progress.is_over() {
-                resume_points.start_next_with(&agent);
-            }
-        }
-    }
-    if progress.is_refused {
+    // Only now: documents that cannot be read or deleted do not stop the rules.
+    sweep?;
+    if progress.is_refused || swept.is_refused {
         return Err(RoundError::Refused);
     }
-    Ok(progress.tally)
+    Ok(progress.tally.with_changes_of(&swept.tally))
 }
 
 /// Waits until the rows of the database hold all commits that the record holds now.
@@ -90,6 +83,31 @@ fn agents_with_rules(deps: &Dependencies) -> BTreeSet<AgentId> {
 
 fn retention_of(agent: &Agent) -> Option<&RetentionSettings> {
     agent.settings.as_ref()?.retention.as_ref()
+}
+
+/// Processes the agents in this order, within the limits of the round.
+async fn process_agents(
+    deps: &Dependencies,
+    principal: &Principal,
+    agents: Vec<AgentId>,
+    resume_points: &mut ResumePoints,
+    progress: &mut Progress,
+) -> Result<(), RoundError> {
+    progress.tally.agents = agents.len();
+    for agent in agents {
+        let completion = if progress.is_over() {
+            Completion::Partial
+        } else {
+            process_agent(deps, principal, &agent, resume_points, progress).await?
+        };
+        if completion == Completion::Partial {
+            progress.tally.left_over += 1;
+            if progress.is_over() {
+                resume_points.start_next_with(&agent);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Processes an agent. Corrupt rows of one agent do not end the round.

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod callers;
+mod documents;
 mod idle;
 mod job;
 mod limits;

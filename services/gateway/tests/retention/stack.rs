@@ -13,7 +13,7 @@ use gateway::retention::{
 };
 use gateway::writer::WriterClient;
 use projector::ProjectorConfig;
-use read_model::projections::conversations::lease;
+use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelConfig};
 use runtime::clock::{Clock, ManualClock};
 use runtime::config::Secret;
@@ -192,15 +192,11 @@ impl Stack {
 
     /// Waits until the rows have reached the end of the record.
     pub(crate) async fn projected(&self) {
+        let ends = self.deps.record.ends().await.unwrap();
+        let rows = &self.deps.read_model;
         eventually("rows that are not behind", || async {
-            let checkpoints = lease::checkpoints(&self.deps.read_model).await.ok()?;
-            for checkpoint in &checkpoints {
-                let bounds = self.deps.record.bounds_of(checkpoint.lease.partition);
-                if bounds.await.unwrap().last > checkpoint.sequence {
-                    return None;
-                }
-            }
-            Some(())
+            let reached = wait_until_reached(rows, &ends, POLL).await;
+            reached.ok()?.then_some(())
         })
         .await;
     }

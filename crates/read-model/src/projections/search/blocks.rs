@@ -1,18 +1,19 @@
 //! Blocks: some documents of a tenant with a Bloom filter of their terms.
 //!
 //! The documents of a partition fill its open block of each tenant; a full block is closed and gets a filter. Documents that are indexed
-//! again stay in their blocks. Triggers of the table remove the filter of a block whose documents are changed or deleted, and
-//! [`super::fill_step`] makes it again. A block without a filter may have any document, so searches read all of it.
+//! again stay in their blocks, and a new block that gets no document is not written. Triggers of the table remove the filter of a block
+//! whose documents are changed or deleted, and [`super::fill_step`] makes it again. A block without a filter may have any document, so
+//! searches read all of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use search::{BloomFilter, Term};
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{Executor as _, Row as _};
 
 use super::document_row::{BlockOwner, DocumentRow};
 use super::filters::{Contents, fill};
-use super::placement::{Block, Placement, place};
+use super::placement::{Block, place};
 use crate::arguments::{arguments, execute, signed};
 use crate::error::sqlstate_of;
 use crate::pg_timestamp::PgTimestamp;
@@ -24,6 +25,11 @@ const REPLACE: &str = concat!(
 );
 /// The SQLSTATE of a second row with one key.
 const UNIQUE_VIOLATION: &str = "23505";
+
+/// A document, and the id of the block that it gets if it has none.
+type Placed<'r> = (&'r DocumentRow, Option<i64>);
+/// The block, tenant, conversation and version of a document.
+type DocumentKey<'r> = (Option<i64>, &'r str, &'r str, i64);
 
 /// Writes documents, in place of earlier ones of the same versions, and their blocks.
 pub(super) async fn write(
@@ -39,8 +45,9 @@ pub(super) async fn write(
     let open = open_blocks(connection, &rows).await?;
     let mut placement = place(&rows, open);
     name_blocks(connection, &mut placement.blocks).await?;
-    write_documents(connection, &rows, &placement.ids()).await?;
-    write_blocks(connection, &rows, &placement).await?;
+    let is_placed = write_documents(connection, &rows, &placement.ids()).await?;
+    let contents = placement.contents(&rows, &is_placed);
+    write_blocks(connection, &placement.blocks, contents).await?;
     // A block that was open before has documents of earlier batches, too.
     let closed = placement.blocks.iter();
     let closed = closed.filter(|block| !block.is_open && !block.is_new);
@@ -102,33 +109,66 @@ async fn name_blocks(
 
 /// Writes documents into the blocks of these ids. Those of new events have no earlier version, unless they were indexed again before
 /// the projection reached them. So they are inserted first without looking for it, which takes two thirds of the time.
+///
+/// Returns for each document whether it was written into that block: one that was indexed before stays in its own block.
 async fn write_documents(
     connection: &mut PgConnection,
     rows: &[&DocumentRow],
     ids: &[Option<i64>],
-) -> Result<(), sqlx::Error> {
+) -> Result<Vec<bool>, sqlx::Error> {
     let placed = rows.iter().copied().zip(ids.iter().copied());
-    let (new, others): (Vec<_>, Vec<_>) = placed.partition(|(row, _)| row.is_new());
-    if !new.is_empty() {
-        connection.execute("SAVEPOINT documents").await?;
-        let inserted = execute(connection, INSERT, document_arguments(&new)).await;
-        match inserted {
-            Err(error) if sqlstate_of(&error).as_deref() == Some(UNIQUE_VIOLATION) => {
-                connection
-                    .execute("ROLLBACK TO SAVEPOINT documents")
-                    .await?;
-                execute(connection, REPLACE, document_arguments(&new)).await?;
-            }
-            outcome => drop(outcome?),
-        }
+    let (new, mut others): (Vec<_>, Vec<_>) = placed.partition(|(row, _)| row.is_new());
+    let is_inserted = new.is_empty() || insert(connection, &new).await?;
+    if !is_inserted {
+        others.extend(new);
     }
-    if !others.is_empty() {
-        execute(connection, REPLACE, document_arguments(&others)).await?;
-    }
-    Ok(())
+    let replaced = replace(connection, &others).await?;
+    let written = replaced.iter().map(|row| {
+        let key = (
+            row.try_get(0)?,
+            row.try_get(1)?,
+            row.try_get(2)?,
+            row.try_get(3)?,
+        );
+        Ok(key)
+    });
+    let written: Result<HashSet<DocumentKey<'_>>, sqlx::Error> = written.collect();
+    let written = written?;
+    let is_placed = rows.iter().zip(ids).map(|(row, id)| {
+        let (tenant, conversation) = (row.key.tenant.as_str(), row.key.conversation.as_str());
+        row.is_new() && is_inserted
+            || written.contains(&(*id, tenant, conversation, signed(row.version)))
+    });
+    Ok(is_placed.collect())
 }
 
-fn document_arguments(placed: &[(&DocumentRow, Option<i64>)]) -> PgArguments {
+/// Inserts documents. Returns whether it did: none is inserted if one of them has an earlier version.
+async fn insert(connection: &mut PgConnection, new: &[Placed<'_>]) -> Result<bool, sqlx::Error> {
+    connection.execute("SAVEPOINT documents").await?;
+    match execute(connection, INSERT, document_arguments(new)).await {
+        Err(error) if sqlstate_of(&error).as_deref() == Some(UNIQUE_VIOLATION) => {
+            connection
+                .execute("ROLLBACK TO SAVEPOINT documents")
+                .await?;
+            Ok(false)
+        }
+        outcome => outcome.map(|_| true),
+    }
+}
+
+/// Inserts documents, or writes them in place of earlier ones. Returns the [`DocumentKey`] of each one that is new or has changed.
+async fn replace(
+    connection: &mut PgConnection,
+    placed: &[Placed<'_>],
+) -> Result<Vec<PgRow>, sqlx::Error> {
+    if placed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = sqlx::query_with(REPLACE, document_arguments(placed));
+    query.fetch_all(connection).await
+}
+
+fn document_arguments(placed: &[Placed<'_>]) -> PgArguments {
     let ids: Vec<Option<i64>> = placed.iter().map(|(_, id)| *id).collect();
     let rows = || placed.iter().map(|(row, _)| *row);
     let versions = rows().map(|row| signed(row.version));
@@ -157,13 +197,15 @@ fn document_arguments(placed: &[(&DocumentRow, Option<i64>)]) -> PgArguments {
     ]
 }
 
-/// Writes blocks. New ones that are closed get their filters at once.
+/// Writes blocks, except new ones without documents. New ones that are closed get their filters at once.
 async fn write_blocks(
     connection: &mut PgConnection,
-    rows: &[&DocumentRow],
-    placement: &Placement<'_>,
+    blocks: &[Block<'_>],
+    contents: Vec<Option<Contents>>,
 ) -> Result<(), sqlx::Error> {
-    let blocks = &placement.blocks;
+    let blocks = blocks.iter().zip(contents);
+    let blocks = blocks.filter(|(block, contents)| !block.is_new || contents.is_some());
+    let (blocks, contents): (Vec<&Block<'_>>, Vec<Option<Contents>>) = blocks.unzip();
     let ids: Vec<Option<i64>> = blocks.iter().map(|block| block.id).collect();
     let partitions: Vec<Option<i32>> = blocks.iter().map(|block| partition(block.owner)).collect();
     let counts: Vec<i32> = blocks
@@ -173,16 +215,17 @@ async fn write_blocks(
     let open: Vec<bool> = blocks.iter().map(|block| block.is_open).collect();
     let tenants = blocks.iter().map(|block| block.owner.0.as_str());
     let tenants: Vec<&str> = tenants.collect();
-    let contents = placement.contents(rows);
-    let times = |content: &Contents| {
+    let closed = blocks.iter().zip(contents);
+    let closed = closed.map(|(block, contents)| contents.filter(|_| !block.is_open));
+    let closed: Vec<Option<Contents>> = closed.collect();
+    let times = |contents: &Option<Contents>| {
         let unknown = (PgTimestamp::NEGATIVE_INFINITY, PgTimestamp::INFINITY);
-        content.times.unwrap_or(unknown)
+        let times = contents.as_ref().and_then(|contents| contents.times);
+        times.unwrap_or(unknown)
     };
-    let (firsts, lasts): (Vec<_>, Vec<_>) = contents.iter().map(times).unzip();
-    let filters = contents.into_iter().map(|content| {
-        let terms = content.times.map(|_| content.terms);
-        terms.map(BloomFilter::of)
-    });
+    let (firsts, lasts): (Vec<_>, Vec<_>) = closed.iter().map(times).unzip();
+    let filters = closed.into_iter();
+    let filters = filters.map(|contents| contents.map(|contents| BloomFilter::of(contents.terms)));
     let filters: Vec<Option<BloomFilter>> = filters.collect();
     let filters = filters.iter();
     let filters: Vec<Option<&[u8]>> = filters

@@ -26,4 +26,4 @@ pub use agents::{
 pub use apply::apply;
 pub use filters::fill_step;
 pub use overview::{SearchOverview, search_overview};
-pub use reindex::{REINDEXED_EVENTS_PER_STEP_MAX, ReindexStep, reindex_step};
+pub use reindex::{REINDEXED_EVENTS_PER_STEP_MAX, ReindexStep, ReindexTurn, reindex_step};

@@ -76,13 +76,18 @@ impl Placement<'_> {
             .collect()
     }
 
-    /// The documents of each block that is new and closed; nothing of other blocks.
-    pub(super) fn contents(&self, rows: &[&DocumentRow]) -> Vec<Contents> {
-        let mut contents = vec![Contents::default(); self.blocks.len()];
-        for (row, index) in rows.iter().zip(&self.indexes) {
-            let block = self.blocks.get(*index);
-            let block = block.filter(|block| block.is_new && !block.is_open);
+    /// The documents that were written into each new block; `None`: there are none, or the block is not new.
+    pub(super) fn contents(
+        &self,
+        rows: &[&DocumentRow],
+        is_placed: &[bool],
+    ) -> Vec<Option<Contents>> {
+        let mut contents = vec![None; self.blocks.len()];
+        let placed = rows.iter().zip(&self.indexes).zip(is_placed);
+        for ((row, index), _) in placed.filter(|(_, is_placed)| **is_placed) {
+            let block = self.blocks.get(*index).filter(|block| block.is_new);
             if let Some((_, contents)) = block.zip(contents.get_mut(*index)) {
+                let contents = contents.get_or_insert_with(Contents::default);
                 contents.add(PgTimestamp::from_time(row.recorded_at), &row.terms);
             }
         }

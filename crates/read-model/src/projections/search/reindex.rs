@@ -1,5 +1,5 @@
-//! Indexes the documents of an agent again from the rows of its events, in bounded steps. A projector that stops in between continues
-//! at the last step; several projectors take turns.
+//! Indexes the documents of agents again from the rows of their events, in bounded steps. A projector that stops in between continues
+//! at the last step; several projectors share the agents. Agents take turns, so that one that fails delays no others.
 
 use domain::{ConversationId, ConversationKey, TenantId};
 use search::TermKey;
@@ -18,8 +18,9 @@ use crate::row::Columns;
 
 /// Maximum number of events that one step indexes, or of documents that it deletes.
 pub const REINDEXED_EVENTS_PER_STEP_MAX: u32 = 500;
-/// Maximum number of conversations of one step.
-const CONVERSATIONS_PER_STEP_MAX: u32 = 200;
+/// Maximum number of conversations of the tenant that one step scans, those of other agents included: no index finds an agent's
+/// conversations in the order of their ids.
+const CONVERSATIONS_PER_STEP_MAX: u32 = 500;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,11 @@ pub enum ReindexStep {
     Finished,
 }
 
-/// An agent whose documents are indexed again, and the last event of the previous step.
+/// The tenant and the agent of the last step: the next one takes the agent after it.
+#[derive(Debug, Clone, Default)]
+pub struct ReindexTurn(String, String);
+
+/// An agent whose documents are indexed again, and the last event of its previous step.
 struct Job {
     tenant: TenantId,
     settings: Settings,
@@ -43,10 +48,13 @@ struct Job {
 /// Indexes the next documents of one agent again. An agent that is not searched loses them.
 ///
 /// # Errors
-/// [`ReadModelError`]: no part of the step was done.
-pub async fn reindex_step(model: &ReadModel) -> Result<ReindexStep, ReadModelError> {
+/// [`ReadModelError`]: no part of the step was done. The next step takes another agent, if there is one.
+pub async fn reindex_step(
+    model: &ReadModel,
+    turn: &mut ReindexTurn,
+) -> Result<ReindexStep, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
-        let Some(job) = take_job(connection).await? else {
+        let Some(job) = take_job(connection, turn).await? else {
             return Ok(ReindexStep::Idle);
         };
         connection.execute(LOCK_SHARED).await?;
@@ -60,19 +68,37 @@ pub async fn reindex_step(model: &ReadModel) -> Result<ReindexStep, ReadModelErr
     model.transaction(Durability::Durable, work).await
 }
 
-async fn take_job(connection: &mut PgConnection) -> Result<Option<Job>, ReadModelError> {
-    let rows = connection.fetch_all(include_str!("take_agent.sql")).await?;
-    let Some(row) = rows.first() else {
+/// Takes the next agent, and advances the turn.
+async fn take_job(
+    connection: &mut PgConnection,
+    turn: &mut ReindexTurn,
+) -> Result<Option<Job>, ReadModelError> {
+    let mut taken = take_after(connection, turn).await?;
+    if taken.is_none() {
+        *turn = ReindexTurn::default();
+        taken = take_after(connection, turn).await?;
+    }
+    let Some(row) = taken else {
         return Ok(None);
     };
-    let tenant: &str = row.try_get(0)?;
+    let (tenant, agent): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    *turn = ReindexTurn(tenant.to_owned(), agent.to_owned());
     let corrupt = |_| ReadModelError::corrupt("agent", tenant, "tenant_id");
     Ok(Some(Job {
         tenant: TenantId::parse(tenant).map_err(corrupt)?,
-        settings: Settings::read(row, 1)?,
+        settings: Settings::read(&row, 1)?,
         conversation: row.try_get(4)?,
         version: row.try_get(5)?,
     }))
+}
+
+async fn take_after(
+    connection: &mut PgConnection,
+    ReindexTurn(tenant, agent): &ReindexTurn,
+) -> Result<Option<PgRow>, sqlx::Error> {
+    let arguments = arguments![tenant.as_str(), agent.as_str()];
+    let query = sqlx::query_with(include_str!("take_agent.sql"), arguments);
+    query.fetch_optional(connection).await
 }
 
 /// Indexes a page of events. Returns its end; `None`: it is the last page.
@@ -122,7 +148,7 @@ fn arguments(job: &Job) -> PgArguments {
     ]
 }
 
-/// Adds the document of a row. A conversation without events in the page has a row without a version, which marks the end of a page.
+/// Adds the document of a row. A row without a version is the end of a conversation.
 fn add_event(
     documents: &mut Documents,
     job: &Job,

@@ -6,7 +6,10 @@ mod namespaces;
 mod scope;
 mod search;
 
-pub use expired::{EXPIRED_DOCUMENTS_PER_READ_MAX, ExpiredDocument, expired_documents};
+pub use expired::{
+    EXPIRED_DOCUMENTS_PER_READ_MAX, ExpiredDocuments, ExpiredDocumentsPage, ExpiryCursor,
+    expired_documents,
+};
 pub use find::{DocumentValue, ProjectedState, find_document};
 pub use namespaces::{DOCUMENT_NAMESPACES_PER_READ_MAX, NamespaceQuery, list_document_namespaces};
 pub use scope::DocumentScope;
