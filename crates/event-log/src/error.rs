@@ -66,6 +66,14 @@ pub enum RecordError {
         /// The first stream that is missing.
         stream: String,
     },
+    /// The server has an unfinished restore, which must end first.
+    #[error(
+        "the server has an unfinished restore of a backup ({backup}): run the same `hansard restore` again to finish it"
+    )]
+    Restoring {
+        /// The name of the backup.
+        backup: String,
+    },
     /// A stream with a name of the record has another configuration.
     #[error("the stream {stream} {problem}")]
     Foreign {

@@ -65,13 +65,15 @@ impl PendingErasure {
 }
 
 impl Record {
-    /// Creates the list of erasures in progress unless it exists. Every writer does so when it starts.
+    /// Creates the list of erasures in progress unless it exists, with the replicas and the placement of partition 0. Every
+    /// writer does so when it starts.
     ///
     /// # Errors
     /// [`RecordError`].
     pub async fn ensure_erasures(&self) -> Result<(), RecordError> {
+        let config = self.config_of_streams().await?;
         let (identity, deadline) = (self.identity(), self.deadline());
-        let stream = stream_config::erasures(identity, self.config());
+        let stream = stream_config::erasures(identity, &config);
         topology::ensure_of_record(self.connection(), stream, identity, deadline).await
     }
 

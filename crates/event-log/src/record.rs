@@ -12,6 +12,7 @@ use wire::token::RecordId;
 use crate::connection::Connection;
 use crate::group_commit::GroupCommit;
 use crate::known_layout::KnownLayout;
+use crate::restore_marker::check_no_restore;
 use crate::topology::{self, Identity, StreamInfo};
 use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
@@ -47,6 +48,7 @@ impl Record {
         config.check()?;
         let connection = Connection::open(&config).await?;
         let deadline = Instant::now() + config.request_timeout();
+        check_no_restore(&connection, deadline).await?;
         if !config.accept_data_loss {
             durability::require(&durability::read_from_server(&config).await)?;
         }
@@ -65,10 +67,14 @@ impl Record {
     pub async fn open(config: RecordConfig) -> Result<Self, RecordError> {
         config.check()?;
         let connection = Connection::open(&config).await?;
+        check_no_restore(&connection, Instant::now() + config.request_timeout()).await?;
         Self::attach(connection, config).await
     }
 
-    async fn attach(connection: Connection, config: RecordConfig) -> Result<Self, RecordError> {
+    pub(crate) async fn attach(
+        connection: Connection,
+        config: RecordConfig,
+    ) -> Result<Self, RecordError> {
         let deadline = Instant::now() + config.request_timeout();
         let read_at = Instant::now();
         let found = topology::check(&connection, &config, deadline).await?;

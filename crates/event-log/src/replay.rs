@@ -18,11 +18,13 @@ pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;
 /// Maximum unacknowledged messages.
 const WAITING_MAX: usize = 256;
 /// First tokens of subjects that the record, its readers or the server use.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 9] = [
     "hansard",
     "hansard-archive",
     "hansard-layout",
+    "hansard-restoring",
     "hansard_erasures",
+    "hansard_logs",
     "hansard_parts",
     "live",
     "_INBOX",
@@ -194,6 +196,8 @@ mod tests {
         check("hansard.3", Some("starts with hansard,"));
         check("hansard-archive.3", Some("starts with hansard-archive,"));
         check("hansard_parts.x", Some("starts with hansard_parts"));
+        check("hansard_logs", Some("starts with hansard_logs,"));
+        check("hansard-restoring", Some("starts with hansard-restoring,"));
         check("live.hansard", Some("starts with live"));
         check("_INBOX.x", Some("starts with _INBOX"));
         for text in ["", ".", "a..b", "a.*", "a.>", "$JS.API", "a b", "é"] {

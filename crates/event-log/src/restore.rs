@@ -2,7 +2,7 @@
 //!
 //! The marker stream `HANSARD_RESTORING` exists from before the first restored stream until the restore is complete. It
 //! identifies an interrupted restore and its backup, so that the restore can continue. A server with streams and without
-//! the marker is rejected.
+//! the marker is rejected. While the marker exists, only the restore opens the record.
 
 use async_nats::Message;
 use bytes::Bytes;
@@ -13,13 +13,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::connection::{ApiFailure, Connection, Outgoing};
-use crate::{RecordConfig, RecordError, StreamDescription, Unavailable, topology};
-
-/// The stream that marks an incomplete restore.
-const MARKER_STREAM: &str = "HANSARD_RESTORING";
-const MARKER_SUBJECT: &str = "hansard-restoring";
-/// The name of the backup, in the marker's metadata.
-const KEY_BACKUP: &str = "hansard_backup";
+use crate::restore_marker::{KEY_BACKUP, MARKER_STREAM, MARKER_SUBJECT, marked_backup};
+use crate::{Record, RecordConfig, RecordError, StreamDescription, Unavailable, topology};
 
 /// Errors of a restore.
 #[derive(Debug, Error)]
@@ -82,12 +77,7 @@ impl Restore {
         let connection = Connection::open(&config).await.map_err(RecordError::from)?;
         let deadline = Instant::now() + config.request_timeout();
         let stream = connection.any_stream(&json!({}), deadline).await?;
-        let info = topology::info(&connection, MARKER_STREAM, deadline).await?;
-        let marked = info.map(|info| {
-            let mut metadata = info.config.metadata;
-            metadata.remove(KEY_BACKUP).unwrap_or_default()
-        });
-        match (marked, stream) {
+        match (marked_backup(&connection, deadline).await?, stream) {
             (Some(marked), _) if marked != backup => {
                 Err(RestoreError::OtherBackup { backup: marked })
             }
@@ -128,6 +118,15 @@ impl Restore {
             return Ok(());
         }
         self.marker_request("CREATE", &marker).await
+    }
+
+    /// Opens the restored record before the end of the restore.
+    ///
+    /// # Errors
+    /// [`RecordError`], such as [`RecordError::Missing`] before all streams are restored.
+    pub async fn record(&self) -> Result<Record, RecordError> {
+        let connection = Connection::open(&self.config).await?;
+        Record::attach(connection, self.config.clone()).await
     }
 
     /// Removes the marker: the restore is complete.

@@ -2,7 +2,7 @@
 
 use async_nats::{StatusCode, Subscriber};
 use bytes::Bytes;
-use domain::Partition;
+use domain::{Layout, Partition};
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -33,6 +33,17 @@ pub struct Snapshot {
     chunks: Subscriber,
 }
 
+/// The streams of a record, in the order in which a backup copies them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyOrder {
+    /// The streams that are copied first, at the same time: partitions, run parts, the restricted bucket, and the layout of a
+    /// record that has grown.
+    pub first: Vec<String>,
+    /// The streams that are copied after all of them, one by one. The archive's catalogue then lists every segment whose commits
+    /// were trimmed from a partition meanwhile, and the registry has every tenant and agent that the conversations name.
+    pub last: [String; 2],
+}
+
 #[derive(Deserialize)]
 struct Answer {
     config: Option<Value>,
@@ -58,20 +69,34 @@ impl StreamDescription {
     }
 }
 
-impl Record {
-    /// The streams of the record: partitions, run parts, the restricted bucket, the archive's catalogue, the layout of a record
-    /// that has grown, and last the registry. Logged calls are excluded: a backup would keep them longer than their agents' settings allow.
+impl CopyOrder {
+    /// The streams of a record with this layout, partition 0 first. Logged calls are excluded: a backup would keep them longer
+    /// than their agents' settings allow.
     #[must_use]
-    pub fn stream_names(&self) -> Vec<String> {
-        let partitions = || (0..self.partitions()).map(Partition);
+    pub fn of(layout: &Layout) -> Self {
+        let partitions = || (0..layout.partitions()).map(Partition);
         let commits = partitions().map(topology::stream_name);
         let parts = partitions().map(topology::parts_stream_name);
-        let has_grown = self.layout().generations().len() > 1;
+        let has_grown = layout.generations().len() > 1;
         let layout = has_grown.then_some(topology::LAYOUT_STREAM);
-        let others = [topology::RESTRICTED_STREAM, topology::ARCHIVE_STREAM];
-        let others = others.into_iter().chain(layout);
-        let others = others.chain([topology::REGISTRY_STREAM]).map(str::to_owned);
-        commits.chain(parts).chain(others).collect()
+        let others = [topology::RESTRICTED_STREAM].into_iter().chain(layout);
+        let last = [topology::ARCHIVE_STREAM, topology::REGISTRY_STREAM];
+        Self {
+            first: commits
+                .chain(parts)
+                .chain(others.map(str::to_owned))
+                .collect(),
+            last: last.map(str::to_owned),
+        }
+    }
+}
+
+impl Record {
+    /// The streams of the record, in the order of [`CopyOrder`].
+    #[must_use]
+    pub fn stream_names(&self) -> Vec<String> {
+        let CopyOrder { first, last } = CopyOrder::of(&self.layout());
+        first.into_iter().chain(last).collect()
     }
 
     /// Starts a snapshot of a stream. The server checks the messages as it reads them.
@@ -127,6 +152,50 @@ impl Snapshot {
         match chunk.status.as_ref().map(StatusCode::as_u16) {
             None | Some(END) => Ok(None),
             Some(_) => Err(Unavailable::new("the server aborted a snapshot")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Stage;
+
+    use super::*;
+
+    fn check(layout: &Layout, first: &[&str]) {
+        let expected = CopyOrder {
+            first: first.iter().map(|name| (*name).to_owned()).collect(),
+            last: ["HANSARD_ARCHIVE", "KV_HANSARD_registry"].map(str::to_owned),
+        };
+        assert_eq!(CopyOrder::of(layout), expected, "{layout:?}");
+    }
+
+    #[test]
+    fn the_catalogue_is_copied_after_every_partition() {
+        check(
+            &Layout::new(2),
+            &[
+                "HANSARD_0",
+                "HANSARD_1",
+                "HANSARD_PARTS_0",
+                "HANSARD_PARTS_1",
+                "KV_HANSARD_restricted",
+            ],
+        );
+        for stage in [Stage::Announced, Stage::Closing, Stage::Open] {
+            check(
+                &Layout::from_parts(&[1, 3], stage).unwrap(),
+                &[
+                    "HANSARD_0",
+                    "HANSARD_1",
+                    "HANSARD_2",
+                    "HANSARD_PARTS_0",
+                    "HANSARD_PARTS_1",
+                    "HANSARD_PARTS_2",
+                    "KV_HANSARD_restricted",
+                    "HANSARD_LAYOUT",
+                ],
+            );
         }
     }
 }

@@ -153,7 +153,7 @@ pub(crate) struct Topology {
     pub(crate) streams: Vec<Config>,
 }
 
-/// Creates the missing streams.
+/// Creates the missing streams, with the replicas and the placement of partition 0 if that exists.
 pub(crate) async fn create(
     connection: &Connection,
     config: &RecordConfig,
@@ -174,6 +174,7 @@ pub(crate) async fn create(
     let layout = StoredLayout::read(connection, identity.partitions, deadline).await?;
     let partitions = layout.layout.partitions();
     check_partitions(&layout, identity, config)?;
+    let config = &config_like(&info.config, config);
     let mut streams = vec![info.config];
     for partition in (1..partitions).map(Partition) {
         let stream = commits(partition, identity, connection, config);
@@ -195,6 +196,17 @@ pub(crate) async fn create(
         ensure_of_record(connection, stream, identity, deadline).await?;
     }
     logs::create(connection, stream_config::logs(identity, config), deadline).await
+}
+
+/// The configuration with the replicas and the placement of an existing stream: a process that adds a stream may have another
+/// configuration than the one that created the record.
+pub(crate) fn config_like(stream: &Config, config: &RecordConfig) -> RecordConfig {
+    let placement = stream.placement.as_ref();
+    RecordConfig {
+        replicas: stream.num_replicas,
+        placement_tags: placement.map_or_else(Vec::new, |placement| placement.tags.clone()),
+        ..config.clone()
+    }
 }
 
 /// The stream of a partition's commits, which accepts batches if the server does.
@@ -240,7 +252,7 @@ pub(crate) async fn ensure_of_record(
     check_identity(&info.config, identity)
 }
 
-/// Creates the restricted bucket of a record that has none, with the replicas of the registry.
+/// Creates the restricted bucket of a record that has none, with the replicas and the placement of the registry.
 pub(crate) async fn ensure_restricted(
     connection: &Connection,
     identity: Identity,
@@ -249,10 +261,7 @@ pub(crate) async fn ensure_restricted(
 ) -> Result<(), Unavailable> {
     let registry = info(connection, REGISTRY_STREAM, deadline).await?;
     let registry = registry.ok_or(Unavailable::new("the registry's stream does not exist"))?;
-    let config = RecordConfig {
-        replicas: registry.config.num_replicas,
-        ..config.clone()
-    };
+    let config = config_like(&registry.config, config);
     let stream = stream_config::restricted(identity, &config);
     let created = ensure_of_record(connection, stream, identity, deadline).await;
     created.map_err(|_| Unavailable::new("the restricted bucket cannot be created"))

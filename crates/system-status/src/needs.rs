@@ -81,7 +81,7 @@ fn of_single_publishes(record: &RecordReading) -> Option<String> {
     );
     (count > 0).then(|| {
         format!(
-            "commits of {count} of {all} partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap as a NATS user that may change streams, then restart the writers"
+            "commits of {count} of {all} partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap --partitions {all} as a NATS user that may change streams, then restart the writers"
         )
     })
 }

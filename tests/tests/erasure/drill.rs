@@ -16,6 +16,10 @@ use tests::stack::{Setup, Stack};
 use crate::cli::{check, conversation, fork, in_nats, json, run};
 
 const SECRET: &str = "the-codeword-is-periwinkle";
+/// Read by forks that lose it when a caller erases their parent.
+const SEVERED: &str = "the-lighthouse-is-empty";
+/// The prefix of the ids of these parents and forks.
+const SEVERED_PREFIX: &str = "severed-";
 const RESTORED: &str = "restored";
 
 /// Appends to conversations until the end; returns the number of appends.
@@ -59,10 +63,19 @@ async fn load(agent: &Agent) {
     agent.append("fork", vec![user("aside")]).await;
     conversation(agent, "parent", session("s"), &["shared".to_owned()]).await;
     fork(agent, "child", "parent", 2).await;
-    agent
-        .try_erase(agent.target("before"))
-        .await
-        .expect("an erasure");
+    for parent in ["severed-before", "severed-after"] {
+        let child = format!("{parent}-child");
+        let text = format!("{SEVERED} by {parent}");
+        conversation(agent, parent, session("s"), &[text]).await;
+        fork(agent, &child, parent, 2).await;
+        agent.append(&child, vec![user("of its own")]).await;
+    }
+    for erased in ["before", "severed-before"] {
+        agent
+            .try_erase(agent.target(erased))
+            .await
+            .expect("an erasure");
+    }
 }
 
 /// Takes a backup while conversations are written.
@@ -91,8 +104,9 @@ async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
     appended
 }
 
-/// Erasures after the backup: by operators with receipts, and by a caller, which only the ledger has.
-async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) {
+/// Erasures after the backup: by operators with receipts, and by a caller, which only the ledger has. A key that the backup
+/// does not contain signs the ledger; returns it.
+async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) -> String {
     let receipts = receipts.display();
     let line = "--tenant acme --no-rows --receipt";
     check(
@@ -109,12 +123,20 @@ async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) {
     .await;
     let detach = "erase conversation parent --forks detach";
     check(stack, &format!("{detach} {line} {receipts}/parent.json"), 0).await;
-    agent
-        .try_erase(agent.target("by-the-door"))
-        .await
-        .expect("an erasure");
-    check(stack, &format!("erase ledger {receipts}/ledger.json"), 0).await;
-    assert_eq!(in_nats(stack, &[SECRET]), [""; 0]);
+    for erased in ["by-the-door", "severed-after"] {
+        agent
+            .try_erase(agent.target(erased))
+            .await
+            .expect("an erasure");
+    }
+    check(stack, "receipt-key rotate", 0).await;
+    let ledger = format!("erase ledger {receipts}/ledger.json");
+    check(stack, &ledger, 0).await;
+    assert_eq!(in_nats(stack, &[SECRET, SEVERED]), [""; 0]);
+    let keys = check(stack, "receipt-key list", 0).await.stdout;
+    let newest = keys.lines().last().expect("a key");
+    let public_key = newest.split_whitespace().nth(1);
+    public_key.expect("a public key").to_owned()
 }
 
 fn versions(commits: &[RecordedCommit]) -> Vec<u64> {
@@ -161,12 +183,22 @@ async fn destroy_store(stack: &mut Stack) {
     nats.restart().await.expect("NATS again");
 }
 
-async fn restore(stack: &Stack, backup: &Path, receipts: &Path) {
+async fn restore(stack: &Stack, backup: &Path, receipts: &Path, newest_key: &str) {
     let line = format!(
         "restore {} --receipts {} --json",
         backup.display(),
         receipts.display()
     );
+    let refused = check(stack, &line, 1).await.stderr;
+    for named in [
+        "ledger.json is signed by the key",
+        newest_key,
+        "--receipt-key",
+    ] {
+        assert!(refused.contains(named), "{refused}");
+    }
+    check(stack, &format!("{line} --receipt-key {SECRET}"), 2).await;
+    let line = format!("{line} --receipt-key {newest_key}");
     let report = json(stack, &format!("{line} --dry-run")).await;
     assert_eq!(
         (&report["restored"], &report["conversationsErased"]),
@@ -175,7 +207,7 @@ async fn restore(stack: &Stack, backup: &Path, receipts: &Path) {
     let report = json(stack, &line).await;
     assert_eq!(
         (&report["restored"], &report["conversationsErased"]),
-        (&true.into(), &6.into())
+        (&true.into(), &8.into())
     );
     let refused = check(stack, &line, 1).await;
     assert!(
@@ -212,10 +244,12 @@ async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
     }
     for (key, commits) in &restored.conversations {
         let head = &commits.last().expect("a commit").opened.commit.head;
-        if head.status != Status::Erased {
-            agent
-                .wait_for_rows(key.conversation.as_str(), head.version.0)
-                .await;
+        let id = key.conversation.as_str();
+        if id.starts_with(SEVERED_PREFIX) {
+            // As before the restore: their inherited events are gone.
+            assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
+        } else if head.status != Status::Erased {
+            agent.wait_for_rows(id, head.version.0).await;
         }
     }
     eventually("rows that are the fold of the record", || async {
@@ -225,7 +259,7 @@ async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
             .then_some(())
     })
     .await;
-    assert_eq!(in_nats(stack, &[SECRET]), [""; 0]);
+    assert_eq!(in_nats(stack, &[SECRET, SEVERED]), [""; 0]);
     assert_eq!(agent.events(agent.list_request("fork")).await.len(), 5);
     agent.append("c-0", vec![user("on")]).await;
     agent.append("hot-0", vec![user("on")]).await;
@@ -243,11 +277,11 @@ async fn restored_records_omit_erased_conversations() {
     assert!(appended > 0);
     let again = run(&stack, &format!("backup {}", backup.display())).await;
     assert!(again.stderr.contains("is not empty"), "{again:?}");
-    erase(&stack, &agent, &receipts).await;
+    let newest_key = erase(&stack, &agent, &receipts).await;
     let was = read(&stack).await;
 
     destroy_store(&mut stack).await;
-    restore(&stack, &backup, &receipts).await;
+    restore(&stack, &backup, &receipts, &newest_key).await;
     check_system(&mut stack, &agent, &was).await;
 }
 
@@ -260,10 +294,10 @@ async fn invalid_backups_change_nothing() {
     let agent = stack.agent("acme", "support").await;
     load(&agent).await;
     check(&stack, &format!("backup {}", backup.display()), 0).await;
-    erase(&stack, &agent, &receipts).await;
+    let newest_key = erase(&stack, &agent, &receipts).await;
     destroy_store(&mut stack).await;
     let line = format!(
-        "restore {} --receipts {}",
+        "restore {} --receipts {} --receipt-key {newest_key}",
         backup.display(),
         receipts.display()
     );
@@ -296,5 +330,5 @@ async fn invalid_backups_change_nothing() {
         text.replace("\"by-ada\"", "\"by-bob\"").into_bytes()
     };
     spoil(&receipts.join("ada.json"), &rename, "ada.json was changed").await;
-    restore(&stack, &backup, &receipts).await;
+    restore(&stack, &backup, &receipts, &newest_key).await;
 }

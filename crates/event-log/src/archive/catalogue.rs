@@ -46,13 +46,15 @@ pub struct CatalogueRevision {
 }
 
 impl Record {
-    /// Creates the catalogue unless it exists. Every writer does so when it starts.
+    /// Creates the catalogue unless it exists, with the replicas and the placement of partition 0. Every writer does so when it
+    /// starts.
     ///
     /// # Errors
     /// [`RecordError`].
     pub async fn ensure_archive(&self) -> Result<(), RecordError> {
+        let config = self.config_of_streams().await?;
         let (identity, deadline) = (self.identity(), self.deadline());
-        let stream = stream_config::archive(identity, self.config());
+        let stream = stream_config::archive(identity, &config);
         topology::ensure_of_record(self.connection(), stream, identity, deadline).await
     }
 

@@ -126,6 +126,7 @@ async fn an_interrupted_restore_is_continued() {
         assert_eq!(restoration.is_resumed(), tried > 1);
         let (description, _) = archive(&record, "HANSARD_0").await;
         restoration.begin(&description).await.unwrap();
+        check_not_opened(&new).await;
         for name in names.iter().rev().take(tried) {
             let (description, pieces) = archive(&record, name).await;
             let pieces = stream::iter(pieces.into_iter().map(Ok));
@@ -140,8 +141,25 @@ async fn an_interrupted_restore_is_continued() {
         );
     }
     assert_eq!(all_messages(&new.url()).await, before);
-    restoration_on(&new).await.unwrap().end().await.unwrap();
+    check_not_opened(&new).await;
+    let restoration = restoration_on(&new).await.unwrap();
+    restoration.end().await.unwrap();
+    assert_eq!(record_of_one(&new).await.id(), record.id());
     check_occupied(&new).await;
+}
+
+/// Until a restore has ended, no process creates or opens the record.
+async fn check_not_opened(server: &NatsServer) {
+    for outcome in [
+        Record::create(config_of_one(server)).await,
+        Record::open(config_of_one(server)).await,
+    ] {
+        let error = outcome.unwrap_err().to_string();
+        assert!(
+            error.contains("an unfinished restore of a backup"),
+            "{error}"
+        );
+    }
 }
 
 /// The layout of a record that has grown is part of its backup.
@@ -157,9 +175,15 @@ async fn a_restored_record_keeps_its_layout() {
     for writer in &mut writers {
         writer.append(&record, "created").await;
     }
+    let names = record.stream_names();
+    // The catalogue and the registry are copied last.
+    assert_eq!(
+        names[7..],
+        ["HANSARD_LAYOUT", "HANSARD_ARCHIVE", "KV_HANSARD_registry"]
+    );
     let new = devstack::test::nats().await;
     let restoration = restoration_on(&new).await.unwrap();
-    for name in record.stream_names() {
+    for name in names {
         let (description, pieces) = archive(&record, &name).await;
         let pieces = stream::iter(pieces.into_iter().map(Ok));
         restoration

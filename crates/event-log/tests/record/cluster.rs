@@ -1,7 +1,6 @@
 //! Three servers, three replicas.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -55,9 +54,21 @@ async fn created(config: impl Fn() -> RecordConfig) -> Record {
     Record::open(config()).await.unwrap()
 }
 
+/// The configuration of a stream.
+async fn stream_config(server: &NatsServer, name: &str) -> async_nats::jetstream::stream::Config {
+    let stream = jetstream(server).await.get_stream(name).await.unwrap();
+    stream.cached_info().config.clone()
+}
+
+async fn delete_stream(server: &NatsServer, name: &str) {
+    jetstream(server).await.delete_stream(name).await.unwrap();
+}
+
 /// Three servers, `n0` to `n2`, with the tags `rack:0` to `rack:2`.
 async fn three_servers() -> [NatsServer; 3] {
-    let ports: Vec<_> = (0..3).map(|_| route_port()).collect();
+    // Reserved, so that they stay free while their servers are down.
+    let first_port = devstack::port::reserve(3).unwrap();
+    let ports: Vec<_> = (first_port..first_port + 3).collect();
     let routes: Vec<_> = ports
         .iter()
         .map(|port| format!("\"nats://127.0.0.1:{port}\""))
@@ -75,16 +86,6 @@ async fn three_servers() -> [NatsServer; 3] {
     };
     let (first, second, third) = tokio::join!(start(0), start(1), start(2));
     [first, second, third]
-}
-
-/// A free port outside the range of outgoing connections, so that it stays free while its server is down.
-fn route_port() -> u16 {
-    loop {
-        let port = rand::random_range(12_000..32_000);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 #[tokio::test]
@@ -348,6 +349,46 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     assert_eq!(record.erase_logs(&kept.key).await, Ok(2));
 }
 
+/// Whoever creates a missing stream, it has the replicas of partition 0: a command does not know those of the record.
+#[tokio::test]
+async fn missing_streams_get_the_replicas_of_partition_0() {
+    let Cluster {
+        servers,
+        record: original,
+    } = Box::pin(cluster_of(2)).await;
+    let config = || RecordConfig {
+        replicas: 1,
+        ..Cluster::config(&servers, 2)
+    };
+    let check = async |names: &[&str]| {
+        for name in names {
+            let replicas = stream_config(&servers[0], name).await.num_replicas;
+            assert_eq!(replicas, 3, "{name}");
+        }
+    };
+    let lists = ["HANSARD_ERASURES", "HANSARD_ARCHIVE"];
+    for name in lists {
+        delete_stream(&servers[0], name).await;
+    }
+    let record = Record::open(config()).await.unwrap();
+    record.ensure_erasures().await.unwrap();
+    record.ensure_archive().await.unwrap();
+    check(&lists).await;
+    let others = [
+        "HANSARD_1",
+        "HANSARD_PARTS_1",
+        "KV_HANSARD_registry",
+        "KV_HANSARD_restricted",
+        "HANSARD_LOGS",
+    ];
+    for name in lists.iter().chain(&others) {
+        delete_stream(&servers[0], name).await;
+    }
+    assert_eq!(created(config).await.id(), original.id());
+    check(&lists).await;
+    check(&others).await;
+}
+
 #[tokio::test]
 async fn partitions_are_placed_by_tags() {
     let servers = three_servers().await;
@@ -369,6 +410,17 @@ async fn partitions_are_placed_by_tags() {
     }
     record.advance_layout().await.unwrap();
     record.advance_layout().await.unwrap();
+    delete_stream(&servers[0], "HANSARD_ERASURES").await;
+    let without_tags = RecordConfig {
+        placement_tags: Vec::new(),
+        ..config()
+    };
+    let other = Record::open(without_tags).await.unwrap();
+    other.ensure_erasures().await.unwrap();
+    let placed = stream_config(&servers[0], "HANSARD_ERASURES")
+        .await
+        .placement;
+    assert_eq!(placed.map(|placed| placed.tags), Some(tag("1")));
     let nowhere = record.announce_partitions(6, &tag("9")).await;
     assert!(
         matches!(nowhere, Err(GrowthError::Record(_))),

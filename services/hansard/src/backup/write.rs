@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use event_log::Record;
+use domain::Layout;
+use event_log::{CopyOrder, Record};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ring::digest;
 
@@ -34,15 +35,12 @@ pub(crate) async fn write(
     // Creates the key if there is none, so that the backup contains the key of every later receipt.
     let receipt_keys = public_keys(&receipt_keys(record).await?);
     let id = hex::encode(record.id().0);
-    let mut manifest = Manifest::new(id, record.partitions(), begun_at, receipt_keys);
-    let mut names = record.stream_names();
-    // The registry is copied last: it then has every tenant and agent that the conversations name. The archive's catalogue
-    // is copied before it: it then lists every segment whose commits were trimmed from the other streams meanwhile.
-    let registry = names.pop();
-    let catalogue = names.pop();
-    let last = catalogue.into_iter().chain(registry);
+    let layout = record.read_layout().await?;
+    let mut manifest = Manifest::new(id, layout.partitions(), begun_at, receipt_keys);
+    let CopyOrder { first, last } = CopyOrder::of(&layout);
+    let partition_0 = first.first().cloned();
     let copy = |name| archive(record, folder, name);
-    let copies = stream::iter(names).map(copy);
+    let copies = stream::iter(first).map(copy);
     let mut copies = copies
         .buffer_unordered(STREAMS_IN_FLIGHT)
         .chain(stream::iter(last).map(copy).buffered(1));
@@ -53,13 +51,23 @@ pub(crate) async fn write(
     }
     let entries = record.archive_entries(None).await?.into_iter();
     manifest.catalogue = Some(entries.map(|one| one.entry).collect());
-    // The first partition holds the record's metadata. It is restored last: writers cannot open a partly restored record.
-    let first = record.stream_names().into_iter().next();
-    let is_first = |stream: &ArchivedStream| Some(&stream.name) == first.as_ref();
-    manifest.streams.sort_by_key(is_first);
+    let at_end = record.read_layout().await?;
+    check_unchanged(&layout, &at_end)?;
+    // Partition 0 holds the record's metadata. It is restored last: writers cannot open a partly restored record.
+    let is_partition_0 = |stream: &ArchivedStream| Some(&stream.name) == partition_0.as_ref();
+    manifest.streams.sort_by_key(is_partition_0);
     let written = manifest.write(folder);
     written.with_context(|| format!("cannot write to {name}"))?;
     Ok(manifest)
+}
+
+/// Fails if partitions were added meanwhile: the backup has not all of them, and conversations are created in them.
+fn check_unchanged(at_start: &Layout, at_end: &Layout) -> anyhow::Result<()> {
+    ensure!(
+        at_start == at_end,
+        "partitions were added during the backup: when `hansard partitions add` has ended, back up to another folder"
+    );
+    Ok(())
 }
 
 async fn archive(record: &Record, folder: &Path, name: String) -> anyhow::Result<ArchivedStream> {
@@ -84,4 +92,29 @@ async fn archive(record: &Record, folder: &Path, name: String) -> anyhow::Result
         name,
         file,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Stage;
+
+    use super::*;
+
+    #[test]
+    fn a_backup_fails_when_partitions_are_added_meanwhile() {
+        let grown = |stage| Layout::from_parts(&[8, 24], stage).unwrap();
+        let check = |at_start: Layout, at_end: Layout, expected: Option<&str>| {
+            let outcome = check_unchanged(&at_start, &at_end);
+            let problem = outcome.err().map(|error| error.to_string());
+            assert_eq!(problem.is_some(), expected.is_some(), "{problem:?}");
+            let problem = problem.unwrap_or_default();
+            assert!(problem.contains(expected.unwrap_or_default()), "{problem}");
+        };
+        let again = Some("back up to another folder");
+        check(Layout::new(8), Layout::new(8), None);
+        check(grown(Stage::Open), grown(Stage::Open), None);
+        check(Layout::new(8), grown(Stage::Announced), again);
+        check(grown(Stage::Announced), grown(Stage::Closing), again);
+        check(grown(Stage::Closing), grown(Stage::Open), again);
+    }
 }

@@ -1,13 +1,15 @@
-//! `hansard bootstrap`: creates the first service token of a record directly in the registry.
+//! `hansard bootstrap`: creates the streams of a record, and its first service token directly in the registry.
 //!
 //! All other tokens are created by the registry service, which requires a token. Access to NATS is enough for this command.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
+use anyhow::ensure;
 use domain::Label;
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
+use serde_json::json;
 
 use super::registry::print_secret;
 use super::stores::NatsAddress;
@@ -15,21 +17,24 @@ use crate::console::{self, AsJson};
 use crate::exit::{Exit, UsageError};
 use crate::view::when::now;
 
-/// Create the first service token of a new record.
+/// Create a record, or the streams that it lacks, and its first service token.
 ///
-/// The token has the scope `operate`. Creates the record if it does not exist. Prints the secret to standard output; it is not shown again.
+/// Missing streams of an existing record get the replicas of partition 0, and partitions of earlier versions accept batches from
+/// then on. With --name, the command then creates a token with the scope `operate` and prints the secret to standard output; it
+/// is not shown again. Without --name, it creates no token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard bootstrap --name admin --nats-url nats://127.0.0.1:4222
-  HANSARD_TOKEN=$(hansard bootstrap --name admin) hansard tenant create acme")]
+  HANSARD_TOKEN=$(hansard bootstrap --name admin) hansard tenant create acme
+  hansard bootstrap --partitions 24")]
 pub(crate) struct Args {
     /// Name of the token, which commits record as their actor.
     #[arg(long)]
-    name: String,
+    name: Option<String>,
     #[command(flatten)]
     nats: NatsAddress,
-    /// Number of partitions of a new record.
+    /// Number of partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
     /// Replicas of each stream of a new record: 1, 3 or 5.
@@ -37,7 +42,7 @@ pub(crate) struct Args {
     #[arg(default_value_t = 1)]
     replicas: usize,
     /// Create another token even if a valid one with the scope `operate` exists.
-    #[arg(long)]
+    #[arg(long, requires = "name")]
     again: bool,
     /// Create the record even on a server whose settings lose acknowledged commits in a power failure.
     #[arg(long)]
@@ -48,7 +53,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let name = Label::parse(args.name)
+    let name = args.name.as_deref().map(Label::parse).transpose();
+    let name = name
         .map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
     let record = Record::create(RecordConfig {
         partitions: args.partitions,
@@ -59,7 +65,34 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         ..RecordConfig::new(args.nats.nats_url.expose())
     })
     .await?;
-    let registry = Registry::open(&record).await?;
+    match name {
+        Some(name) => create_token(&record, name, &args).await,
+        None => print_streams(&record, &args),
+    }
+}
+
+/// Prints that the streams are complete.
+fn print_streams(record: &Record, args: &Args) -> anyhow::Result<Exit> {
+    ensure!(
+        record.accepts_batches(),
+        "the partitions do not accept batches: this needs nats-server 2.15 or later, and a NATS user that may change streams"
+    );
+    let partitions = record.partitions();
+    let mut out = console::out();
+    if args.json {
+        let output = json!({"partitions": partitions, "acceptsBatches": true});
+        writeln!(out, "{output}")?;
+    } else {
+        writeln!(
+            out,
+            "the record has all streams, and its {partitions} partitions accept batches"
+        )?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn create_token(record: &Record, name: Label, args: &Args) -> anyhow::Result<Exit> {
+    let registry = Registry::open(record).await?;
     if !args.again && has_operator(&registry) {
         anyhow::bail!(
             "the record already has a service token with the scope operate: use it, or create another one by --again"

@@ -14,7 +14,8 @@ use crate::view::when::{now, rfc3339};
 
 /// List and rotate the keys that sign erasure receipts.
 ///
-/// A rotated key signs no further receipts; its receipts stay verifiable. Backups contain all public keys.
+/// A rotated key signs no further receipts; its receipts stay verifiable. A backup contains the public keys that existed when it
+/// was taken: back up after a rotation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use archive::{Archive, check_objects};
-use event_log::{Record, RecordConfig, Restore};
+use event_log::{RecordConfig, Restore};
 use futures::stream;
 use serde_json::json;
 
 use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, pieces, verified};
 use crate::console;
+use crate::erase::keys::public_key;
 use crate::erase::{Job, RepeatedErasure, finish_all, read_receipts, scan_record};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
@@ -33,6 +34,10 @@ pub(crate) struct Args {
     /// Folder with erasure receipts and ledgers of `hansard erase`: every `.json` file in it is read.
     #[arg(long, value_name = "FOLDER")]
     receipts: Option<PathBuf>,
+    /// Public key of receipts that the backup does not contain, because `hansard receipt-key rotate` created it later; as
+    /// `hansard receipt-key list` prints it. Repeat the option for several keys.
+    #[arg(long = "receipt-key", value_name = "HEX", value_parser = public_key, requires = "receipts")]
+    receipt_keys: Vec<String>,
     /// Verify the backup, the receipts and the server, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -52,7 +57,10 @@ const SEGMENTS_MISSING: &str =
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let manifest = verified(&args.folder)?;
     let again = match &args.receipts {
-        Some(folder) => read_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
+        Some(folder) => {
+            let keys = [manifest.all_receipt_keys(), args.receipt_keys.clone()].concat();
+            read_receipts(folder, &manifest.record, &keys)?
+        }
         None => Vec::new(),
     };
     let restoration = Restore::prepare(manifest.name(), config(&args, &manifest)?).await?;
@@ -112,7 +120,7 @@ async fn finish(
         restoration.begin(&first.description).await?;
     }
     restore(&args.folder, manifest, restoration).await?;
-    let record = Record::open(config(args, manifest)?).await?;
+    let record = restoration.record().await?;
     let archive = args.archive.of(&record);
     // Erasures after the backup have changed the segments.
     archive.adopt().await.context(SEGMENTS_MISSING)?;
@@ -158,7 +166,7 @@ async fn erase_again(archive: &Archive, again: &RepeatedErasure) -> anyhow::Resu
         record: archive.record().clone(),
         archive: archive.clone(),
         subject: again.subject.clone(),
-        forks: again.forks,
+        forks: again.forks.clone(),
     };
     let erased = job.execute(&mut progress).await?.conversations.len();
     let tenant = job.subject.tenant();

@@ -16,7 +16,7 @@ use crate::ids;
 pub(crate) struct RepeatedErasure {
     /// What is erased.
     pub(crate) subject: Subject,
-    /// What happens to forks: the same as in the original erasure.
+    /// What happens to forks: of a tenant, all are erased; else only those that receipts list are touched.
     pub(crate) forks: ForkRule,
 }
 
@@ -37,11 +37,7 @@ pub(crate) fn read_receipts(
     let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
     for file in receipt_files(folder)? {
         let signed = Signed::read(&file)?;
-        ensure!(
-            signed.receipt.record == record && signed.is_by_any(receipt_keys),
-            "{} was changed, or belongs to another record than the backup",
-            file.display()
-        );
+        check_origin(&file, &signed, record, receipt_keys)?;
         if let SubjectName::Tenant { tenant } = &signed.receipt.subject {
             tenants.insert(ids::tenant(tenant).map_err(Error::msg)?);
         }
@@ -52,6 +48,29 @@ pub(crate) fn read_receipts(
         forks: ForkRule::Erase,
     });
     Ok(tenants.chain(listed.into_iter().map(repeated)).collect())
+}
+
+/// Checks that a receipt is of the record and was not changed.
+fn check_origin(
+    file: &Path,
+    signed: &Signed,
+    record: &str,
+    receipt_keys: &[String],
+) -> anyhow::Result<()> {
+    let (file, key) = (file.display(), &signed.public_key);
+    ensure!(
+        signed.receipt.record == record,
+        "{file} belongs to another record than the backup"
+    );
+    ensure!(
+        receipt_keys.contains(key),
+        "{file} is signed by the key {key}, which the backup does not contain: if `hansard receipt-key list` of the record showed this key, give it with --receipt-key"
+    );
+    ensure!(
+        signed.is_by(key),
+        "{file} was changed: its signature is invalid"
+    );
+    Ok(())
 }
 
 fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::Result<()> {
@@ -67,17 +86,13 @@ fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::R
     Ok(())
 }
 
-/// Detached forks are forks again in the backup, and are detached again. All other forks were erased.
+/// Detached forks are forks again in the backup, and are detached again. Receipts list all other forks that were erased.
 fn repeated((tenant, listed): (TenantId, Listed)) -> RepeatedErasure {
-    let forks = if listed.detached.is_empty() {
-        ForkRule::Erase
-    } else {
-        ForkRule::Detach
-    };
-    let ids = listed.erased.difference(&listed.detached);
-    let ids = ids.cloned().collect();
-    let subject = Subject::Conversations { tenant, ids };
-    RepeatedErasure { subject, forks }
+    let ids = listed.erased;
+    RepeatedErasure {
+        subject: Subject::Conversations { tenant, ids },
+        forks: ForkRule::Listed(listed.detached),
+    }
 }
 
 fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -63,7 +63,7 @@ impl Job {
         mark_pending(&self.record, &mut found).await?;
         let keys = self.record.existing_receipt_keys().await?;
         let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
-        Ok(plan(found, &self.subject, mark))
+        Ok(plan(found, &self.subject, &self.forks, mark))
     }
 
     /// The number of registry entries by kind, if the subject is a tenant.
@@ -93,7 +93,8 @@ impl Job {
         }
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan().await?;
-            if self.forks == ForkRule::Detach && !plan.forks.is_empty() {
+            let detaches = matches!(self.forks, ForkRule::Detach | ForkRule::Listed(_));
+            if detaches && !plan.forks.is_empty() {
                 // Each fork is copied and erased before its ancestors.
                 for fork in plan.forks.iter().rev() {
                     erased.add(detach(&self.archive, &fork.key, mark).await?);

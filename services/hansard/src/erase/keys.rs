@@ -2,7 +2,9 @@
 
 use anyhow::anyhow;
 use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record, receipt_key_id};
-use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use ring::signature::{
+    ED25519, ED25519_PUBLIC_KEY_LEN, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey,
+};
 
 use crate::view::when::now;
 
@@ -53,6 +55,14 @@ pub(crate) async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys>
 pub(crate) fn public_keys(keys: &ReceiptKeys) -> Vec<String> {
     let public = |key: &ReceiptKey| key.public_key.clone();
     keys.list().iter().map(public).collect()
+}
+
+/// Parses a public key, hexadecimal; returns it in lower case.
+pub(crate) fn public_key(text: &str) -> Result<String, String> {
+    let mut key = [0; ED25519_PUBLIC_KEY_LEN];
+    let parsed = hex::decode_to_slice(text, &mut key);
+    parsed.map_err(|_| format!("must be {} hexadecimal digits", 2 * ED25519_PUBLIC_KEY_LEN))?;
+    Ok(hex::encode(key))
 }
 
 /// Whether `id` is the id of this public key, hexadecimal.

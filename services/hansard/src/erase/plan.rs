@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use domain::{ConversationId, RequestDigest, Status};
+use domain::{ConversationId, ConversationKey, RequestDigest, Status};
 
 use super::detach::copy_of;
 use super::scan::ScannedConversation;
 use super::subject::Subject;
 
 /// What happens to forks that read through an erased conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ForkRule {
     /// Forks are listed, and nothing is erased.
     Refuse,
@@ -17,6 +17,17 @@ pub(crate) enum ForkRule {
     Erase,
     /// Each fork is copied with its whole history to a new conversation, `<id>-detached`, and is erased.
     Detach,
+    /// When receipts are repeated: these forks are detached. All others are left as they are: a caller erased their parent and
+    /// severed them (`FORK_RULE_SEVER`).
+    #[value(skip)]
+    Listed(BTreeSet<ConversationId>),
+}
+
+impl ForkRule {
+    /// Whether receipts list a fork as detached.
+    fn lists(&self, fork: &ScannedConversation) -> bool {
+        matches!(self, Self::Listed(detached) if detached.contains(&fork.key.conversation))
+    }
 }
 
 /// What an erasure has to do, and what is already erased.
@@ -24,7 +35,8 @@ pub(crate) enum ForkRule {
 pub(crate) struct Plan {
     /// The conversations of the subject that are not erased.
     pub(crate) conversations: Vec<ScannedConversation>,
-    /// Forks of erased conversations or of those to erase, except the subject's own; each after its ancestors.
+    /// Forks of erased conversations or of those to erase, each after its ancestors: all except the subject's own, or only
+    /// those that receipts list as detached.
     pub(crate) forks: Vec<ScannedConversation>,
     /// Conversations whose erasure, by any job, was interrupted: more than the tombstone remains.
     pub(crate) unfinished: Vec<ScannedConversation>,
@@ -40,6 +52,7 @@ pub(crate) struct Plan {
 pub(super) fn plan(
     found: Vec<ScannedConversation>,
     subject: &Subject,
+    rule: &ForkRule,
     mark: Option<RequestDigest>,
 ) -> Plan {
     let mut plan = Plan::default();
@@ -60,7 +73,7 @@ pub(super) fn plan(
                 erased.insert(one.key.conversation.clone());
                 plan.done.push(one);
             }
-        } else if subject.includes(&one) {
+        } else if subject.includes(&one) && !rule.lists(&one) {
             erased.insert(one.key.conversation.clone());
             plan.conversations.push(one);
         } else {
@@ -73,8 +86,23 @@ pub(super) fn plan(
         !subject.includes(one) && copy.is_ok_and(|copy| names.contains(&copy))
     };
     plan.detached = plan.done.iter().filter(is_copied).cloned().collect();
+    let listed = others.iter().filter(|one| rule.lists(one));
+    let listed: Vec<ScannedConversation> = listed.cloned().collect();
     plan.forks = forks_of(erased, others);
+    if matches!(rule, ForkRule::Listed(_)) {
+        plan.forks.retain(|fork| rule.lists(fork));
+        plan.erase_with_missing_parents(listed);
+    }
     plan
+}
+
+impl Plan {
+    /// Listed forks whose parents a backup does not contain cannot be copied. They are erased.
+    fn erase_with_missing_parents(&mut self, listed: Vec<ScannedConversation>) {
+        let forks: HashSet<&ConversationKey> = self.forks.iter().map(|fork| &fork.key).collect();
+        let others = listed.into_iter().filter(|one| !forks.contains(&one.key));
+        self.conversations.extend(others);
+    }
 }
 
 /// The forks of erased conversations, each after its ancestors.

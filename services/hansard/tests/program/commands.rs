@@ -158,6 +158,14 @@ fn registry_commands(dev: &Dev) {
         1,
         "already has a service token with the scope operate",
     );
+    // As `hansard status` advises for streams of earlier versions: no token is created.
+    let bootstrap = dev.run(&["bootstrap", "--nats-url", dev.nats_url()]);
+    check(&bootstrap, 0, "");
+    let shown = String::from_utf8_lossy(&bootstrap.stdout);
+    assert!(shown.contains("8 partitions accept batches"), "{shown}");
+    assert_eq!(lines_of(&dev.run(&["token", "list", "--json"])), tokens);
+    let again = dev.run(&["bootstrap", "--again", "--nats-url", dev.nats_url()]);
+    check(&again, 2, "--name");
 }
 
 fn the_record_can_be_read(dev: &Dev) {

@@ -23,7 +23,7 @@ pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<
         record: archive.record().clone(),
         archive,
         subject,
-        forks: options.forks,
+        forks: options.forks.clone(),
     };
     let tenant = job.subject.tenant();
     // A database that does not answer prevents no erasure.

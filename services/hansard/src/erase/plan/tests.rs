@@ -1,4 +1,4 @@
-use domain::{ChannelId, ConversationKey, Owner, TenantId, UserId};
+use domain::{ChannelId, Owner, TenantId, UserId};
 
 use super::super::scan::Entry;
 use super::*;
@@ -70,7 +70,8 @@ fn check(subject: &Subject, all: &str, expected: [&str; 4]) {
 
 fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) {
     let [conversations, forks, unfinished, done] = expected;
-    let plan = plan(all.split(' ').map(found).collect(), subject, Some(MARK));
+    let found = all.split(' ').map(found).collect();
+    let plan = plan(found, subject, &ForkRule::Refuse, Some(MARK));
     assert_eq!(
         names(&plan.conversations),
         conversations,
@@ -122,12 +123,38 @@ fn requested_ids_that_do_not_exist_are_unknown() {
         };
         let found = all.split_whitespace().map(found).collect();
         let expected: Vec<ConversationId> = expected.iter().map(|one| id(one)).collect();
-        assert_eq!(plan(found, &subject, Some(MARK)).unknown, expected, "{all}");
+        let plan = plan(found, &subject, &ForkRule::Refuse, Some(MARK));
+        assert_eq!(plan.unknown, expected, "{all}");
     };
     check("a b", &[]);
     check("a! b?", &[]);
     check("a c", &["b"]);
     check("c<a", &["a", "b"]);
+}
+
+/// Receipts list all that was erased: `b` and `d` are the forks that were detached.
+#[test]
+fn repeated_erasures_touch_only_listed_conversations() {
+    let check = |all: &str, [conversations, forks, done]: [&str; 3]| {
+        let subject = Subject::Conversations {
+            tenant: TenantId::parse("acme").unwrap(),
+            ids: ["a", "b", "c", "d"].map(id).into(),
+        };
+        let rule = ForkRule::Listed(["b", "d"].map(id).into());
+        let found = all.split(' ').map(found).collect();
+        let plan = plan(found, &subject, &rule, None);
+        assert_eq!(names(&plan.conversations), conversations, "{all}");
+        assert_eq!(names(&plan.forks), forks, "{all}");
+        assert_eq!(names(&plan.done), done, "{all}");
+    };
+    check("a b<a c<a d<b e", ["a c", "b d", ""]);
+    // Forks that are not listed: severed before the backup, and after it.
+    check("a? x<a y<x", ["", "", "a"]);
+    check("a b<a x<a y<b", ["a", "b", ""]);
+    // Through a fork that is not listed.
+    check("a x<a d<x", ["a", "d", ""]);
+    check("b<z d<b", ["b d", "", ""]);
+    check("a? b? c? d?", ["", "", "a b c d"]);
 }
 
 #[test]

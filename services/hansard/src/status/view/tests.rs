@@ -249,7 +249,7 @@ fn single_publishes_are_only_a_warning() {
     record(&mut readings).partitions[1].standing.accepts_batches = false;
     let status = Status::from_readings(&readings, LIMITS);
     assert_eq!(status.needs, [""; 0]);
-    let expected = "commits of 1 of 2 partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap as a NATS user that may change streams, then restart the writers";
+    let expected = "commits of 1 of 2 partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap --partitions 2 as a NATS user that may change streams, then restart the writers";
     assert_eq!(status.warnings, [expected]);
     let mut shown = Vec::new();
     write(&mut shown, &status).unwrap();
