@@ -36,12 +36,14 @@ type Answers = Arc<dyn Fn(&[Value]) -> Reply + Send + Sync>;
 pub struct Model {
     addr: SocketAddr,
     requests: Arc<Mutex<Vec<Value>>>,
+    last_body: Arc<Mutex<Bytes>>,
 }
 
 #[derive(Clone)]
 struct Script {
     answers: Answers,
     requests: Arc<Mutex<Vec<Value>>>,
+    last_body: Arc<Mutex<Bytes>>,
 }
 
 impl Model {
@@ -59,9 +61,11 @@ impl Model {
     /// When no port is free.
     pub async fn answering(answers: impl Fn(&[Value]) -> Reply + Send + Sync + 'static) -> Self {
         let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let last_body: Arc<Mutex<Bytes>> = Arc::default();
         let script = Script {
             answers: Arc::new(answers),
             requests: Arc::clone(&requests),
+            last_body: Arc::clone(&last_body),
         };
         let routes = Router::new()
             .route("/chat/completions", post(answer))
@@ -70,7 +74,11 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, routes).await });
-        Self { addr, requests }
+        Self {
+            addr,
+            requests,
+            last_body,
+        }
     }
 
     /// Settings of a gateway with this model server under this name.
@@ -98,11 +106,25 @@ impl Model {
     pub fn requests(&self) -> Vec<Value> {
         self.requests.lock().expect("no panic before").clone()
     }
+
+    /// The body of the last request, byte for byte.
+    ///
+    /// # Panics
+    /// When the script has panicked, or the body is not UTF-8.
+    #[must_use]
+    pub fn last_body(&self) -> String {
+        let body = self.last_body.lock().expect("no panic before").to_vec();
+        String::from_utf8(body).expect("UTF-8")
+    }
 }
 
 impl Script {
     /// The answer to the next request.
     fn reply(&self, body: &Bytes) -> Reply {
+        self.last_body
+            .lock()
+            .expect("no panic before")
+            .clone_from(body);
         let requests = {
             let mut requests = self.requests.lock().expect("no panic before");
             requests.push(serde_json::from_slice(body).expect("JSON"));
@@ -112,7 +134,7 @@ impl Script {
     }
 }
 
-/// A text, after reasoning that its provider encrypted, or a call.
+/// A text, after reasoning that its provider encrypted and also streams, or a call.
 async fn answer_response(State(script): State<Script>, body: Bytes) -> Response {
     let items = match script.reply(&body) {
         Reply::Text(text) => {
@@ -129,12 +151,15 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
             panic!("only texts and calls are scripted for Responses")
         }
     };
+    let thought =
+        json!({"type": "response.reasoning_text.delta", "output_index": 0, "delta": "hm"});
+    let thought = (items.len() > 1).then_some(thought);
     let done = items.iter().enumerate().map(|(index, item)| {
         json!({"type": "response.output_item.done", "output_index": index, "item": item})
     });
     let completed = json!({"id": "resp_1", "model": "m", "status": "completed", "output": items});
     let completed = json!({"type": "response.completed", "response": completed});
-    let events = done.chain([completed]);
+    let events = thought.into_iter().chain(done).chain([completed]);
     let events: Vec<String> = events.map(|event| format!("data: {event}\n\n")).collect();
     ([("content-type", "text/event-stream")], events.concat()).into_response()
 }

@@ -14,8 +14,9 @@ use super::reply::{Failure, Response, check_size, failed, reply};
 /// The end of the streams of some servers.
 const DONE: &[u8] = b"[DONE]";
 
-/// The parser of a streamed reply. It keeps the complete items and the final response, at most [`super::REPLY_BYTES_MAX`] in
-/// total.
+/// The parser of a streamed reply. The deltas of reasoning are empty: they show that the model answers, and the reply contains the
+/// text only in items of the provider, not in thoughts. The parser keeps the complete items and the final response, at most
+/// [`super::REPLY_BYTES_MAX`] in total.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
     /// The complete items, by index.
@@ -65,7 +66,7 @@ impl ReplyStream {
             "response.output_text.delta" => text(event.delta)?.map(Delta::Text),
             "response.refusal.delta" => text(event.delta)?.map(Delta::Refusal),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                text(event.delta)?.map(Delta::Thinking)
+                text(event.delta)?.map(|_| Delta::Thinking(String::new()))
             }
             "response.function_call_arguments.delta" => self.call_input(index, event.delta)?,
             "response.output_item.added" => self.item_added(index, event.item)?,
@@ -218,14 +219,9 @@ mod tests {
         };
         check(&delta("output_text"), Some(Delta::Text("x".to_owned())));
         check(&delta("refusal"), Some(Delta::Refusal("x".to_owned())));
-        check(
-            &delta("reasoning_summary_text"),
-            Some(Delta::Thinking("x".to_owned())),
-        );
-        check(
-            &delta("reasoning_text"),
-            Some(Delta::Thinking("x".to_owned())),
-        );
+        let thinks = Delta::Thinking(String::new());
+        check(&delta("reasoning_summary_text"), Some(thinks.clone()));
+        check(&delta("reasoning_text"), Some(thinks));
         check(&delta("function_call_arguments"), None);
         let added =
             format!(r#"{{"type":"response.output_item.added","output_index":1,"item":{CALL}}}"#);

@@ -1,7 +1,8 @@
 //! OpenAI Responses: `POST {base}/responses`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Choice, NamedSchema, OutgoingRequest, choice};
@@ -41,8 +42,8 @@ struct TextOptions<'a> {
 enum TextFormat<'a> {
     /// The schema of the agent.
     Schema(SchemaFormat<'a>),
-    /// The form that the request gives.
-    Given(Value),
+    /// The form that the request gives: its members, verbatim.
+    Given(BTreeMap<String, &'a RawValue>),
 }
 
 #[derive(Debug, Serialize)]
@@ -105,10 +106,10 @@ fn text_format<'a>(outgoing: &'a OutgoingRequest<'_>) -> Option<TextFormat<'a>> 
         return Some(TextFormat::Schema(SchemaFormat { schema }));
     }
     let given = outgoing.request.options.response_format.as_ref()?;
-    let mut format: Value = serde_json::from_str(given.as_str()).ok()?;
-    let members = format.as_object_mut()?;
-    if let Some(Value::Object(schema)) = members.remove("json_schema") {
-        members.extend(schema);
+    let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(given.as_str()).ok()?;
+    if let Some(schema) = members.remove("json_schema") {
+        let schema = serde_json::from_str::<BTreeMap<String, &RawValue>>(schema.get());
+        members.extend(schema.unwrap_or_default());
     }
-    Some(TextFormat::Given(format))
+    Some(TextFormat::Given(members))
 }

@@ -60,9 +60,14 @@ fn expected(kind: ServerKind) -> String {
         ServerKind::Ollama => " #0<{\"x\":1}",
         _ => " #0<{\"x\": #0<1}",
     };
+    // The text of reasoning is only in the reply, as an item of the provider.
+    let thought = match kind {
+        ServerKind::OpenAiResponses => "",
+        _ => "Höm",
+    };
     let provider = kind.provider();
     format!(
-        "~Höm+Grüße +😀 #0:call_1:a_b{input} = {provider} \"Grüße 😀\" (9, 5) call_1:a_b{{\"x\":1}}"
+        "~{thought}+Grüße +😀 #0:call_1:a_b{input} = {provider} \"Grüße 😀\" (9, 5) call_1:a_b{{\"x\":1}}"
     )
 }
 

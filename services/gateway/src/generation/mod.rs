@@ -59,7 +59,7 @@ pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use request_settings::RequestSettings;
 pub use run_key::{RunKey, finish_commit, run_started_by};
 pub use start::{NewConversation, RunHandle, Start, StartAt};
-pub use stateless_turn::StatelessTurn;
+pub use stateless_turn::{PreviousTurns, StatelessTurn};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub(crate) use sweeper::jittered;
 pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};

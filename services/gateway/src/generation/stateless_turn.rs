@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use domain::event::MessageAppended;
-use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Version};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
 use history::Target;
@@ -23,12 +23,21 @@ use crate::quotas::account::Account;
 /// What a model answers without a record.
 #[derive(Debug, Clone, Default)]
 pub struct StatelessTurn {
-    /// The conversation that the facts follow; `None`: none.
-    pub after: Option<Target>,
+    /// The history that the facts follow; `None`: none.
+    pub after: Option<PreviousTurns>,
     /// Messages, calls and their results; oldest first.
     pub facts: Vec<Fact>,
     /// What the request sets.
     pub settings: RequestSettings,
+}
+
+/// A conversation up to a version.
+#[derive(Debug, Clone)]
+pub struct PreviousTurns {
+    /// How to read the conversation.
+    pub target: Target,
+    /// The last version that the model reads.
+    pub through: Version,
 }
 
 impl StatelessTurn {
@@ -67,7 +76,8 @@ impl Generations {
         context.instructions.clone_from(&turn.settings.instructions);
         let (body, names) = match &turn.after {
             None => assembly::assemble_given(&context, turn.facts)?,
-            Some(target) => {
+            Some(PreviousTurns { target, through }) => {
+                context.at = Some(*through);
                 let made = assembly::assemble(&self.gateway, target, &context, &turn.facts).await?;
                 (made.body, made.names)
             }

@@ -6,6 +6,7 @@ mod errors;
 mod models;
 mod recorded;
 mod responses;
+mod schemas;
 
 use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;

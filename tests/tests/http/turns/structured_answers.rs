@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use tests::eventually::eventually;
-use wire::proto::operate::v1::{AgentSettings, ModelSettings, ToolSettings};
+use wire::proto::operate::v1::{AgentSettings, ModelSettings, Scope, ToolSettings};
 
 use super::fixture::{TurnFixture, open_settings};
 use super::model::{Model, Reply};
 use super::sse::{ask, chunks, kinds, text as text_of};
-use crate::fixture::{list, text};
+use crate::fixture::{bearer, list, text};
 
 const SCHEMA: &str =
     r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
@@ -142,4 +142,51 @@ async fn turns_of_v1_chat_are_checked_with_and_without_a_session() {
         assert_eq!(failed.status_and_code(), (502, "RUN_FAILED".to_owned()));
         assert_eq!(failed.json()["metadata"]["error_type"], "output_invalid");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streamed_completions_have_the_whole_answer() {
+    let model = Model::answering(answer_to).await;
+    let (fixture, _) = fixture(&model).await;
+    let scopes = [Scope::Append, Scope::Read];
+    let key = fixture.operator.secret_key(&scopes, &["support"]).await;
+    let client = bearer(&fixture.stack, &key.secret);
+    eventually("a gateway that knows the key", || async {
+        (client.get("/openai/v1/models").await.status == 200).then_some(())
+    })
+    .await;
+    let call = json!({
+        "index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": ""},
+    });
+    let input = json!({"index": 0, "function": {"arguments": "{}"}});
+    for (content, text, calls, reason) in [
+        ("once wrong", VALID, vec![], "stop"),
+        ("look it up", "", vec![call, input], "tool_calls"),
+    ] {
+        for store in [false, true] {
+            let body = json!({
+                "model": "support", "messages": [{"role": "user", "content": content}],
+                "tools": [{"type": "function", "function": {"name": "look"}}],
+                "stream": true, "store": store,
+            });
+            let heard = client.post("/openai/v1/chat/completions", &body).await;
+            let choices = choices(&heard.text());
+            let deltas = choices.iter().map(|choice| &choice["delta"]);
+            let texts = deltas.clone().filter_map(|delta| delta["content"].as_str());
+            assert_eq!(texts.collect::<String>(), text, "{choices:?}");
+            let heard_calls = deltas.filter_map(|delta| delta["tool_calls"][0].as_object());
+            let heard_calls: Vec<Value> = heard_calls.cloned().map(Value::Object).collect();
+            assert_eq!(heard_calls, calls, "{choices:?}");
+            assert_eq!(choices.last().unwrap()["finish_reason"], reason);
+        }
+    }
+}
+
+/// The choices of a streamed completion.
+fn choices(stream: &str) -> Vec<Value> {
+    let events = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let chunks = events.filter_map(|json| serde_json::from_str::<Value>(json).ok());
+    chunks.map(|chunk| chunk["choices"][0].clone()).collect()
 }

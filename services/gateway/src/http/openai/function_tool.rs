@@ -4,8 +4,10 @@ use domain::{JsonText, ToolName, Violation};
 use models::{TOOLS_MAX, Tool};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
+
+use super::verbatim::verbatim;
 
 /// The schema of a function without parameters.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
@@ -19,7 +21,7 @@ pub struct FunctionTool {
     description: Option<String>,
     /// The JSON schema of its input: an object.
     #[schema(value_type = Option<Object>)]
-    parameters: Option<Value>,
+    parameters: Option<Box<RawValue>>,
     /// Whether the model server must enforce the schema.
     strict: Option<bool>,
 }
@@ -30,8 +32,10 @@ impl FunctionTool {
     /// # Errors
     /// The name or the schema is invalid.
     pub fn tool(&self) -> Result<Tool, Violation> {
-        let parameters = self.parameters.as_ref().map(Value::to_string);
-        let schema = JsonText::parse(parameters.as_deref().unwrap_or(NO_PARAMETERS));
+        let schema = match &self.parameters {
+            Some(parameters) => verbatim(parameters),
+            None => JsonText::parse(NO_PARAMETERS),
+        };
         Ok(Tool {
             name: ToolName::parse(self.name.as_str())
                 .map_err(|violation| violation.within("name"))?,

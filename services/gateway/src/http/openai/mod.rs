@@ -18,6 +18,7 @@ pub mod models;
 pub mod requested_model;
 pub mod responses;
 pub mod sampling;
+mod verbatim;
 
 /// The path of the base URL.
 pub const BASE_PATH: &str = "/openai/v1";

@@ -1,6 +1,6 @@
 //! `previous_response_id`: chains of responses and their branches.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::model::{Model, Reply};
 
 use super::{PATH, create, error, id, last_sent, pairs, setup, text};
@@ -79,11 +79,29 @@ async fn a_response_without_a_record_can_follow_one_with() {
     let model = counting().await;
     let (_stack, client) = setup(&model).await;
     let first = create(&client, json!({"input": "one"})).await.ok(200);
-    let more = json!({"input": "two", "previous_response_id": id(&first), "store": false});
-    let second = create(&client, more).await.ok(200);
+    let unrecorded = async |input: Value| {
+        let more = json!({"input": input, "previous_response_id": id(&first), "store": false});
+        create(&client, more).await.ok(200)
+    };
+    let second = unrecorded(json!("two")).await;
     let expected = [("user", "one"), ("assistant", "answer 0"), ("user", "two")];
     assert_eq!(last_sent(&model), pairs(&expected));
     assert_eq!(second["store"], false);
+    // Later responses of the same conversation are not part of the chain.
+    let more = json!({"input": "between", "previous_response_id": id(&first)});
+    let between = create(&client, more).await.ok(200);
+    unrecorded(json!("two")).await;
+    assert_eq!(last_sent(&model), pairs(&expected));
+    // References to items of the chain are left out, others are resolved.
+    let references = [&first, &between]
+        .map(|response| json!({"type": "item_reference", "id": response["output"][0]["id"]}));
+    unrecorded(json!(references)).await;
+    let expected = [
+        ("user", "one"),
+        ("assistant", "answer 0"),
+        ("assistant", "answer 2"),
+    ];
+    assert_eq!(last_sent(&model), pairs(&expected));
     let path = format!("{PATH}/{}", id(&second));
     let (status, code, _) = error(&client.get(&path).await);
     assert_eq!((status, code.as_str()), (404, "RESPONSE_NOT_FOUND"));

@@ -53,6 +53,43 @@ async fn input_and_output_are_items() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn short_pages_contain_every_item_once() {
+    let model = Model::start(|before| match before {
+        0 | 1 => Reply::Call("call_1", "look"),
+        _ => Reply::Text("Stars.".to_owned()),
+    })
+    .await;
+    let (_stack, client) = setup(&model).await;
+    let conversation = conversation(&client).await;
+    let tools = json!([{"type": "function", "name": "look"}]);
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "sky"});
+    // The model's messages that only call are no items.
+    for input in [json!("Where?"), json!([output]), json!([output])] {
+        let more = json!({"input": input, "tools": tools, "conversation": conversation});
+        create(&client, more).await.ok(200);
+    }
+    let mut expected = items(&client, &conversation).await;
+    assert_eq!(expected.len(), 6);
+    for order in ["asc", "desc"] {
+        let (mut found, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("{CONVERSATIONS}/{conversation}/items?limit=1&order={order}{after}");
+            let page = client.get(&path).await.ok(200);
+            let item = &page["data"][0];
+            assert!(item.is_object(), "{order}: {page}");
+            found.push(id(item).to_owned());
+            after = format!("&after={}", id(item));
+            if page["has_more"] == false {
+                break;
+            }
+        }
+        let ids: Vec<&str> = expected.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(found, ids, "{order}");
+        expected.reverse();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_retry_gets_the_first_response() {
     let model = Model::start(|before| Reply::Text(format!("answer {before}"))).await;
     let (_stack, client) = setup(&model).await;
@@ -88,11 +125,13 @@ async fn a_conversation_with_a_run_is_locked() {
     assert_eq!(error(&create(&client, more).await), expected);
     let path = format!("{PATH}/{}", id(&running));
     assert_eq!(error(&client.delete(&path).await).1, "RESPONSE_IN_PROGRESS");
-    let more = json!({"input": "two", "previous_response_id": id(&running)});
-    assert_eq!(
-        error(&create(&client, more).await).1,
-        "PREVIOUS_RESPONSE_NOT_COMPLETE"
-    );
+    for store in [true, false] {
+        let more = json!({"input": "two", "previous_response_id": id(&running), "store": store});
+        assert_eq!(
+            error(&create(&client, more).await).1,
+            "PREVIOUS_RESPONSE_NOT_COMPLETE"
+        );
+    }
     let cancelled = client
         .post(&format!("{path}/cancel"), &json!({}))
         .await

@@ -26,7 +26,7 @@ async fn setup(model: &Model) -> (Stack, HttpClient) {
 }
 
 /// The same with other settings of the server `scripted`.
-async fn setup_with(models: Value) -> (Stack, HttpClient) {
+pub(super) async fn setup_with(models: Value) -> (Stack, HttpClient) {
     let mut stack = Setup::tasks().prepare().await;
     stack.gateway.settings.gateway.models = serde_json::from_value(models).unwrap();
     stack.start().await;

@@ -1,6 +1,7 @@
 //! A model server that speaks Responses receives Responses, from every API.
 
 use serde_json::{Value, json};
+use tests::http_client::HttpClient;
 use tests::model::{Model, Reply};
 
 use super::{create, events, id, setup_with, text};
@@ -11,6 +12,33 @@ fn sent(model: &Model) -> Vec<Value> {
     let input = requests.last().unwrap()["input"].as_array().unwrap();
     let kinds = input.iter().map(|item| item["type"].clone());
     kinds.collect()
+}
+
+/// The ids of the items of a stream, in their order.
+fn added_ids(events: &[Value]) -> Vec<&Value> {
+    let added = events.iter();
+    let added = added.filter(|event| event["type"] == "response.output_item.added");
+    added.map(|event| &event["item"]["id"]).collect()
+}
+
+/// The ids of the items of a response.
+fn output_ids(response: &Value) -> Vec<&Value> {
+    let output = response["output"].as_array().unwrap().iter();
+    output.map(|item| &item["id"]).collect()
+}
+
+/// A client may keep the history itself, with the reasoning as an item of its own.
+async fn check_kept_history(client: &HttpClient, model: &Model, reasoning: &Value) {
+    let history = json!([
+        {"role": "user", "content": "Where?"}, reasoning,
+        {"role": "assistant", "content": "In Leeds."}, {"role": "user", "content": "Why?"}
+    ]);
+    let unrecorded = create(client, json!({"input": history, "store": false})).await;
+    assert_eq!(
+        unrecorded.ok(200)["output"][1]["content"][0]["text"],
+        "In Leeds."
+    );
+    assert_eq!(sent(model), ["message", "reasoning", "message", "message"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,20 +83,13 @@ async fn a_server_of_responses_gets_responses() {
     assert_eq!(told["output"][1]["content"][0]["text"], "In Leeds.");
     let more = json!({"input": "Since when?", "previous_response_id": id(&told), "stream": true});
     let streamed = events(&create(&client, more).await);
-    assert_eq!(streamed.last().unwrap()["type"], "response.completed");
+    let last = streamed.last().unwrap();
+    assert_eq!(last["type"], "response.completed");
+    // The thoughts that the server streams are not in its item, so no other item shows them.
+    assert_eq!(added_ids(&streamed), output_ids(&last["response"]));
     let answer = ["function_call_output", "reasoning", "message", "message"];
     assert_eq!(sent(&model)[2..], answer);
-    // A client may keep the history itself, with the reasoning as an item of its own.
-    let history = json!([
-        {"role": "user", "content": "Where?"}, reasoning,
-        {"role": "assistant", "content": "In Leeds."}, {"role": "user", "content": "Why?"}
-    ]);
-    let unrecorded = create(&client, json!({"input": history, "store": false})).await;
-    assert_eq!(
-        unrecorded.ok(200)["output"][1]["content"][0]["text"],
-        "In Leeds."
-    );
-    assert_eq!(sent(&model), ["message", "reasoning", "message", "message"]);
+    check_kept_history(&client, &model, reasoning).await;
     let body = json!({"model": "support", "messages": [{"role": "user", "content": "Where?"}]});
     let completion = client.post("/openai/v1/chat/completions", &body).await;
     let message = completion.ok(200)["choices"][0]["message"].clone();

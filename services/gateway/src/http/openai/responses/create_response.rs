@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::input::{raw_items, repeats_messages, without_repeated};
 use super::object::ResponseObject;
-use super::placement::{Placement, previous_not_found};
-use super::recorded::RecordedResponse;
+use super::placement::Placement;
+use super::recorded::{RecordedResponse, previous_not_found};
 use super::request::{Delivery, ResponseRequest};
 use super::response_stream::Answer;
 use super::started::{CheckedRequest, StartedResponse, start};

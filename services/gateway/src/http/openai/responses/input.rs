@@ -1,6 +1,6 @@
 //! The input of a request, as items to record.
 
-use domain::ConversationKey;
+use domain::{ConversationKey, Version};
 use runtime::http::HttpProblem;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -43,8 +43,17 @@ pub(super) fn raw_items(input: Option<&RawValue>) -> Result<Vec<Box<RawValue>>, 
     Ok(items)
 }
 
-/// Reads items, and replaces references by copies of the items that they name. References to items of `own`, the conversation that
-/// the response continues, are left out: its model reads them anyway.
+/// The part of a conversation that a response continues.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ContinuedHistory<'a> {
+    /// The conversation.
+    pub(super) key: &'a ConversationKey,
+    /// Its last version that the model reads.
+    pub(super) through: Version,
+}
+
+/// Reads items, and replaces references by copies of the items that they name. References to items of the `continued` history are
+/// left out: the model reads them anyway.
 ///
 /// # Errors
 /// 400: an item is invalid, or a reference names no item that the caller may read.
@@ -52,7 +61,7 @@ pub(super) async fn resolved(
     state: &HttpState,
     caller: &OpenAiCaller,
     items: &[Box<RawValue>],
-    own: Option<&ConversationKey>,
+    continued: Option<ContinuedHistory<'_>>,
 ) -> Result<NewItems, HttpProblem> {
     let mut new = NewItems::read_field(INPUT, RESPONSE_ITEMS_MAX, items)?;
     let mut known = Vec::new();
@@ -66,7 +75,10 @@ pub(super) async fn resolved(
         let snapshot = snapshot.map_err(|_| unresolved(INPUT, index))?;
         let found = find(&snapshot, &id).await?;
         let found = found.ok_or_else(|| unresolved(INPUT, index))?;
-        if own == Some(&target.key) {
+        let is_read = |history: ContinuedHistory<'_>| {
+            *history.key == target.key && found.place.version <= history.through
+        };
+        if continued.is_some_and(is_read) {
             known.push(index);
             continue;
         }

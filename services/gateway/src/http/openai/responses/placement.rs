@@ -14,7 +14,7 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
-use super::recorded::{RecordedResponse, is_complete, version_without_items_after};
+use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::generation::NewConversation;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::OwnedId;
@@ -93,7 +93,7 @@ impl Placement {
     /// earlier attempt in the head of the conversation.
     ///
     /// # Errors
-    /// 400: the response has not ended, or failed.
+    /// 400: as [`RecordedResponse::continued_from`].
     pub(super) async fn after(
         creator: Creator<'_>,
         previous: &RecordedResponse,
@@ -105,20 +105,12 @@ impl Placement {
             access,
             ..
         } = creator;
-        if previous.target.access.agent != access.agent {
-            return Err(previous_not_found());
-        }
-        let ended = previous.end.as_ref().filter(|(end, _)| is_complete(end));
-        let Some((_, end)) = ended else {
-            let detail = "the previous response is in progress or failed: wait for its end, or continue the one before it";
-            let code = "PREVIOUS_RESPONSE_NOT_COMPLETE";
-            return Err(HttpProblem::of_field(code, "previous_response_id", detail));
-        };
+        let end = previous.continued_from(&access.agent)?;
         let key = &previous.target.key;
         let deadline = caller.service.call.deadline;
         let (head, _) = head_from_leader(state, key, deadline).await?;
         let is_own = !previous.noted.names_conversation;
-        let unchanged = version_without_items_after(state, &previous.target, *end).await?;
+        let unchanged = version_without_items_after(state, &previous.target, end).await?;
         let is_last = unchanged == Some(head.version);
         if is_own && (is_last || earlier(&head, key).is_some()) {
             return Ok(Self {
@@ -139,7 +131,7 @@ impl Placement {
             user: owner,
             ..creator
         };
-        Self::fork(creator, previous, *end)
+        Self::fork(creator, previous, end)
     }
 
     /// A fork after a response, without its calls: a fork cannot answer calls of its parent, so that it repeats them.
@@ -223,15 +215,4 @@ fn in_conversation(problem: HttpProblem) -> HttpProblem {
         StatusCode::NOT_FOUND => problem.in_field("conversation"),
         _ => problem,
     }
-}
-
-/// There is no such previous response for this caller.
-pub(super) fn previous_not_found() -> HttpProblem {
-    let detail =
-        "previous_response_id names no response of this caller: it was deleted, or not stored";
-    HttpProblem::of_field(
-        "previous_response_not_found",
-        "previous_response_id",
-        detail,
-    )
 }

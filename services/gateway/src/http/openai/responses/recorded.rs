@@ -2,7 +2,8 @@
 
 use axum::http::StatusCode;
 use domain::{
-    Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version,
+    AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp,
+    Version,
 };
 use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
 use runtime::http::HttpProblem;
@@ -91,6 +92,23 @@ impl RecordedResponse {
     pub(super) fn facts(&self) -> Vec<Fact> {
         let facts = self.output.iter().map(|event| event.event.fact.clone());
         facts.collect()
+    }
+
+    /// The version of its end: the model of a response that continues it reads the conversation up to there.
+    ///
+    /// # Errors
+    /// 400: it belongs to another agent, has not ended, or failed.
+    pub(super) fn continued_from(&self, agent: &AgentId) -> Result<Version, HttpProblem> {
+        if self.target.access.agent != *agent {
+            return Err(previous_not_found());
+        }
+        let ended = self.end.as_ref().filter(|(end, _)| is_complete(end));
+        let Some((_, end)) = ended else {
+            let detail = "the previous response is in progress or failed: wait for its end, or continue the one before it";
+            let code = "PREVIOUS_RESPONSE_NOT_COMPLETE";
+            return Err(HttpProblem::of_field(code, "previous_response_id", detail));
+        };
+        Ok(*end)
     }
 
     /// The run.
@@ -243,7 +261,7 @@ pub(super) async fn version_without_items_after(
 }
 
 /// Whether a response that ended can be continued.
-pub(super) fn is_complete(end: &RunEnd) -> bool {
+fn is_complete(end: &RunEnd) -> bool {
     matches!(end.outcome, RunOutcome::Completed | RunOutcome::Stopped)
 }
 
@@ -251,6 +269,17 @@ pub(super) fn is_complete(end: &RunEnd) -> bool {
 pub(super) fn not_found() -> HttpProblem {
     let detail = "no such response for this caller: it was deleted, or not stored";
     HttpProblem::new(StatusCode::NOT_FOUND, "RESPONSE_NOT_FOUND", detail)
+}
+
+/// There is no such previous response for this caller.
+pub(super) fn previous_not_found() -> HttpProblem {
+    let detail =
+        "previous_response_id names no response of this caller: it was deleted, or not stored";
+    HttpProblem::of_field(
+        "previous_response_not_found",
+        "previous_response_id",
+        detail,
+    )
 }
 
 fn as_not_found(problem: HttpProblem) -> HttpProblem {

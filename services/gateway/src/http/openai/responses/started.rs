@@ -14,7 +14,7 @@ use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
 
-use super::input::resolved;
+use super::input::{ContinuedHistory, resolved};
 use super::object::ResponseHead;
 use super::output::OutputPlace;
 use super::parameters::{Noted, Parameters};
@@ -143,7 +143,11 @@ async fn record(
     request: CheckedRequest,
     mut placement: Placement,
 ) -> Result<StartCommit, HttpProblem> {
-    let items = resolved(state, caller, &request.items, Some(&placement.key)).await?;
+    let continued = ContinuedHistory {
+        key: &placement.key,
+        through: placement.version,
+    };
+    let items = resolved(state, caller, &request.items, Some(continued)).await?;
     let noted = Noted {
         parameters: request.parameters,
         names_conversation: placement.is_named,

@@ -1,10 +1,9 @@
 //! A response that is not recorded: alone, or after a recorded one.
 
 use domain::Owner;
-use history::{Freshness, Target};
 use runtime::http::HttpProblem;
 
-use super::input::resolved;
+use super::input::{ContinuedHistory, resolved};
 use super::object::{ResponseHead, ResponseObject};
 use super::output::OutputPlace;
 use super::recorded::RecordedResponse;
@@ -12,30 +11,34 @@ use super::response_id::ResponseId;
 use super::response_stream::Answer;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
-use crate::generation::StatelessTurn;
+use crate::generation::{PreviousTurns, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::quotas::account::Account;
 
-/// Starts the answer to a request. After a recorded response, the model reads its conversation up to now.
+/// Starts the answer to a request. After a recorded response, the model reads its conversation up to the end of the response.
 ///
 /// # Errors
-/// 400: an item is invalid; as stateless turns otherwise.
+/// 400: an item is invalid, or the previous response cannot be continued; as stateless turns otherwise.
 pub(super) async fn answer(
     state: &HttpState,
     caller: &OpenAiCaller,
     request: CheckedRequest,
     previous: Option<&RecordedResponse>,
 ) -> Result<Answer, HttpProblem> {
-    let own = previous.map(|previous| &previous.target.key);
-    let items = resolved(state, caller, &request.items, own).await?;
-    let after = previous.map(|previous| Target {
-        access: previous.target.access.clone(),
-        key: previous.target.key.clone(),
-        freshness: Freshness::Fresh,
-        ..previous.target
+    let after = match previous {
+        Some(previous) => Some(PreviousTurns {
+            target: previous.target.clone(),
+            through: previous.continued_from(&request.access.agent)?,
+        }),
+        None => None,
+    };
+    let continued = after.as_ref().map(|after| ContinuedHistory {
+        key: &after.target.key,
+        through: after.through,
     });
+    let items = resolved(state, caller, &request.items, continued).await?;
     let owner = request.user.map(Owner::User);
     let account = Account::of(&request.access, owner.as_ref(), &caller.source());
     let turn = StatelessTurn {

@@ -1,10 +1,11 @@
 //! The form of the answer, as the Responses API writes it.
 
+use std::collections::BTreeMap;
+
 use domain::JsonText;
 use runtime::http::HttpProblem;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use crate::http::openai::chat::completions::failure::not_supported;
 use crate::http::problem;
@@ -12,8 +13,19 @@ use crate::http::problem;
 /// The member `text` of a request.
 #[derive(Debug, Deserialize)]
 struct TextBody {
-    format: Option<Value>,
+    format: Option<Box<RawValue>>,
     verbosity: Option<String>,
+}
+
+/// The members of an object, each verbatim: a model writes the members of its answer in the order of the schema.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// The form as chat completions write it: the members of a schema are nested.
+#[derive(Debug, Serialize)]
+struct ChatFormat {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json_schema: Option<Members>,
 }
 
 /// The form of the answer as chat completions write it; `None`: any text.
@@ -35,30 +47,35 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
     let Some(format) = text.format else {
         return Ok(None);
     };
-    let in_chat_form = match format.get("type").and_then(Value::as_str) {
+    let mut members = serde_json::from_str::<Members>(format.get()).unwrap_or_default();
+    let kind = members.remove("type");
+    let kind = kind.and_then(|kind| serde_json::from_str::<String>(kind.get()).ok());
+    let (kind, json_schema) = match kind.as_deref() {
         Some("text") => return Ok(None),
-        Some("json_object") => json!({"type": "json_object"}),
-        Some("json_schema") => schema(format)?,
+        Some("json_object") => ("json_object", None),
+        Some("json_schema") => ("json_schema", Some(schema(members)?)),
         _ => {
             let rule = "must be `text`, `json_object` or `json_schema`";
             return Err(malformed("text.format.type", rule));
         }
     };
-    let format = JsonText::parse(in_chat_form.to_string());
+    let in_chat_form = ChatFormat {
+        r#type: kind,
+        json_schema,
+    };
+    // Documents in a struct always serialize.
+    let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default());
     let format = format.map_err(|violation| violation.within("text.format"));
     format.map(Some).map_err(problem::from_violation)
 }
 
-fn schema(mut format: Value) -> Result<Value, HttpProblem> {
-    let named = format.get("name").is_some_and(Value::is_string);
-    let has_schema = format.get("schema").is_some_and(Value::is_object);
-    if !named || !has_schema {
+/// The members of a schema, which has a name.
+fn schema(members: Members) -> Result<Members, HttpProblem> {
+    let member = |name: &str| members.get(name).map_or("", |value| value.get());
+    if !member("name").starts_with('"') || !member("schema").starts_with('{') {
         return Err(malformed("text.format", "needs `name` and `schema`"));
     }
-    if let Some(members) = format.as_object_mut() {
-        members.remove("type");
-    }
-    Ok(json!({"type": "json_schema", "json_schema": format}))
+    Ok(members)
 }
 
 fn malformed(field: &str, rule: &str) -> HttpProblem {
@@ -68,6 +85,7 @@ fn malformed(field: &str, rule: &str) -> HttpProblem {
 #[cfg(test)]
 mod tests {
     use serde_json::value::to_raw_value;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -113,18 +113,7 @@ impl From<Usage> for CompletionUsage {
 
 /// The answer of a reply's facts.
 pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
-    let (mut content, mut refusal) = (None::<String>, None::<String>);
-    for part in messages(facts).flat_map(|message| &message.parts) {
-        match part {
-            Part::Text(text) => content.get_or_insert_default().push_str(text),
-            Part::Refusal(text) => refusal.get_or_insert_default().push_str(text),
-            Part::Thinking { .. }
-            | Part::RedactedThinking(_)
-            | Part::Image { .. }
-            | Part::File { .. }
-            | Part::ProviderItem { .. } => {}
-        }
-    }
+    let AnswerTexts { content, refusal } = texts(facts);
     CompletionChoice {
         index: 0,
         message: CompletionMessage {
@@ -136,6 +125,32 @@ pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
         finish_reason: finish_reason(facts),
         logprobs: None,
     }
+}
+
+/// The texts of an answer; `None`: it has no such text.
+#[derive(Debug, Default)]
+pub(super) struct AnswerTexts {
+    /// The text.
+    pub(super) content: Option<String>,
+    /// The text of a refusal.
+    pub(super) refusal: Option<String>,
+}
+
+/// The texts of a reply's facts.
+pub(super) fn texts(facts: &[Fact]) -> AnswerTexts {
+    let mut texts = AnswerTexts::default();
+    for part in messages(facts).flat_map(|message| &message.parts) {
+        match part {
+            Part::Text(text) => texts.content.get_or_insert_default().push_str(text),
+            Part::Refusal(text) => texts.refusal.get_or_insert_default().push_str(text),
+            Part::Thinking { .. }
+            | Part::RedactedThinking(_)
+            | Part::Image { .. }
+            | Part::File { .. }
+            | Part::ProviderItem { .. } => {}
+        }
+    }
+    texts
 }
 
 /// The tokens, if the model server reports them.
@@ -179,7 +194,8 @@ fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
     })
 }
 
-fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
+/// The calls of a reply's facts.
+pub(super) fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
     facts.iter().filter_map(|fact| match fact {
         Fact::ToolCalled(call) => Some(call),
         Fact::MessageAppended(_)

@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::answer::{ASSISTANT, CompletionUsage, FUNCTION, finish_reason, usage};
+use super::sent_step::SentStep;
 
 /// What all chunks of a completion have in common.
 #[derive(Debug, Clone)]
@@ -14,6 +15,13 @@ pub(super) struct ChunkHead {
     pub(super) model: String,
     /// Whether the last chunk has the usage; then all others have `usage: null`.
     pub(super) includes_usage: bool,
+}
+
+/// Makes the chunks of a completion from the parts of its answer. Pure.
+#[derive(Debug)]
+pub(super) struct CompletionChunks {
+    head: ChunkHead,
+    sent: SentStep,
 }
 
 /// A chunk of a completion.
@@ -82,9 +90,37 @@ pub struct FunctionDelta {
     arguments: String,
 }
 
-impl ChunkHead {
+impl CompletionChunks {
+    /// The chunks of a completion that has no parts yet.
+    pub(super) fn new(head: ChunkHead) -> Self {
+        Self {
+            head,
+            sent: SentStep::default(),
+        }
+    }
+
     /// The first chunk: it has the role.
     pub(super) fn first(&self) -> CompletionChunk {
+        self.head.first()
+    }
+
+    /// The chunks for a part of the answer. A complete step sends what its parts did not: an answer that must match a schema has
+    /// no other parts. Then follow the last chunks.
+    pub(super) fn push(&mut self, part: RunPartKind) -> Vec<CompletionChunk> {
+        let RunPartKind::StepFinished(facts) = part else {
+            self.sent.add(&part);
+            return self.head.of_part(part).into_iter().collect();
+        };
+        let missing = std::mem::take(&mut self.sent).missing(&facts);
+        let missing = missing.into_iter();
+        let missing = missing.filter_map(|part| self.head.of_part(part));
+        missing.chain(self.head.last(&facts)).collect()
+    }
+}
+
+impl ChunkHead {
+    /// The first chunk: it has the role.
+    fn first(&self) -> CompletionChunk {
         self.of_delta(ChunkDelta {
             role: Some(ASSISTANT),
             content: Some(String::new()),
@@ -93,7 +129,7 @@ impl ChunkHead {
     }
 
     /// The chunk for a part of the answer; `None`: the part adds nothing that chunks have. Thoughts are not sent.
-    pub(super) fn of_part(&self, part: RunPartKind) -> Option<CompletionChunk> {
+    fn of_part(&self, part: RunPartKind) -> Option<CompletionChunk> {
         let delta = match part {
             RunPartKind::TextDelta(text) => ChunkDelta {
                 content: Some(text),
@@ -135,7 +171,7 @@ impl ChunkHead {
     }
 
     /// The last chunks: the reason why the model stopped, then the usage if it is requested.
-    pub(super) fn last(&self, facts: &[Fact]) -> Vec<CompletionChunk> {
+    fn last(&self, facts: &[Fact]) -> Vec<CompletionChunk> {
         let mut end = self.of_delta(ChunkDelta::default());
         for choice in &mut end.choices {
             choice.finish_reason = Some(finish_reason(facts));

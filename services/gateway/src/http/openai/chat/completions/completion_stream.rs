@@ -14,7 +14,7 @@ use runtime::http::{DrainSignal, HttpProblem, StreamSlot};
 use serde::Serialize;
 use tokio::time::sleep;
 
-use super::chunks::ChunkHead;
+use super::chunks::{ChunkHead, CompletionChunks};
 use super::failure::{ended_early, problem_of};
 use crate::generation::FollowItem;
 use crate::http::openai::errors::OpenAiError;
@@ -29,7 +29,8 @@ pub(super) struct CompletionStream {
 }
 
 struct Frames {
-    stream: CompletionStream,
+    chunks: CompletionChunks,
+    parts: BoxStream<'static, FollowItem>,
     draining: DrainSignal,
     waiting: VecDeque<String>,
     is_over: bool,
@@ -38,11 +39,12 @@ struct Frames {
 impl CompletionStream {
     /// The response: a stream, which holds its slot until it ends.
     pub(super) fn respond(self, open: StreamSlot) -> Response {
-        let first = frame(&self.head.first());
+        let chunks = CompletionChunks::new(self.head);
         let frames = Frames {
-            stream: self,
+            waiting: VecDeque::from([frame(&chunks.first())]),
+            chunks,
+            parts: self.parts,
             draining: open.drain(),
-            waiting: VecDeque::from([first]),
             is_over: false,
         };
         let texts = unfold(frames, async |mut frames| {
@@ -66,7 +68,7 @@ impl Frames {
             tokio::select! {
                 biased;
                 () = self.draining.begun() => self.fail(&ended_early()),
-                followed = self.stream.parts.next() => match followed {
+                followed = self.parts.next() => match followed {
                     Some(FollowItem::Part(part)) => self.push(part.kind),
                     Some(FollowItem::Gone) | None => self.fail(&ended_early()),
                 },
@@ -76,29 +78,16 @@ impl Frames {
     }
 
     fn push(&mut self, part: RunPartKind) {
-        match part {
-            RunPartKind::StepFinished(facts) => {
-                let last = self.stream.head.last(&facts);
-                self.waiting.extend(last.iter().map(frame));
-            }
-            RunPartKind::RunEnded(end) => {
-                if let Some(problem) = problem_of(&end) {
-                    self.fail(&problem);
-                } else {
-                    self.is_over = true;
-                    self.waiting.push_back(DONE.to_owned());
-                }
-            }
-            part @ (RunPartKind::TextDelta(_)
-            | RunPartKind::ThinkingDelta(_)
-            | RunPartKind::RefusalDelta(_)
-            | RunPartKind::CallBegan { .. }
-            | RunPartKind::CallInput { .. }
-            | RunPartKind::ToolReturned(_)
-            | RunPartKind::KeptAlive) => {
-                let chunk = self.stream.head.of_part(part);
-                self.waiting.extend(chunk.as_ref().map(frame));
-            }
+        let RunPartKind::RunEnded(end) = part else {
+            let chunks = self.chunks.push(part);
+            self.waiting.extend(chunks.iter().map(frame));
+            return;
+        };
+        if let Some(problem) = problem_of(&end) {
+            self.fail(&problem);
+        } else {
+            self.is_over = true;
+            self.waiting.push_back(DONE.to_owned());
         }
     }
 

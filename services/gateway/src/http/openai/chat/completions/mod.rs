@@ -9,6 +9,7 @@ pub(in crate::http::openai) mod failure;
 pub mod options;
 pub mod recorded;
 pub mod request;
+mod sent_step;
 pub mod tools;
 mod whole_answer;
 

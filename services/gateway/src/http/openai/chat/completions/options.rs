@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::request::{CompletionRequest, StopBody};
 use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, out_of_range, within};
+use crate::http::openai::verbatim::verbatim;
 use crate::http::problem;
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
@@ -73,13 +74,12 @@ impl CompletionRequest {
         let Some(format) = &self.response_format else {
             return Ok(None);
         };
+        let json = verbatim(format).map_err(|violation| violation.within(FIELD));
+        let json = json.map_err(problem::from_violation)?;
+        let format = serde_json::from_str::<Value>(format.get()).unwrap_or_default();
         match format.get("type").and_then(Value::as_str) {
             Some("text") => Ok(None),
-            Some("json_object" | "json_schema") => {
-                let json = JsonText::parse(format.to_string());
-                let json = json.map_err(|violation| violation.within(FIELD));
-                json.map(Some).map_err(problem::from_violation)
-            }
+            Some("json_object" | "json_schema") => Ok(Some(json)),
             _ => {
                 let detail = "response_format.type must be `text`, `json_object` or `json_schema`";
                 Err(HttpProblem::of_field(
@@ -135,6 +135,10 @@ mod tests {
         check(json!({"response_format": {"type": "json_object"}}), None);
         check(
             json!({"response_format": {"type": "xml"}}),
+            Some("response_format.type"),
+        );
+        check(
+            json!({"response_format": ["json_object"]}),
             Some("response_format.type"),
         );
         check(

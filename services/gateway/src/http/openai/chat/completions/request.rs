@@ -5,7 +5,6 @@ use formats::{Format, ParseError};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -64,7 +63,7 @@ pub struct CompletionRequest {
     pub(super) parallel_tool_calls: Option<bool>,
     /// The form of the answer: `text`, `json_object`, or `json_schema` with a schema.
     #[schema(value_type = Option<Object>)]
-    pub(super) response_format: Option<Value>,
+    pub(super) response_format: Option<Box<RawValue>>,
     /// At most 1: one answer.
     n: Option<u32>,
     /// Not supported, except `false`.

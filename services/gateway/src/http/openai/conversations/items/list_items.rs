@@ -52,7 +52,7 @@ pub(in crate::http) async fn list_openai_items(
     let opened = open_with(&state, &caller, &target, &events, bounds.batch()).await?;
     let (snapshot, first) = opened;
     let page = Page::effective_from(&snapshot, events, bounds, first).await;
-    listing.items(&snapshot, page).map(Json)
+    listing.items(&snapshot, page).await.map(Json)
 }
 
 fn no_such_start() -> HttpProblem {
@@ -65,6 +65,11 @@ pub(in crate::http::openai) type Range = (Version, Version);
 
 /// All events.
 const ALL: Range = (Version(1), EventQuery::OPEN_END);
+
+/// Most events of a page whose items are searched because the page before it has none.
+const EVENTS_SEARCHED: u32 = 100;
+/// Most pages that are searched for an item.
+const PAGES_SEARCHED_MAX: usize = 100;
 
 /// A page of items to read.
 pub(in crate::http::openai) struct Listing {
@@ -112,16 +117,42 @@ impl Listing {
         snapshot: &Snapshot<'_>,
     ) -> Result<ItemListObject, HttpProblem> {
         let page = Page::effective(snapshot, self.query(), self.bounds()).await;
-        self.items(snapshot, page)
+        self.items(snapshot, page).await
     }
 
-    /// The items of the events of the page.
-    fn items(
+    /// The items of the events of the page. Clients stop at a page without items, so that the events after it are searched for
+    /// one.
+    async fn items(
         &self,
         snapshot: &Snapshot<'_>,
-        page: Result<Page, Problem>,
+        first: Result<Page, Problem>,
     ) -> Result<ItemListObject, HttpProblem> {
-        let page = page.map_err(from_read_error)?;
+        let mut page = first.map_err(from_read_error)?;
+        let mut items = self.items_of_page(snapshot, &page)?;
+        for _ in 0..PAGES_SEARCHED_MAX {
+            let Some(next) = page.next.filter(|_| items.is_empty()) else {
+                break;
+            };
+            let bounds = PageBounds {
+                events_max: EVENTS_SEARCHED,
+                bytes_max: ITEMS_BYTES_MAX,
+            };
+            let next = Page::effective(snapshot, self.query_from(next.version), bounds).await;
+            page = next.map_err(from_read_error)?;
+            items = self.items_of_page(snapshot, &page)?;
+        }
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let has_more = items.len() > limit || page.next.is_some();
+        items.truncate(limit);
+        Ok(ItemListObject::new(items, has_more))
+    }
+
+    /// The items of the events of a page that follow the start of the list.
+    fn items_of_page(
+        &self,
+        snapshot: &Snapshot<'_>,
+        page: &Page,
+    ) -> Result<Vec<StoredItem>, HttpProblem> {
         let mut items = Vec::new();
         for row in &page.events {
             let event = decode(snapshot.key(), row).map_err(from_read_error)?;
@@ -131,10 +162,7 @@ impl Listing {
             }
             items.extend(of_event.into_iter().filter(|item| self.follows(item)));
         }
-        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let has_more = items.len() > limit || page.next.is_some();
-        items.truncate(limit);
-        Ok(ItemListObject::new(items, has_more))
+        Ok(items)
     }
 
     fn follows(&self, item: &StoredItem) -> bool {
@@ -146,29 +174,32 @@ impl Listing {
 
     fn query(&self) -> history::Query<'static> {
         let (from, to) = self.range;
-        let all = history::Query {
-            from,
-            to,
-            ..item_query(match self.order {
-                ItemOrder::Asc => Direction::Forward,
-                ItemOrder::Desc => Direction::Backward,
-            })
-        };
         match (self.after, self.order) {
-            (None, _) => all,
-            (Some(after), ItemOrder::Asc) => history::Query {
-                from: after.version.max(from),
-                ..all
+            (Some(after), ItemOrder::Asc) => self.query_from(after.version.max(from)),
+            (Some(after), ItemOrder::Desc) => self.query_from(after.version.min(to)),
+            (None, ItemOrder::Asc) => self.query_from(from),
+            (None, ItemOrder::Desc) => self.query_from(to),
+        }
+    }
+
+    /// The events of the range from a version, in the order of the list.
+    fn query_from(&self, first: Version) -> history::Query<'static> {
+        let (from, to) = self.range;
+        match self.order {
+            ItemOrder::Asc => history::Query {
+                from: first,
+                to,
+                ..item_query(Direction::Forward)
             },
-            (Some(after), ItemOrder::Desc) => history::Query {
-                to: after.version.min(to),
-                ..all
+            ItemOrder::Desc => history::Query {
+                from,
+                to: first,
+                ..item_query(Direction::Backward)
             },
         }
     }
 
-    /// The bounds of the events. Each has an item; the first may be that before the page, and the last shows that there are
-    /// more.
+    /// The bounds of the events. The first may be that before the page, and the last shows that there are more.
     fn bounds(&self) -> PageBounds {
         PageBounds {
             events_max: self.limit.saturating_add(1),
