@@ -162,3 +162,12 @@ async def test_a_gateway_that_is_gone() -> None:
         async with AsyncHansard(f"{scheme}://127.0.0.1:{free_port()}", "hsk_x", retries=policy) as client:
             with pytest.raises(Unavailable):
                 await client.get_conversation("c-1")
+
+
+async def test_a_watch_gets_texts_with_separators_of_unicode(client: AsyncHansard, deployment, new_id: str) -> None:
+    message = {"role": "user", "content": "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\r\nh\ri\nj"}
+    await client.create_conversation(new_id, user_id="ada", messages=[message])
+    event = await anext(client.watch(new_id, 2))
+    assert event.event.message_appended.parts[0].text == message["content"]
+    with Hansard(deployment.http_url, deployment.token, agent_id="demo") as blocking:
+        assert next(blocking.watch(new_id, 2)) == event

@@ -35,6 +35,7 @@ from hansard._positions import CONVERSATIONS_MAX, Positions
 from hansard._problems import DETAILS_KEY, of_grpc, of_http
 from hansard._pydantic_places import ENTRIES_MAX, Places
 from hansard._transports.address import Address
+from hansard._transports.event_lines import LINE_BYTES_MAX, EventLines
 from hansard._transports.event_stream import EventStream
 from hansard.types import RecordedEvent
 
@@ -168,18 +169,39 @@ def test_messages_round_trip() -> None:
         events_of_messages([{"role": "narrator", "content": "x"}])
 
 
-def test_live_streams_are_read_line_by_line() -> None:
+def test_live_streams_are_read_event_by_event() -> None:
     stream = EventStream()
     event = '{"version":1,"eventId":"e","commitId":"c","recordedAt":"2026-01-01T00:00:00Z","type":"FromTheFuture"}'
-    lines = ["retry: 5", "", ": comment", "", "id: 1", f"data: {event}", "", "event: caught-up", 'data: {"version":1}', ""]
-    responses = [response for line in lines if (response := stream.add_line(line)) is not None]
+    text = f'retry: 5\n\n: comment\n\nid: 1\ndata: {event}\n\nevent: caught-up\ndata: {{"version":1}}\n\n'
+    responses = list(stream.responses(text.encode()))
     assert [response.WhichOneof("item") for response in responses] == ["event", "caught_up"]
     assert responses[0].event.event.WhichOneof("fact") is None
     for code, kind in (("STREAM_TOO_OLD", Unavailable), ("CONVERSATION_ERASED", NotFound)):
-        stream.add_line("event: end")
-        stream.add_line(f'data: {{"code":"{code}","detail":"d","after":1}}')
+        end = f'data: {{"version":2}}\n\nevent: end\ndata: {{"code":"{code}","detail":"d","after":1}}\n\n'
+        ended = stream.responses(f"event: caught-up\n{end}".encode())
+        assert next(ended).caught_up.version == 2
         with pytest.raises(kind):
-            stream.add_line("")
+            next(ended)
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_only_line_ends_of_event_streams_end_lines(size: int) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei\r\n\nk: \U0001f600\r\r\r\n\n\rl"
+    stream = text.encode()
+    lines = EventLines()
+    found = [line for at in range(0, len(stream), size) for line in lines.add(stream[at : at + size])]
+    # A line is returned with its end: the last one has none yet.
+    assert found == ["a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei", "", "k: \U0001f600", "", "", "", ""]
+    assert lines.add(b"") == []
+    assert lines.add(b"\n") == ["l"]
+
+
+def test_lines_of_event_streams_have_a_bound() -> None:
+    lines = EventLines()
+    half = b"x" * (LINE_BYTES_MAX // 2)
+    assert lines.add(half) == lines.add(half) == []
+    with pytest.raises(HansardError, match="the longest is 32 MiB"):
+        lines.add(b"y\n")
 
 
 def test_calls_are_spans_without_contents(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,15 @@ pub struct SavedView {
     pub is_current: bool,
 }
 
+/// What a page examined, if more conversations could match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExaminedRange {
+    /// The time of the oldest examined conversation.
+    pub back_to: Timestamp,
+    /// The number of matches among the examined conversations.
+    pub found: usize,
+}
+
 /// The values of the page.
 #[derive(Clone, Copy)]
 pub struct ConversationsPage<'a> {
@@ -95,8 +104,8 @@ pub struct ConversationsPage<'a> {
     pub is_sorted: bool,
     /// The conversations.
     pub rows: &'a [ConversationRow],
-    /// The time of the oldest examined conversation, if more could match.
-    pub examined_back_to: Option<Timestamp>,
+    /// What was examined; `None`: the page is full, or all conversations were examined.
+    pub examined: Option<ExaminedRange>,
     /// The other pages.
     pub links: PageLinks<'a>,
     /// Up to when the rows are complete.
@@ -132,15 +141,14 @@ pub fn conversations(page: ConversationsPage<'_>) -> Markup {
             error: page.error,
             words: page.words,
         }))
-        @if page.is_sorted {
+        @if let Some(examined) = page.examined {
+            (notice(Tone::Neutral, &examined_range(examined, page.is_sorted)))
+        } @else if page.is_sorted {
             (notice(Tone::Neutral, "Sorted: the newest 500 matches. Narrow the filter to sort others."))
-        }
-        @if let Some(at) = page.examined_back_to {
-            (examined(&page, at))
         }
         @if !rows.is_empty() {
             (table("Conversations", &columns, &rows))
-        } @else if page.error.is_none() && page.examined_back_to.is_none() {
+        } @else if page.error.is_none() && page.examined.is_none() {
             (nothing(&page))
         }
         (pagination(page.links))
@@ -175,12 +183,17 @@ fn views(page: &ConversationsPage<'_>) -> Markup {
     }
 }
 
-fn examined(page: &ConversationsPage<'_>, at: Timestamp) -> Markup {
-    let (found, at) = (page.rows.len(), utc(at));
-    let text = format!(
+/// A sorted list has no next page.
+fn examined_range(examined: ExaminedRange, is_sorted: bool) -> String {
+    let (found, at) = (examined.found, utc(examined.back_to));
+    if is_sorted {
+        return format!(
+            "Sorted: {found} found among the conversations back to {at}. Older ones were not examined: add agent:, after: or before:."
+        );
+    }
+    format!(
         "{found} found among the conversations back to {at}. Go to the next page to look further back, or add agent:, after: or before:."
-    );
-    notice(Tone::Neutral, &text)
+    )
 }
 
 fn nothing(page: &ConversationsPage<'_>) -> Markup {
@@ -201,8 +214,13 @@ fn nothing(page: &ConversationsPage<'_>) -> Markup {
         "Filter: {}. All of the tenant's conversations were examined.{up_to}",
         page.filter
     );
+    let title = if page.links.first.is_some() {
+        "No more conversations match"
+    } else {
+        "No conversation matches"
+    };
     empty(EmptyState {
-        title: "No conversation matches",
+        title,
         detail: &detail,
         action: Some(("Show all conversations", PATH)),
     })
@@ -236,7 +254,15 @@ mod tests {
     use super::*;
 
     fn page(filter: &str, rows: &[ConversationRow], freshness: Freshness) -> String {
-        let page = ConversationsPage {
+        conversations(values(filter, rows, freshness)).into_string()
+    }
+
+    fn values<'a>(
+        filter: &'a str,
+        rows: &'a [ConversationRow],
+        freshness: Freshness,
+    ) -> ConversationsPage<'a> {
+        ConversationsPage {
             person: Person {
                 name: "ada",
                 tenant: "acme",
@@ -249,11 +275,10 @@ mod tests {
             error: None,
             is_sorted: false,
             rows,
-            examined_back_to: None,
+            examined: None,
             links: PageLinks::default(),
             freshness,
-        };
-        conversations(page).into_string()
+        }
     }
 
     #[test]
@@ -263,6 +288,29 @@ mod tests {
         let filtered = page("agent:<b>", &[], Freshness::UpTo(Timestamp(0)));
         assert!(filtered.contains("Filter: agent:&lt;b&gt;."), "{filtered}");
         assert!(filtered.contains("complete up to 1970-01-01 00:00:00 UTC"));
+    }
+
+    #[test]
+    fn only_pages_with_a_next_page_point_to_it() {
+        let check = |is_sorted: bool, next: Option<&str>| {
+            let page = conversations(ConversationsPage {
+                is_sorted,
+                examined: Some(ExaminedRange {
+                    back_to: Timestamp(0),
+                    found: 77,
+                }),
+                links: PageLinks { first: None, next },
+                ..values("tool:search", &[], Freshness::None)
+            });
+            let page = page.into_string();
+            assert_eq!(page.contains("Go to the next page"), next.is_some());
+            let found = "77 found among the conversations back to 1970-01-01 00:00:00 UTC.";
+            assert!(page.contains(found), "{page}");
+            assert!(!page.contains("newest 500 matches"), "{page}");
+            assert!(!page.contains("No conversation matches"), "{page}");
+        };
+        check(false, Some("/dashboard?page=1"));
+        check(true, None);
     }
 
     #[test]

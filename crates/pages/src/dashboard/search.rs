@@ -79,15 +79,30 @@ pub fn search(page: SearchPage<'_>) -> Markup {
         @if !page.found.is_empty() {
             ol.found { @for found in page.found { (item(found)) } }
         } @else if !page.query.is_empty() && page.error.is_none() {
-            (empty(EmptyState {
-                title: "Nothing found",
-                detail: "No text contains all of these words. Use fewer words, or remove a filter.",
-                action: None,
-            }))
+            (nothing(page.links))
         }
         (pagination(page.links))
     };
     document(&frame, &main)
+}
+
+/// A page without results. Only the first page, if it is the last as well, shows that no text contains the words.
+fn nothing(links: PageLinks<'_>) -> Markup {
+    let (title, detail) = if links.next.is_some() {
+        let detail = "None of the texts that were examined for this page contains all of these words. Go to the next page to look further back, or add a filter.";
+        ("Nothing on this page", detail)
+    } else if links.first.is_some() {
+        let detail = "No older text contains all of these words.";
+        ("No more results", detail)
+    } else {
+        let detail = "No text contains all of these words. Use fewer words, or remove a filter.";
+        ("Nothing found", detail)
+    };
+    empty(EmptyState {
+        title,
+        detail,
+        action: None,
+    })
 }
 
 fn form(page: &SearchPage<'_>) -> Markup {
@@ -131,5 +146,47 @@ fn item(found: &FoundText) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use identity::Role;
+
+    use super::*;
+
+    /// The page of a search that found nothing.
+    fn empty_page(links: PageLinks<'_>) -> String {
+        let page = SearchPage {
+            person: Person {
+                name: "ada",
+                tenant: "acme",
+                role: Role::Viewer,
+                form_token: "t",
+            },
+            query: "parcel",
+            error: None,
+            found: &[],
+            count: None,
+            is_reindexing: false,
+            links,
+            freshness: Freshness::None,
+        };
+        search(page).into_string()
+    }
+
+    #[test]
+    fn only_a_complete_search_found_nothing() {
+        let check = |first, next, expected: &str| {
+            let page = empty_page(PageLinks { first, next });
+            for text in ["Nothing found", "Nothing on this page", "No more results"] {
+                assert_eq!(page.contains(text), text == expected, "{text}: {page}");
+            }
+        };
+        let url = Some("/dashboard/search?q=parcel");
+        check(None, None, "Nothing found");
+        check(None, url, "Nothing on this page");
+        check(url, url, "Nothing on this page");
+        check(url, None, "No more results");
     }
 }

@@ -20,13 +20,15 @@ pub(super) enum Piece {
     Ended(Outcome),
 }
 
-/// How a run has ended.
+/// How an answer has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The answer is complete.
     Completed,
     /// It was stopped; what had arrived is kept.
     Stopped,
+    /// Ctrl-C ended the wait for it; its run may continue.
+    Detached,
     /// It failed: why.
     Failed(String),
 }

@@ -145,7 +145,7 @@ impl Chat {
                     self.report(done)?;
                 }
             }
-            if self.reply == Some(Outcome::Stopped) && !self.is_terminal() {
+            if self.is_interrupted() && !self.is_terminal() {
                 return Ok(Exit::Stopped);
             }
         }
@@ -157,11 +157,16 @@ impl Chat {
         let Some(input) = &mut self.input else {
             return Ok(Some(Entry::End));
         };
-        tokio::select! {
-            entry = input.message() => entry.map(Some),
+        let entry = tokio::select! {
+            biased;
             // A terminal's editor reads Ctrl-C itself.
-            () = self.turns.interrupted(), if !is_terminal => Ok(None),
+            () = self.turns.interrupted(), if !is_terminal => return Ok(None),
+            entry = input.message() => entry?,
+        };
+        if is_terminal {
+            self.turns.discard_interrupts()?;
         }
+        Ok(Some(entry))
     }
 
     async fn take(&mut self, line: Line<'_>) -> anyhow::Result<()> {
@@ -214,13 +219,18 @@ impl Chat {
 
     /// Asks whether a call may run; `None`: nobody answers.
     async fn ask(&mut self, call: &Call) -> anyhow::Result<Option<bool>> {
+        let is_terminal = self.is_terminal();
         let Some(input) = &mut self.input else {
             return Ok(None);
         };
         let shown = |text: &str| line(text, QUESTION_CHARS_MAX);
         let question = format!("Run {}({})? [y/n] ", shown(&call.tool), shown(&call.input));
         for _ in 0..QUESTIONS_MAX {
-            match input.answer(&question).await? {
+            let answer = input.answer(&question).await?;
+            if is_terminal {
+                self.turns.discard_interrupts()?;
+            }
+            match answer {
                 Entry::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
                     "y" | "yes" => return Ok(Some(true)),
                     "n" | "no" => return Ok(Some(false)),
@@ -257,6 +267,9 @@ impl Chat {
                 .turns
                 .screen
                 .note("(stopped: the answer so far is kept)")?),
+            Some(Outcome::Detached) => Ok(self.turns.screen.note(
+                "(not stopped: the answer may continue; open the conversation again to see it)",
+            )?),
             Some(Outcome::Completed) | None => Ok(()),
         }
     }
@@ -266,6 +279,11 @@ impl Chat {
         self.conversation = None;
         self.replaces = None;
         self.waiting.clear();
+    }
+
+    /// Whether Ctrl-C ended the last answer.
+    fn is_interrupted(&self) -> bool {
+        matches!(self.reply, Some(Outcome::Stopped | Outcome::Detached))
     }
 
     fn is_terminal(&self) -> bool {
@@ -287,7 +305,7 @@ impl Chat {
         if self.is_terminal() {
             return Ok(Exit::Done);
         }
-        if self.reply == Some(Outcome::Stopped) {
+        if self.is_interrupted() {
             return Ok(Exit::Stopped);
         }
         if let (false, Some(id)) = (self.waiting.is_empty(), &self.conversation) {

@@ -1,5 +1,6 @@
 //! One turn: a message or decisions, and the answer.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -7,7 +8,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use runtime::backoff::Backoff;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
 use super::answer::{self, Answer, Call, Outcome, Piece};
@@ -15,7 +16,7 @@ use super::gateway::{Gateway, GatewayError};
 use super::screen::Screen;
 use super::stream::{AnswerStream, Next};
 
-/// The longest time between a stop and the end of its answer.
+/// The longest time between Ctrl-C and the beginning of an answer that has not begun, and between a stop and the end of its answer.
 const STOP_MAX: Duration = Duration::from_secs(10);
 /// The waits before a message is sent again, if the connection was lost before its answer began, and how often it is sent again.
 const RESEND_WAIT: Duration = Duration::from_millis(200);
@@ -31,9 +32,9 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    fn stopped() -> Self {
+    fn detached() -> Self {
         Self {
-            outcome: Outcome::Stopped,
+            outcome: Outcome::Detached,
             waiting: Vec::new(),
         }
     }
@@ -70,6 +71,12 @@ impl Turns {
     /// Waits for Ctrl-C.
     pub(super) async fn interrupted(&mut self) {
         self.interrupts.recv().await;
+    }
+
+    /// Ignores each Ctrl-C until now, so that it does not stop the next answer.
+    pub(super) fn discard_interrupts(&mut self) -> anyhow::Result<()> {
+        self.interrupts = signal(SignalKind::interrupt())?;
+        Ok(())
     }
 
     /// Sends a message and writes its answer. The conversation is created with its first message.
@@ -134,15 +141,21 @@ impl Turns {
             let request = self.gateway.request(Method::POST, path);
             request.header("idempotency-key", &key).json(body)
         };
-        let response = tokio::select! {
-            response = open(&self.gateway, request) => response?,
-            _ = self.interrupts.recv() => return Ok(Reply::stopped()),
+        let response = open(&self.gateway, request);
+        let result = wait_for_response(response, &mut self.interrupts, &self.screen).await?;
+        let (response, is_interrupted) = match result {
+            OpenResult::Begun(response) => (response, false),
+            OpenResult::Interrupted(response) => (response, true),
+            OpenResult::Detached => return Ok(Reply::detached()),
         };
         let Some(stream) = AnswerStream::answering(&self.gateway, conversation, response) else {
             bail!("the answer is not that of a gateway: check --url");
         };
         let mut turn = Turn::of(&self.gateway, conversation, &mut self.screen);
         turn.answer = answer;
+        if is_interrupted {
+            turn.stop().await?;
+        }
         turn.follow(stream, &mut self.interrupts).await
     }
 }
@@ -164,6 +177,42 @@ async fn open(
         sent = gateway.send(request()).await;
     }
     sent
+}
+
+/// How a request has been answered.
+enum OpenResult {
+    Begun(Response),
+    /// Ctrl-C was pressed before the response.
+    Interrupted(Response),
+    /// Ctrl-C was pressed again before the response: the request may have started a run.
+    Detached,
+}
+
+/// Waits for the response, also after Ctrl-C: the run that the request starts can be stopped only when it has begun.
+async fn wait_for_response(
+    response: impl Future<Output = Result<Response, GatewayError>>,
+    interrupts: &mut Signal,
+    screen: &Screen,
+) -> anyhow::Result<OpenResult> {
+    let mut response = pin!(response);
+    tokio::select! {
+        result = &mut response => return Ok(OpenResult::Begun(result?)),
+        _ = interrupts.recv() => {}
+    }
+    screen.note("(stopping the answer when it begins: press Ctrl-C again not to wait)")?;
+    tokio::select! {
+        result = response => Ok(OpenResult::Interrupted(result?)),
+        _ = interrupts.recv() => Ok(OpenResult::Detached),
+        () = sleep(STOP_MAX) => stop_timeout(),
+    }
+}
+
+/// The failure of an answer that has not stopped in time.
+fn stop_timeout<T>() -> anyhow::Result<T> {
+    bail!(
+        "the answer has not stopped within {} s: it may continue; open the conversation again to see it",
+        STOP_MAX.as_secs()
+    )
 }
 
 /// An answer that is being written.
@@ -205,9 +254,7 @@ impl<'a> Turn<'a> {
                     self.stop().await?;
                     continue;
                 }
-                () = sleep_until(deadline), if self.stop_by.is_some() => {
-                    bail!("the answer has not stopped within {} s: it may continue; open the conversation again to see it", STOP_MAX.as_secs());
-                }
+                () = sleep_until(deadline), if self.stop_by.is_some() => return stop_timeout(),
             };
             match next {
                 Next::Chunk(chunk) => self.write(&chunk)?,
@@ -264,7 +311,7 @@ impl<'a> Turn<'a> {
         self.screen.text_end()?;
         let waiting = match outcome {
             Outcome::Completed => self.answer.waiting().to_vec(),
-            Outcome::Stopped | Outcome::Failed(_) => Vec::new(),
+            Outcome::Stopped | Outcome::Detached | Outcome::Failed(_) => Vec::new(),
         };
         Ok(Reply { outcome, waiting })
     }

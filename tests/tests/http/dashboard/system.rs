@@ -39,13 +39,18 @@ fn sequence(page: &str) -> Option<String> {
 async fn the_state_of_the_deployment_is_shown() {
     let fixture = Fixture::new().await;
     let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
-    let page = eventually("a sampled lag", || async {
+    // The projector takes its partitions after it is ready.
+    let page = eventually("a sampled lag of a healthy deployment", || async {
         let page = operator.get(PATH).await.text();
-        page.contains("Lag of rows and search").then_some(page)
+        let is_shown = |text| page.contains(text);
+        let shown = [
+            "Lag of rows and search",
+            "Healthy: nothing needs an operator.",
+        ];
+        shown.into_iter().all(is_shown).then_some(page)
     })
     .await;
     for text in [
-        "Healthy: nothing needs an operator.",
         "conversations_v1",
         "durable",
         "indexes",

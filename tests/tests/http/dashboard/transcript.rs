@@ -119,6 +119,37 @@ async fn pages_have_every_event_once_and_open_at_an_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_event_of_a_step_links_to_the_context_before_the_step() {
+    let fixture = Fixture::new().await;
+    fixture.agent.create("c").await;
+    let events = vec![
+        user("Where is my parcel?"),
+        assistant("I search."),
+        call("a", "{}"),
+        call("b", "{}"),
+        result("a", "1"),
+        result("b", "2"),
+        assistant("In Leeds."),
+    ];
+    fixture.agent.append("c", events).await;
+    let browser = person(&fixture, DashboardRole::Viewer).await;
+    let check = async |query: &str, expected: &[u64]| {
+        let path = format!("/dashboard/conversations/c?{query}");
+        let page = browser.get(&path).await.text();
+        let links = page.split("/context?version=").skip(1);
+        let links = links.filter_map(|link| link.split('"').next()?.parse().ok());
+        assert_eq!(links.collect::<Vec<u64>>(), expected, "{query}");
+    };
+    for depth in ["conversation", "everything", "raw"] {
+        check(&format!("depth={depth}"), &[2, 2, 2, 7]).await;
+        // The step began before the page.
+        check(&format!("depth={depth}&after=3"), &[2, 2, 7]).await;
+        check(&format!("depth={depth}&at=5"), &[2, 7]).await;
+        check(&format!("depth={depth}&at=8"), &[7]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn script_in_any_field_is_text() {
     let fixture = Fixture::new().await;
     let session = fixture.session("hostile");

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tests::eventually::{eventually_true, within};
+use tests::proxy::{Direction, Network, Proxy};
 use tokio::process::Child;
 
 use super::Person;
@@ -85,6 +86,15 @@ impl Terminal {
         self.press("\r");
     }
 
+    /// Waits until the editor has returned a line: it reads single keys until then.
+    async fn line_is_read(&self) {
+        eventually_true("the end of the editor", || {
+            let modes = tcgetattr(&self.keyboard).unwrap().local_modes;
+            modes.contains(LocalModes::ICANON)
+        })
+        .await;
+    }
+
     fn interrupt(&self) {
         let id = i32::try_from(self.child.id().unwrap()).unwrap();
         kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
@@ -143,4 +153,26 @@ async fn a_person_asks_edits_stops_and_finds_earlier_messages() {
         history.contains("**hello**") && history.contains("/nothing"),
         "{history}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_during_a_command_does_not_stop_the_next_answer() {
+    let fixture = TurnFixture::new().await;
+    let mut person = Person::of(&fixture).await;
+    let gateway = fixture.stack.gateway.settings.gateway.http.server.addr;
+    let proxy = Proxy::start(tests::port::free(), gateway).await;
+    person.url = format!("http://{}", proxy.addr());
+    let mut terminal = Terminal::start(&person, &["--no-color"]);
+    terminal.shows("/help lists commands").await;
+    proxy.set(Network::Muted(Direction::ToClient));
+    terminal.enter("/list").await;
+    terminal.line_is_read().await;
+    terminal.interrupt();
+    proxy.set(Network::Normal);
+    terminal.shows("NUMBER").await;
+    terminal.shows("> ").await;
+    terminal.enter("hello").await;
+    terminal.shows("echo: hello").await;
+    terminal.shows("> ").await;
+    terminal.end().await;
 }

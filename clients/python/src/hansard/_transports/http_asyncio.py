@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 import httpx2
@@ -43,10 +43,10 @@ class HttpAsyncTransport:
             async with self._client().stream(made.method, made.target, headers=made.headers, timeout=STREAM_TIMEOUT) as answer:
                 if answer.status_code >= 300:
                     response_of(method, answer.status_code, answer.headers, await answer.aread())
-                async for line in answer.aiter_lines():
-                    response: Any = events.add_line(line)
-                    if response is not None:
-                        yield cast("Response", response)
+                async for chunk in answer.aiter_bytes():
+                    responses: Any = events.responses(chunk)
+                    for response in cast("Iterator[Response]", responses):
+                        yield response
         except httpx2.HTTPError as failure:
             raise error(failure) from None
 

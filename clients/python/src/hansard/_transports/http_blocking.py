@@ -39,10 +39,9 @@ class HttpTransport:
             with self._client.stream(made.method, made.target, headers=made.headers, timeout=STREAM_TIMEOUT) as answer:
                 if answer.status_code >= 300:
                     response_of(method, answer.status_code, answer.headers, answer.read())
-                for line in answer.iter_lines():
-                    response: Any = events.add_line(line)
-                    if response is not None:
-                        yield cast("Response", response)
+                for chunk in answer.iter_bytes():
+                    responses: Any = events.responses(chunk)
+                    yield from cast("Iterator[Response]", responses)
         except httpx2.HTTPError as failure:
             raise error(failure) from None
 

@@ -1,11 +1,13 @@
 //! One event of a transcript. Everything that people, models and tools wrote is text.
 
+use std::collections::BTreeMap;
+
 use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Lifecycle, MessageAppended, ToolCalled,
     ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::run::RunOutcome;
-use domain::{Fact, FieldChange, RecordedEvent};
+use domain::{Fact, FieldChange, Version};
 use maud::{Markup, html};
 
 use super::entries::Entry;
@@ -21,20 +23,21 @@ pub(super) struct Of<'a> {
     pub(super) conversation: &'a str,
     /// The prices of models.
     pub(super) prices: &'a Prices,
+    /// The version that a model had read, for each event that a model wrote.
+    pub(super) read_versions: &'a BTreeMap<Version, Version>,
 }
 
 /// An event, and the results of the call that it is.
 pub(super) fn entry(of: Of<'_>, entry: &Entry<'_>) -> Markup {
-    let conversation = of.conversation;
     let recorded = &entry.event.recorded;
     let class = class(&recorded.event.fact);
     html! {
         li #{ "v" (recorded.version) } class={ "event " (class) } data-version=(recorded.version) {
-            (heading(conversation, entry.event))
+            (heading(of, entry.event))
             (body(of, entry.event))
             @for result in &entry.results {
                 div.result #{ "v" (result.recorded.version) } data-version=(result.recorded.version) {
-                    (heading(conversation, result))
+                    (heading(of, result))
                     (body(of, result))
                 }
             }
@@ -51,7 +54,8 @@ fn class(fact: &Fact) -> &'static str {
     }
 }
 
-fn heading(conversation: &str, event: &EventOfTranscript) -> Markup {
+fn heading(of: Of<'_>, event: &EventOfTranscript) -> Markup {
+    let conversation = of.conversation;
     let recorded = &event.recorded;
     let tokens = recorded.event.context_tokens();
     html! {
@@ -61,22 +65,11 @@ fn heading(conversation: &str, event: &EventOfTranscript) -> Markup {
             @if event.is_rewound { (badge(Tone::Warn, "rewound")) }
             (time(recorded.recorded_at))
             @if tokens > 0 { span.muted { (number(tokens)) " tokens" } }
-            @if let Some(version) = read_version(recorded) {
+            @if let Some(version) = of.read_versions.get(&recorded.version) {
                 a href={ (path(conversation)) "/context?version=" (version) } { "What the model read" }
             }
         }
     }
-}
-
-/// The version that a model read before it wrote a message or made a call.
-fn read_version(recorded: &RecordedEvent) -> Option<u64> {
-    let is_of_model = match &recorded.event.fact {
-        Fact::MessageAppended(message) => message.role.as_str() == "assistant",
-        Fact::ToolCalled(_) => true,
-        Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => false,
-    };
-    let before = recorded.version.0.checked_sub(1);
-    before.filter(|version| is_of_model && *version > 0)
 }
 
 fn name(fact: &Fact) -> String {
@@ -185,7 +178,7 @@ fn annotation(at: At<'_>, fact: &Annotation) -> Markup {
 }
 
 fn link(at: At<'_>, version: u64) -> Markup {
-    html! { a href=(event_url(at.conversation, domain::Version(version))) { "#" (version) } }
+    html! { a href=(event_url(at.conversation, Version(version))) { "#" (version) } }
 }
 
 fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup {

@@ -5,6 +5,7 @@ mod event;
 mod facts;
 mod lineage;
 mod parts;
+mod steps;
 
 use domain::{Conversation, RecordedEvent, Timestamp, Version};
 use maud::{Markup, html};
@@ -15,6 +16,7 @@ use crate::cost::Prices;
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
 pub use lineage::ForkOfTranscript;
+pub use steps::is_of_model;
 
 /// How much a transcript shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +77,8 @@ pub struct TranscriptPage<'a> {
     pub depth: Depth,
     /// The events, by version.
     pub events: &'a [EventOfTranscript],
+    /// The first event of the step to which the first of `events` belongs; `None`: it is too far before them.
+    pub step_start: Option<Version>,
     /// Whether there are earlier events.
     pub has_earlier: bool,
     /// Whether there are later events.
@@ -157,6 +161,7 @@ fn events(page: TranscriptPage<'_>) -> Markup {
     let of = event::Of {
         conversation: id,
         prices: page.prices,
+        read_versions: &steps::read_versions(page.events, page.step_start),
     };
     let (first, last) = (page.events.first(), page.events.last());
     let version_of = |event: Option<&EventOfTranscript>| event.map(|event| event.recorded.version);

@@ -51,11 +51,17 @@ fn returned(id: &str, output: &str) -> Fact {
     })
 }
 
+/// The first event is the first of its step.
 fn html(events: &[EventOfTranscript]) -> String {
+    html_from(events, events.first().map(|event| event.recorded.version.0))
+}
+
+fn html_from(events: &[EventOfTranscript], step_start: Option<u64>) -> String {
     let prices = Prices::default();
     let of = event::Of {
         conversation: "c",
         prices: &prices,
+        read_versions: &steps::read_versions(events, step_start.map(Version)),
     };
     let entries = entries::entries(events);
     entries
@@ -90,6 +96,41 @@ fn results_are_next_to_their_calls() {
         event.json = Some("{}".to_owned());
     }
     assert!(shape(&events).iter().all(|(_, results)| results.is_empty()));
+}
+
+/// The versions of the links to what models read, in the order of the events.
+fn read_versions(html: &str) -> Vec<u64> {
+    let links = html.split("/context?version=").skip(1);
+    let versions = links.filter_map(|link| link.split('"').next()?.parse().ok());
+    versions.collect()
+}
+
+#[test]
+fn the_events_of_a_step_were_written_from_one_context() {
+    let text = |text: &str| message(vec![Part::Text(text.to_owned())]);
+    let asked = Fact::MessageAppended(MessageAppended::new(Role::User, Vec::new()));
+    let first_step = [
+        event(4, asked),
+        event(5, text("I search.")),
+        event(6, call("a", "{}")),
+        event(7, call("b", "{}")),
+    ];
+    assert_eq!(read_versions(&html(&first_step)), [4, 4, 4]);
+    let results = [event(8, returned("b", "1")), event(9, returned("a", "1"))];
+    let second_step = [event(10, call("c", "{}")), event(11, text("Found."))];
+    // Event 12 is not on the page.
+    let third_step = [event(13, text("And this."))];
+    let all = [&first_step[..], &results, &second_step, &third_step].concat();
+    assert_eq!(read_versions(&html(&all)), [4, 4, 4, 9, 9, 12]);
+    // The page begins in a step; its start may be unknown.
+    let rest = |start| read_versions(&html_from(&all[2..], start));
+    assert_eq!(rest(Some(5)), [4, 4, 9, 9, 12]);
+    assert_eq!(rest(None), [9, 9, 12]);
+    // Nothing precedes the first event.
+    assert_eq!(
+        read_versions(&html(&[event(1, text("Hello."))])),
+        [0_u64; 0]
+    );
 }
 
 #[test]

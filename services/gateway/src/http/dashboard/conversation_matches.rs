@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use domain::event::{Fact, Lifecycle};
 use domain::{
     AgentId, ChannelId, Conversation, ConversationId, Owner, RunOutcome, SessionId, TenantAccess,
-    Timestamp, UserId,
+    UserId,
 };
 use futures::future::try_join_all;
 use history::Deadline;
+use pages::dashboard::conversations::ExaminedRange;
 use read_model::ReadModel;
 use read_model::queries::{
     self, CONVERSATIONS_PER_READ_MAX, ConversationFacts, ListCursor, ListFilter, ListQuery,
@@ -56,8 +57,8 @@ pub struct Matches {
     pub found: Vec<Match>,
     /// Where the next page starts; `None`: this is the last.
     pub next: Option<ListCursor>,
-    /// The time of the last examined conversation, if the page ends because of [`EXAMINED_MAX`].
-    pub examined_back_to: Option<Timestamp>,
+    /// What was examined, if the page ends because of [`EXAMINED_MAX`].
+    pub examined: Option<ExaminedRange>,
 }
 
 /// The number of errors and failed runs of a conversation, and the outcome of its last run.
@@ -93,24 +94,23 @@ pub async fn matches(
         let batch = read(model, tenant, filter, page.next.take(), limit).await?;
         let is_last = batch.len() < limit;
         let facts = facts(model, tenant.access, filter, &batch).await?;
+        let back_to = batch.last().map(|oldest| oldest.head.last_event_at);
         for conversation in batch {
             let cursor = ListCursor::after(&conversation);
-            let last_event_at = conversation.head.last_event_at;
             page.found.extend(admitted(filter, conversation, &facts));
             examined += 1;
+            page.next = Some(cursor);
             if page.found.len() == wanted {
-                page.next = Some(cursor);
                 return Ok(sorted(filter, page));
             }
-            page.next = Some(cursor);
-            page.examined_back_to = Some(last_event_at);
         }
         if is_last {
             page.next = None;
-            page.examined_back_to = None;
             return Ok(sorted(filter, page));
         }
         if examined >= EXAMINED_MAX {
+            let found = page.found.len();
+            page.examined = back_to.map(|back_to| ExaminedRange { back_to, found });
             return Ok(sorted(filter, page));
         }
     }

@@ -51,11 +51,11 @@ pub(super) async fn list_conversations(
         Ok(filter) => {
             let page = read(&state, tenant, filter, &query).await?;
             let rows = rows(&state, tenant, page.found).await?;
-            (Some((page.next, page.examined_back_to)), rows)
+            (Some((page.next, page.examined)), rows)
         }
         Err(_) => (None, Vec::new()),
     };
-    let (next, examined_back_to) = page.unwrap_or_default();
+    let (next, examined) = page.unwrap_or_default();
     let next = next.map(|cursor| token(&query.q, tenant, &cursor));
     let next = next.map(|token| list_url(BASE_PATH, &query.q, Some(&token)));
     let first = list_url(BASE_PATH, &query.q, None);
@@ -74,7 +74,7 @@ pub(super) async fn list_conversations(
         views: &views,
         is_sorted: filter.is_ok_and(|filter| filter.sort != Sort::Newest),
         rows: &rows,
-        examined_back_to,
+        examined,
         links: PageLinks {
             first: (!query.page.is_empty()).then_some(first.as_str()),
             next: next.as_deref(),

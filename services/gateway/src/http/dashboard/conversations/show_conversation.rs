@@ -8,7 +8,7 @@ use domain::{
 };
 use history::{Direction, Page as Events, PageBounds, Snapshot, Target, View, decode};
 use pages::dashboard::transcript::{
-    Depth, EventOfTranscript, ForkOfTranscript, TranscriptPage, transcript,
+    Depth, EventOfTranscript, ForkOfTranscript, TranscriptPage, is_of_model, transcript,
 };
 use runtime::http::{HttpProblem, Path, Query};
 use serde::Deserialize;
@@ -23,6 +23,11 @@ use crate::http::{HttpState, problem};
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
 pub const TRANSCRIPT_PAGE: PageBounds = PageBounds {
     events_max: 100,
+    bytes_max: 2 * 1024 * 1024,
+};
+/// How far before a page the start of a step is searched: a step has at most 128 calls.
+const STEP_BOUNDS: PageBounds = PageBounds {
+    events_max: 150,
     bytes_max: 2 * 1024 * 1024,
 };
 /// Most forks of the tree.
@@ -96,6 +101,7 @@ pub(in crate::http::dashboard) async fn show_conversation(
         conversation: &conversation,
         depth: query.depth.into(),
         events: &events.events,
+        step_start: step_start(&state, &target, &events.events).await?,
         has_earlier: events.has_earlier,
         has_later: events.has_later,
         ancestors: &events.ancestors,
@@ -158,6 +164,36 @@ async fn events(
                 .is_some_and(|before| before <= page.position.version.0)
         },
     })
+}
+
+/// The first event of the step to which the first event of a page belongs; `None`: [`STEP_BOUNDS`] do not reach it.
+async fn step_start(
+    state: &HttpState,
+    target: &Target,
+    events: &[EventOfTranscript],
+) -> Result<Option<Version>, HttpProblem> {
+    let Some(first) = events.first().map(|event| &event.recorded) else {
+        return Ok(None);
+    };
+    let mut start = first.version;
+    let to = Version(start.0.saturating_sub(1));
+    if !is_of_model(&first.event.fact) || to == Version::ZERO {
+        return Ok(Some(start));
+    }
+    let query = history::Query {
+        to,
+        ..history::Query::all(Direction::Backward)
+    };
+    let read = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS);
+    let before = read.await.map_err(from_read_error)?;
+    for row in &before.events {
+        let recorded = decode(&target.key, row).map_err(problem::from_problem)?;
+        if !is_of_model(&recorded.event.fact) {
+            return Ok(Some(start));
+        }
+        start = recorded.version;
+    }
+    Ok(before.next.is_none().then_some(start))
 }
 
 /// The events of the page, the effective history, and the ancestors.
