@@ -9,6 +9,7 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::eventually::{eventually, within};
 
@@ -165,6 +166,26 @@ impl HttpClient {
     /// Deletes.
     pub async fn delete(&self, path: &str) -> Answer {
         self.send("DELETE", path, None).await
+    }
+
+    /// Erases a chat, and returns the 204. The request is repeated with the same idempotency key, this client's or a new one,
+    /// while commits are being overwritten (202) and while the rows lag (503).
+    ///
+    /// # Panics
+    /// When the answer has another status, or the erasure is not complete in time.
+    pub async fn erase(&self, path: &str) -> Answer {
+        let mut client = self.clone();
+        let key = client.headers.entry("idempotency-key".to_owned());
+        key.or_insert_with(|| Uuid::now_v7().to_string());
+        eventually(&format!("the erasure of {path}"), || async {
+            let answer = client.delete(path).await;
+            if matches!(answer.status, 202 | 503) {
+                return None;
+            }
+            answer.ok(204);
+            Some(answer)
+        })
+        .await
     }
 }
 

@@ -22,8 +22,14 @@ const CONNECTIONS: u16 = 50;
 /// All streams together exceed the number of slots.
 const STREAMS_PER_CONNECTION: usize = 48;
 
-/// The limit of the slowest of a hundred legitimate requests.
+/// The slowest of a hundred legitimate requests may always take this long.
 const P99_MAX: Duration = Duration::from_millis(250);
+
+/// On a busy machine, it may take so many times as long as before the attack.
+const P99_FACTOR: u32 = 5;
+
+/// How long legitimate requests are measured before the attack.
+const BASELINE: Duration = Duration::from_secs(5);
 
 /// The pause between two legitimate requests.
 const HONEST_INTERVAL: Duration = Duration::from_millis(50);
@@ -99,6 +105,13 @@ async fn legitimate_requests(stack: &Stack, lasts: Duration) -> Vec<Option<Durat
     times
 }
 
+/// The duration of the slowest of a hundred requests; `None` if it failed.
+fn p99(times: &[Option<Duration>]) -> Option<Duration> {
+    let mut times = times.to_vec();
+    times.sort_by_key(|time| time.unwrap_or(Duration::MAX));
+    times[times.len() * 99 / 100]
+}
+
 async fn slots_used(stack: &Stack) -> Option<u64> {
     let page = admin::get(stack.gateway.admin_addr(), "/metrics")
         .await
@@ -114,6 +127,9 @@ async fn hold_connections(lasts: Duration) {
     let settings = &mut stack.gateway.settings.gateway;
     settings.http.limits = gateway::http::HttpSection::default().limits;
     stack.start().await;
+    let baseline = p99(&legitimate_requests(&stack, BASELINE).await);
+    let baseline = baseline.expect("requests are answered before the attack");
+    let p99_max = P99_MAX.max(baseline * P99_FACTOR);
     let to = stack.gateway.settings.gateway.http.server.addr;
     let held = Arc::new(AtomicUsize::new(0));
     let mut attackers = JoinSet::new();
@@ -137,20 +153,23 @@ async fn hold_connections(lasts: Duration) {
         (client.get("/healthz").await.status == 200).then_some(())
     })
     .await;
-    let mut times = legitimate_requests(&stack, lasts).await;
+    let times = legitimate_requests(&stack, lasts).await;
     let unserved = times.iter().filter(|time| time.is_none()).count();
-    times.sort_by_key(|time| time.unwrap_or(Duration::MAX));
-    let p99 = times[times.len() * 99 / 100];
+    let p99 = p99(&times);
     let held = held.load(Ordering::Relaxed);
     println!(
-        "{} legitimate requests in {lasts:?}, {unserved} unserved, p99 {p99:?}; {held} responses held",
+        "{} legitimate requests in {lasts:?}, {unserved} unserved, p99 {p99:?}, before {baseline:?}; {held} responses held",
         times.len()
     );
     assert!(
-        p99.is_some_and(|p99| p99 < P99_MAX),
-        "p99 {p99:?}, {unserved} unserved"
+        p99.is_some_and(|p99| p99 < p99_max),
+        "p99 {p99:?} of at most {p99_max:?}, {unserved} unserved"
     );
-    assert!(admin::is_ready(stack.gateway.admin_addr()).await);
+    eventually("readiness during the attack", || async {
+        let is_ready = admin::is_ready(stack.gateway.admin_addr()).await;
+        is_ready.then_some(())
+    })
+    .await;
     attackers.shutdown().await;
     eventually("a server whose slots are free", || async {
         (slots_used(&stack).await? == 0).then_some(())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use models::{ModelError, ModelServerConfig, Piece, ServerKind, Step};
 
 use crate::fake::{FakeServer, Script};
@@ -9,7 +10,7 @@ use crate::requests::{KINDS, ask, ask_all, servers};
 use crate::streams;
 
 /// A timeout that tests await. Long enough for a whole exchange on a busy machine.
-const SHORT_MS: u64 = 60;
+const SHORT_MS: u64 = 500;
 
 fn silent(chunks: &[&str]) -> Script {
     Script::begun(chunks.iter().map(|chunk| chunk.as_bytes())).then_go_silent()
@@ -34,22 +35,22 @@ async fn check(
 async fn the_first_piece_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.first_token_timeout_ms = SHORT_MS;
     let step = (0, Step::FirstPiece);
-    for kind in KINDS {
-        check(kind, Script::nothing(), soon, step).await;
-        check(kind, silent(&[]), soon, step).await;
-        check(kind, silent(&[streams::keep_alive(kind)]), soon, step).await;
-    }
+    let checks = KINDS.into_iter().flat_map(|kind| {
+        let sign = silent(&[streams::keep_alive(kind)]);
+        [Script::nothing(), silent(&[]), sign].map(|script| check(kind, script, soon, step))
+    });
+    join_all(checks).await;
 }
 
 #[tokio::test]
 async fn silence_after_the_first_piece_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.idle_timeout_ms = SHORT_MS;
     let step = (1, Step::Silence);
-    for kind in KINDS {
+    let checks = KINDS.into_iter().flat_map(|kind| {
         let (first, sign) = (streams::first(kind), streams::keep_alive(kind));
-        check(kind, silent(&[first]), soon, step).await;
-        check(kind, silent(&[first, sign]), soon, step).await;
-    }
+        [silent(&[first]), silent(&[first, sign])].map(|script| check(kind, script, soon, step))
+    });
+    join_all(checks).await;
 }
 
 #[tokio::test]
@@ -57,7 +58,7 @@ async fn a_whole_reply_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.total_timeout_ms = SHORT_MS;
     let kind = ServerKind::OpenAiChat;
     check(kind, Script::nothing(), soon, (0, Step::Total)).await;
-    let begun = |config: &mut ModelServerConfig| config.total_timeout_ms = 20 * SHORT_MS;
+    let begun = |config: &mut ModelServerConfig| config.total_timeout_ms = 4 * SHORT_MS;
     let first = silent(&[streams::first(kind)]);
     check(kind, first, begun, (1, Step::Total)).await;
 }

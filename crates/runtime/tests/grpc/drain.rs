@@ -40,7 +40,8 @@ async fn open_calls_are_cut_at_the_end_of_the_drain() {
         assert_eq!(stack.drained().await, Drained::Cut);
         let elapsed = started.elapsed();
         assert!(elapsed >= Duration::from_millis(drain_ms), "{elapsed:?}");
-        assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+        // The call would be held forever, and the default drain of the stack takes 5 s.
+        assert!(elapsed < Duration::from_secs(4), "{elapsed:?}");
         assert!(timeout(DEADLINE, held).await.unwrap().unwrap().is_err());
     }
 }

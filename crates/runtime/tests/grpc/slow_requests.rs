@@ -16,11 +16,15 @@ use crate::stack::{DEADLINE, Stack, serve};
 /// A gRPC message with the text `hello`.
 const MESSAGE: &[u8] = b"\x00\x00\x00\x00\x07\x0a\x05hello";
 
-const TIMEOUT: Duration = Duration::from_millis(300);
+/// The timeout of requests that make no progress.
+const TIMEOUT_MS: u64 = 300;
+const TIMEOUT: Duration = Duration::from_millis(TIMEOUT_MS);
+/// The timeout of a request whose parts must arrive in time, also on a busy machine.
+const LONG_TIMEOUT_MS: u64 = 1_500;
 
-async fn serve_slow() -> Stack {
+async fn serve_slow(timeout_ms: u64) -> Stack {
     serve(|c| {
-        c.body_progress_timeout_ms = 300;
+        c.body_progress_timeout_ms = timeout_ms;
         c.body_progress_bytes_min = 4;
         c.connection.preempt_after_ms = 600_000;
     })
@@ -80,7 +84,7 @@ fn check_too_slow(status: &Status) {
 
 #[tokio::test]
 async fn a_request_must_make_progress() {
-    let stack = serve_slow().await;
+    let stack = serve_slow(TIMEOUT_MS).await;
     let requests = connect(&stack).await;
     for path in [SAY, WATCH] {
         for sent in [0, 1, 3, MESSAGE.len()] {
@@ -92,12 +96,21 @@ async fn a_request_must_make_progress() {
             assert!(started.elapsed() >= TIMEOUT, "{path} {sent}");
         }
     }
-    // The whole request is slower than the interval, but each part is faster.
+    stack.drained().await;
+}
+
+/// The whole request is slower than the timeout, but each part is faster.
+#[tokio::test]
+async fn a_slow_request_that_makes_progress_is_answered() {
+    let stack = serve_slow(LONG_TIMEOUT_MS).await;
+    let requests = connect(&stack).await;
     let (response, mut body) = open(&requests, SAY).await;
+    let started = Instant::now();
     for part in MESSAGE.chunks(4) {
-        sleep(TIMEOUT * 2 / 3).await;
+        sleep(Duration::from_millis(LONG_TIMEOUT_MS * 2 / 5)).await;
         send(&mut body, part);
     }
+    assert!(started.elapsed() > Duration::from_millis(LONG_TIMEOUT_MS));
     body.send_data(Bytes::new(), true).unwrap();
     let (bytes, status) = answer(response).await;
     assert_eq!((bytes, status.code()), (MESSAGE.len(), Code::Ok));
@@ -106,7 +119,7 @@ async fn a_request_must_make_progress() {
 
 #[tokio::test]
 async fn a_stream_may_pause_between_messages_but_not_within_one() {
-    let stack = serve_slow().await;
+    let stack = serve_slow(TIMEOUT_MS).await;
     let requests = connect(&stack).await;
     for sent in [1, 5, MESSAGE.len() - 1] {
         let (response, mut body) = open(&requests, CHAT).await;

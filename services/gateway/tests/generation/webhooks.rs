@@ -21,7 +21,7 @@ use wire::proto::operate::v1::{AgentSettings, ToolSettings};
 use crate::chat::Chat;
 use crate::fake_server::{self, NAME, Reply};
 use crate::node::Node;
-use crate::stack::{DEADLINE, Stack, answered_by, run, shared};
+use crate::stack::{DEADLINE, Stack, abandon_soon, answered_by, run, shared};
 use crate::texts::{answers, call_id, user};
 
 /// The posted requests: idempotency key and body.
@@ -68,7 +68,7 @@ fn tool(name: &str, hooks: Option<SocketAddr>) -> ToolSettings {
     }
 }
 
-async fn agent(stack: &'static Stack, tools: Vec<ToolSettings>, steps_max: u32) -> Chat<'static> {
+async fn agent(stack: &Stack, tools: Vec<ToolSettings>, steps_max: u32) -> Chat<'_> {
     let mut settings = AgentSettings {
         tools,
         ..answered_by(NAME)
@@ -301,11 +301,12 @@ fn each_call_has_a_unique_idempotency_key() {
 #[test]
 fn a_repeated_post_has_the_same_idempotency_key() {
     run(async {
-        let stack = shared().await;
+        let nats = devstack::test::nats().await;
+        let stack = Stack::over(&nats).await;
         let (hooks, posted) = webhooks().await;
         let calls = Reply::Calls(vec![("call_1", "hang", "{}")]);
-        let (server, node) = Node::with_replies(stack, vec![calls, Reply::Text("sunny")]).await;
-        let chat = agent(stack, vec![tool("hang", Some(hooks))], 0).await;
+        let (server, node) = Node::with_replies(&stack, vec![calls, Reply::Text("sunny")]).await;
+        let chat = agent(&stack, vec![tool("hang", Some(hooks))], 0).await;
         let handle = chat.say(&node, "x").await;
         let keys = || {
             let posted = posted.lock().unwrap();
@@ -316,16 +317,19 @@ fn a_repeated_post_has_the_same_idempotency_key() {
         };
         eventually(|| (keys().len() == 1).then_some(())).await;
         chat.wait_for_step(&node, handle.run).await;
-        // The gateway is killed while the tool works. A person approves the call again.
+        // The gateway is killed while the tool works, and another one ends the run. A person approves the call again.
         node.kill();
-        let node = Node::start_with(stack, |config| server.join(config)).await;
-        chat.wait_for_finish(&node, handle.run).await;
+        let sweeping = Node::start_with(&stack, abandon_soon).await;
+        chat.wait_for_finish(&sweeping, handle.run).await;
+        sweeping.kill();
+        let node = Node::start_with(&stack, |config| server.join(config)).await;
         let approve = |start: &mut Start| start.approved_calls = vec![call_id("call_1")];
         let again = chat.start_with(&node, vec![], approve).await.unwrap();
         eventually(|| (keys().len() == 2).then_some(())).await;
         chat.stop(&node, again.run).await;
         let keys = keys();
         assert_eq!(keys[0], keys[1]);
+        stack.shutdown.begin();
     });
 }
 

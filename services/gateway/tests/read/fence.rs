@@ -35,12 +35,17 @@ fn an_eventual_read_waits_for_the_rows() {
             position_token,
             ..eventual(&author)
         };
-        let client = author.stack.client.clone();
-        let early = client.get(get_request(target.clone())).await;
+        let early = author.stack.client.get(get_request(target.clone())).await;
         check(early, Code::Unavailable, "POSITION_NOT_REACHED", "");
+        // A gateway that waits until the rows are projected, however slowly.
+        let (client, shutdown) = author
+            .stack
+            .gateway_with(|config| config.fence_wait_ms = 10_000)
+            .await;
         let waiting = async { client.context(context_request(target, 5)).await };
         let ((), response) = tokio::join!(author.project_all(), waiting);
         assert_eq!(response.unwrap().version, 2);
+        shutdown.begin();
     });
 }
 

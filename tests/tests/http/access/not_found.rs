@@ -36,10 +36,7 @@ async fn not_found_answers_are_identical() {
     let client = fixture.stack.http_client();
     let session = fixture.session("mine");
     let erased = begin(&session, &json!({})).await;
-    session
-        .delete(&format!("/api/chats/{erased}"))
-        .await
-        .ok(204);
+    session.erase(&format!("/api/chats/{erased}")).await;
     let other_agent = client.with("x-api-key", &fixture.other_key.secret);
     let foreign = client.with("x-api-key", &fixture.foreign_key.secret);
     let chats = [

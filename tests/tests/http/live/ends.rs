@@ -19,7 +19,7 @@ async fn an_erasure_ends_every_stream() {
     for stream in &mut streams {
         next_recorded(stream).await.unwrap();
     }
-    session.delete(&format!("/api/chats/{chat}")).await.ok(204);
+    session.erase(&format!("/api/chats/{chat}")).await;
     for stream in &mut streams {
         let end = end(stream).await;
         assert_eq!(

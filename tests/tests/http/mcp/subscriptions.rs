@@ -169,7 +169,7 @@ async fn lost_and_erased_conversations_end_the_stream() {
     let erased = begin(&ada, &json!({})).await;
     let kept = begin(&ada, &json!({})).await;
     let mut stream = listening(&mcp, &[uri(&erased), uri(&kept)]).await;
-    ada.delete(&format!("/api/chats/{erased}")).await.ok(204);
+    ada.erase(&format!("/api/chats/{erased}")).await;
     assert_eq!(updated(&mut stream).await, uri(&erased));
     assert_eq!(last(&mut stream).await["result"]["resultType"], "complete");
 }

@@ -21,7 +21,7 @@ async fn owner_of(session: &HttpClient) -> String {
     let chat = begin(session, &json!({})).await;
     let path = format!("/api/chats/{chat}");
     let owner = session.get(&path).await.ok(200)["owner"].clone();
-    session.delete(&path).await.ok(204);
+    session.erase(&path).await;
     text_of(&owner, "sessionId").to_owned()
 }
 

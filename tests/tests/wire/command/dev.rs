@@ -20,7 +20,7 @@ const CONVERSATIONS: usize = 20;
 /// `dev` uses ports from a base port up to 30 above it.
 const PORTS: u16 = 31;
 /// The limit of a second start, in a debug build on a busy machine; release builds take 5 s.
-const AGAIN_WITHIN: Duration = Duration::from_secs(20);
+const AGAIN_WITHIN: Duration = Duration::from_mins(1);
 
 fn arguments(folder: &Path, base: u16) -> Vec<String> {
     let text = |text: &str| text.to_owned();

@@ -288,8 +288,7 @@ async fn administrators_read_only_logs_of_their_tenant() {
     );
     assert_eq!(theirs.body, missing.body);
     // Erased entries are gone at once, also if the rows lag.
-    let deleted = session.delete(&format!("/api/chats/{other}")).await;
-    assert_eq!(deleted.status, 204);
+    session.erase(&format!("/api/chats/{other}")).await;
     assert_eq!(admin.get(&path).await.status, 404);
     eventually("rows without it", || async {
         (logs(&admin, "").await.len() == 1).then_some(())
