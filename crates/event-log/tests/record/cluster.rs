@@ -349,7 +349,7 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     assert_eq!(record.erase_logs(&kept.key).await, Ok(2));
 }
 
-/// Whoever creates a missing stream, it has the replicas of partition 0: a command does not know those of the record.
+/// Each process that creates a missing stream gives it the replicas of partition 0: a command does not know those of the record.
 #[tokio::test]
 async fn missing_streams_get_the_replicas_of_partition_0() {
     let Cluster {

@@ -209,9 +209,8 @@ async fn filters_follow_changed_titles() {
     );
 }
 
-#[tokio::test]
-async fn erased_terms_are_in_no_filter() {
-    let mut search = Search::new().await;
+/// A conversation that says twenty secrets in several blocks, beside another one; returns its author and the terms of the secrets.
+async fn say_secrets(search: &mut Search) -> (Author, Vec<Term>) {
     let (mut kept, mut gone) = (Author::new("kept"), Author::new("gone"));
     let secrets = twenty("secret");
     let mut items = vec![kept.begin(1), gone.begin(2)];
@@ -220,7 +219,14 @@ async fn erased_terms_are_in_no_filter() {
         items.push(gone.say(at * 2 + 1, &secrets));
     }
     search.both(items).await;
-    let terms = terms(&search, &secrets).await;
+    let terms = terms(search, &secrets).await;
+    (gone, terms)
+}
+
+#[tokio::test]
+async fn erased_terms_are_in_no_filter() {
+    let mut search = Search::new().await;
+    let (mut gone, terms) = say_secrets(&mut search).await;
     assert!(filters_of(&search, &terms).await >= 5);
     // The transaction of the tombstone removes the filters, before anything is made again.
     search
@@ -246,15 +252,7 @@ async fn empty_blocks(url: &str) -> i64 {
 #[tokio::test]
 async fn erased_terms_are_in_no_filter_of_what_was_indexed_again() {
     let mut search = Search::new().await;
-    let (mut kept, mut gone) = (Author::new("kept"), Author::new("gone"));
-    let secrets = twenty("secret");
-    let mut items = vec![kept.begin(1), gone.begin(2)];
-    for at in 2..30 {
-        items.push(kept.say(at * 2, &long("oak", at)));
-        items.push(gone.say(at * 2 + 1, &secrets));
-    }
-    search.both(items).await;
-    let terms = terms(&search, &secrets).await;
+    let (mut gone, terms) = say_secrets(&mut search).await;
     for lost in [
         "SELECT",
         "DELETE FROM search_v1.document WHERE conversation_id = 'kept' AND version % 3 > 0",
